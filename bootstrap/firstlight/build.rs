@@ -1,5 +1,5 @@
-//! Puts the agent's program into the server's: `FIRSTLIGHT_AGENT` names it, compressed with zstd (docs/decisions/agent-program.md). Without it
-//! the server is its own agent.
+//! Embeds the agent's program in the server: `FIRSTLIGHT_AGENT` is its path; it is compressed with zstd
+//! (docs/decisions/agent-program.md). Without it the server program serves as its own agent.
 
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;

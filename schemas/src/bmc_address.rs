@@ -1,14 +1,14 @@
-//! Addresses of baseboard management controllers, `BareMetalHost.spec.bmc.address`.
+//! Addresses of baseboard management controllers (BMCs): `BareMetalHost.spec.bmc.address`.
 //!
-//! The schemes, their defaults and what each can do are those of Metal3's baremetal-operator v0.13.
+//! The schemes, their defaults and capabilities are those of Metal3's baremetal-operator v0.13.
 
 use std::fmt;
 use std::net::IpAddr;
 
-use machinery::cel::url;
 use machinery::names;
+use machinery::url;
 
-/// How a controller is spoken to, and how it makes a machine boot.
+/// The protocol of a BMC, and how it makes a machine boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// IPMI 2.0.
@@ -32,7 +32,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Self; 9] = [
         Self::Ipmi,
         Self::Libvirt,
@@ -45,7 +45,7 @@ impl Scheme {
         Self::RedfishUefiHttp,
     ];
 
-    /// As it is written in an address.
+    /// Returns the scheme's name in an address.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ipmi => "ipmi",
@@ -60,17 +60,17 @@ impl Scheme {
         }
     }
 
-    /// Whether it is Redfish; else it is IPMI.
+    /// Returns whether the protocol is Redfish; otherwise it is IPMI.
     pub fn is_redfish(self) -> bool {
         !matches!(self, Self::Ipmi | Self::Libvirt)
     }
 
-    /// Whether it is Redfish in Dell's dialect.
+    /// Returns whether the BMC is Dell's iDRAC.
     pub fn is_idrac(self) -> bool {
         matches!(self, Self::IdracRedfish | Self::IdracVirtualMedia)
     }
 
-    /// Whether the host must say through which interface it boots, `spec.bootMACAddress`.
+    /// Returns whether the host must specify `spec.bootMACAddress`.
     pub fn needs_mac_address(self) -> bool {
         !matches!(
             self,
@@ -78,27 +78,27 @@ impl Scheme {
         )
     }
 
-    /// Whether the machine boots an ISO image that the controller presents as a drive.
+    /// Returns whether the machine boots an ISO image that the BMC presents as a drive.
     pub fn boots_virtual_media(self) -> bool {
         matches!(self, Self::RedfishVirtualMedia | Self::Ilo5VirtualMedia | Self::IdracVirtualMedia)
     }
 
-    /// Whether an ISO image can be given to the machine while it runs.
+    /// Returns whether an ISO image can be attached to the running machine.
     pub fn supports_iso_images(self) -> bool {
         self.boots_virtual_media() || self == Self::RedfishUefiHttp
     }
 
-    /// Whether the machine boots from a network on which DHCP is answered for it.
+    /// Returns whether the machine boots from a network with a DHCP service for it.
     pub fn needs_provisioning_network(self) -> bool {
         !self.supports_iso_images()
     }
 
-    /// Whether Secure Boot can be switched on and off.
+    /// Returns whether Secure Boot can be switched on and off.
     pub fn supports_secure_boot(self) -> bool {
         self.is_redfish()
     }
 
-    /// Whether volumes of a RAID controller can be made.
+    /// Returns whether volumes of a hardware RAID controller can be created.
     pub fn supports_hardware_raid(self) -> bool {
         self.is_redfish()
     }
@@ -110,22 +110,22 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// What an IPMI session may do.
+/// The privilege level of an IPMI session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrivilegeLevel {
-    /// The least.
+    /// The lowest level.
     Callback,
-    /// Reading.
+    /// Read access.
     User,
-    /// Power and boot device too.
+    /// Also control of power and boot device.
     Operator,
-    /// Everything.
+    /// All operations.
     #[default]
     Administrator,
 }
 
 impl PrivilegeLevel {
-    /// As the address's `privilegelevel` has it.
+    /// Returns the value of the address's parameter `privilegelevel`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Callback => "CALLBACK",
@@ -146,33 +146,33 @@ impl PrivilegeLevel {
     }
 }
 
-/// Where a controller is.
+/// The parsed address of a BMC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BmcAddress {
-    /// How to speak to it.
+    /// Protocol and boot method.
     pub scheme: Scheme,
-    /// Its IP address, without brackets, or its name.
+    /// IP address without brackets, or host name.
     pub host: String,
-    /// UDP port of IPMI (623 unless given), TCP port of Redfish (443, without TLS 80).
+    /// UDP port of IPMI (default 623), or TCP port of Redfish (default 443, without TLS 80).
     pub port: u16,
-    /// Whether Redfish is spoken over TLS. Never for IPMI.
+    /// Whether Redfish uses TLS; always `false` for IPMI.
     pub tls: bool,
-    /// Path of the machine in Redfish, such as `/redfish/v1/Systems/1`; `None`: the only one that there is.
+    /// Path of the system in Redfish, such as `/redfish/v1/Systems/1`; `None` for the only system.
     pub system: Option<String>,
-    /// What an IPMI session asks to be allowed.
+    /// The privilege level that an IPMI session requests.
     pub privilege_level: PrivilegeLevel,
 }
 
-/// Why a text is not the address of a controller. It never shows a user or a password.
+/// Why a text is not a valid address. The messages never contain a user or a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// Nothing was given.
+    /// The address is empty.
     #[error("must be an address such as redfish://192.0.2.7/redfish/v1/Systems/1 or ipmi://192.0.2.7")]
     Empty,
-    /// Not a URL.
+    /// The address is not a URL.
     #[error("must be a URL: {0}")]
     Url(String),
-    /// The scheme is not known.
+    /// The scheme is unknown.
     #[error(
         "unknown scheme {scheme:?}: use one of {}, each Redfish scheme also with +http or +https",
         known()
@@ -181,7 +181,7 @@ pub enum AddressError {
         /// The scheme.
         scheme: String,
     },
-    /// Not a name or an IP address.
+    /// The host is neither a name nor an IP address.
     #[error(
         "the host must be an IP address (IPv6 in brackets) or a name of letters, digits, '-' and '.', \
          such as bmc-7.example.org"
@@ -190,10 +190,10 @@ pub enum AddressError {
     /// The port is out of range.
     #[error("the port must be between 1 and 65535")]
     Port,
-    /// There are credentials in it.
+    /// The address contains credentials.
     #[error("must not contain a user or a password: put them into the Secret that credentialsName names")]
     Credentials,
-    /// The privilege level of IPMI is not known.
+    /// The IPMI privilege level is unknown.
     #[error("privilegelevel must be CALLBACK, USER, OPERATOR or ADMINISTRATOR")]
     PrivilegeLevel,
 }
@@ -203,11 +203,12 @@ fn known() -> String {
 }
 
 impl BmcAddress {
-    /// Reads an address: `scheme://host:port/path?query`. Without a scheme it is IPMI; `scheme:rest` is read as
-    /// `scheme://rest`.
+    /// Parses an address: `scheme://host:port/path?query`. The default scheme is IPMI; `scheme:rest` is read
+    /// as `scheme://rest`.
     ///
     /// # Errors
-    /// When it is not a URL, its scheme is not known, or its host is neither an IP address nor a name.
+    /// Fails if the text is not a URL, its scheme is unknown, or its host is neither an IP address nor a
+    /// name.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if text.is_empty() {
             return Err(AddressError::Empty);
@@ -243,7 +244,7 @@ impl BmcAddress {
     }
 }
 
-/// The scheme, lower case, and what follows it. `host` and `host:port` have none.
+/// Splits off the scheme, in lower case. `host` and `host:port` have none.
 fn split_scheme(text: &str) -> (String, &str) {
     let ipmi = || (Scheme::Ipmi.name().to_owned(), text);
     if text.parse::<IpAddr>().is_ok() {
@@ -265,7 +266,7 @@ fn split_scheme(text: &str) -> (String, &str) {
     if known || (is_scheme && !is_port) { (before.to_ascii_lowercase(), after) } else { ipmi() }
 }
 
-/// The scheme, and whether TLS is spoken.
+/// Returns the scheme, and whether it uses TLS.
 fn scheme(text: &str) -> Result<(Scheme, bool), AddressError> {
     let (name, transport) = text.split_once('+').map_or((text, None), |(name, after)| (name, Some(after)));
     let found = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
@@ -309,7 +310,7 @@ fn query_value<'a>(query: &'a str, key: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    /// An address in one line: scheme, TLS, host, port, system.
+    /// Returns an address in one line: scheme, TLS, host, port, system.
     fn summary(text: &str) -> String {
         match BmcAddress::parse(text) {
             Ok(address) => format!(

@@ -1,27 +1,27 @@
-//! What every kind has in common.
+//! Traits and macros that all kinds share.
 
 use crate::meta::Condition;
 
 /// A kind with `status.conditions`.
 pub trait HasConditions {
-    /// The conditions, none while there is no status.
+    /// Returns the conditions; empty if there is no status.
     fn conditions(&self) -> &[Condition];
 
-    /// The conditions to change; makes an empty status when there is none.
+    /// Returns the conditions for modification; creates an empty status if there is none.
     fn conditions_mut(&mut self) -> &mut Vec<Condition>;
 
-    /// The condition of that type.
+    /// Returns the condition of that type, or `None`.
     fn condition(&self, type_: &str) -> Option<&Condition> {
         self.conditions().iter().find(|condition| condition.type_ == type_)
     }
 
-    /// Whether the condition of that type is there and `True`.
+    /// Returns whether the condition of that type exists and is `True`.
     fn condition_is_true(&self, type_: &str) -> bool {
         self.condition(type_).is_some_and(|condition| condition.status == "True")
     }
 }
 
-/// Makes a struct a kind: `kube::Resource`, and `apiVersion` and `kind` written when it is serialised.
+/// Implements `kube::Resource` for a struct, and a serialization with `apiVersion` and `kind`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! kind {
@@ -58,9 +58,9 @@ macro_rules! kind {
         impl $name {
             /// The `apiVersion` of this kind.
             pub const API_VERSION: &'static str = concat!($group, "/", $version);
-            /// The kind.
+            /// The name of this kind.
             pub const KIND: &'static str = stringify!($name);
-            /// The API group.
+            /// The API group of this kind.
             pub const GROUP: &'static str = $group;
         }
 

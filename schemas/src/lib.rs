@@ -1,9 +1,9 @@
-//! The types of Cluster API and Metal3, their CRDs, defaults, validation.
+//! The types of Cluster API and Metal3, their CRDs, defaults and validation.
 //!
-//! The structure of every kind stands as data in `types/` and `crds/`; from it `cargo xtask schemas` writes the Rust
-//! types (`cluster`, `bootstrap`, …) and the CustomResourceDefinitions in `manifests/`. In the Rust types an optional
-//! field is an `Option`, a list or map is empty where it is absent (`Option<Vec<_>>` only where an empty list means
-//! something else than none), times are RFC 3339 strings.
+//! The structure of every kind is data in `types/` and `crds/`; from it `cargo xtask schemas` generates the
+//! Rust types (`cluster`, `bootstrap`, ...) and the CustomResourceDefinitions in `manifests/`. In the Rust
+//! types an optional field is an `Option`; an absent list or map is empty (`Option<Vec<_>>` only where absent
+//! and empty differ in meaning); times are RFC 3339 strings.
 
 pub mod addons;
 pub mod admission;
@@ -25,15 +25,15 @@ pub mod runtime;
 pub use kind::HasConditions;
 use serde_json::Value;
 
-/// Name and JSON text of every CustomResourceDefinition of this crate, sorted by name.
+/// Returns name and JSON text of every CustomResourceDefinition of this crate, sorted by name.
 pub fn manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
     catalogue::MANIFESTS.into_iter()
 }
 
-/// Every CustomResourceDefinition of this crate, sorted by name.
+/// Returns every CustomResourceDefinition of this crate, sorted by name.
 ///
 /// # Errors
-/// When a manifest is not JSON, which a test excludes.
+/// Fails if a manifest is not JSON, which a test rules out.
 pub fn crds() -> Result<Vec<Value>, serde_json::Error> {
     catalogue::MANIFESTS.iter().map(|(_, text)| serde_json::from_str(text)).collect()
 }

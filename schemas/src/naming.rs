@@ -1,18 +1,18 @@
-//! Names made from templates (`machineNaming.template`) and names as label values.
+//! Names from templates (`machineNaming.template`), and names as label values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use machinery::hash::fnv1a_32;
 
-/// What a naming template can be filled with, by the path after the dot: `cluster.name`, `random`.
+/// The values of a naming template, by the path after the dot: `cluster.name`, `random`.
 pub type Values<'a> = [(&'a str, &'a str)];
 
-/// Fills in a naming template such as `{{ .machineSet.name }}-{{ .random }}`.
+/// Renders a naming template such as `{{ .machineSet.name }}-{{ .random }}`.
 ///
-/// Of Go's template language, paths are understood, with blanks and `-` trim marks; nothing else.
+/// Of Go's template language only paths are supported, with blanks and `-` trim markers.
 ///
 /// # Errors
-/// A sentence that says which part is not understood.
+/// A sentence with the part that is not supported.
 pub fn render(template: &str, values: &Values<'_>) -> Result<String, String> {
     let mut name = String::new();
     let mut rest = template;
@@ -46,9 +46,9 @@ pub fn render(template: &str, values: &Values<'_>) -> Result<String, String> {
     Ok(name)
 }
 
-/// A name as the value of a label: itself when it is one, else a hash of it.
+/// Returns a name as a label value: unchanged if it is a valid one, else a hash of it.
 ///
-/// The form of the hash is upstream's, so that objects keep their labels when they move.
+/// The hash has Cluster API's form, so that objects keep their labels when they are moved.
 pub fn label_value(name: &str) -> String {
     if machinery::names::label_value(name).is_empty() {
         return name.to_owned();

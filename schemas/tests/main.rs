@@ -1,4 +1,4 @@
-//! The types against recorded objects.
+//! Tests of the types with recorded objects.
 
 mod recorded;
 mod round_trip;

@@ -1,9 +1,12 @@
-//! Objects recorded from upstream: our definitions accept them, our types lose nothing of them, our rules allow them.
+//! Objects recorded from Cluster API and Metal3: the definitions accept them, the types preserve all their
+//! fields, and the rules allow them.
 
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
 
-use machinery::schema::{self, Schema};
+use apiextensions::CompiledSchema;
+use cel::{Known, Rules};
+use machinery::schema;
 use schemas::admission::{Operation, admit};
 use schemas::{bootstrap, cluster, controlplane, infrastructure};
 use serde::Serialize;
@@ -19,25 +22,25 @@ fn group_and_kind(object: &Value) -> (&str, &str) {
     (group, object["kind"].as_str().unwrap())
 }
 
-fn schema_of(object: &Value) -> Schema {
+fn schema_of(object: &Value) -> CompiledSchema {
     let (group, kind) = group_and_kind(object);
     let crds = schemas::crds().unwrap();
     let this = |crd: &&Value| crd["spec"]["group"] == group && crd["spec"]["names"]["kind"] == kind;
     let crd = crds.iter().find(this).unwrap();
-    Schema::parse(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
+    CompiledSchema::parse(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
 }
 
 #[test]
 fn a_server_accepts_every_definition_as_it_is_written() {
     for crd in schemas::crds().unwrap() {
         let mut served = crd.clone();
-        assert_eq!(machinery::crd::decode(&mut served), Ok(Vec::new()), "{}", crd["metadata"]["name"]);
-        machinery::crd::default(&mut served);
-        // A definition always has a status once it is read.
+        assert_eq!(apiextensions::crd::decode(&mut served), Ok(Vec::new()), "{}", crd["metadata"]["name"]);
+        apiextensions::crd::default(&mut served);
+        // A definition always has a status after it was parsed.
         served.as_object_mut().unwrap().remove("status");
         assert_eq!(served, crd, "{}: nothing is unknown or left to a default", crd["metadata"]["name"]);
-        machinery::crd::prepare_for_create(&mut served);
-        assert_eq!(machinery::crd::validate(&served), [], "{}", crd["metadata"]["name"]);
+        apiextensions::crd::prepare_for_create(&mut served);
+        assert_eq!(apiextensions::crd::validate(&served), [], "{}", crd["metadata"]["name"]);
     }
 }
 
@@ -47,26 +50,15 @@ fn definitions_accept_them() {
         let schema = schema_of(&object);
         let mut pruned = object.clone();
         assert_eq!(schema::prune(&schema, &mut pruned), Vec::<String>::new(), "{}", object["kind"]);
-        assert_eq!(
-            schema::validate(&schema, &object, None, Vec::new(), machinery::cel::Known::default()),
-            [],
-            "{}",
-            object["kind"]
-        );
-        assert_eq!(
-            machinery::cel::validate(&schema, &object, None, machinery::cel::Known::default()),
-            [],
-            "{}",
-            object["kind"]
-        );
+        assert_eq!(schema.validate(&object, None, Vec::new(), Known::default()), [], "{}", object["kind"]);
     }
 }
 
-/// The object with that `apiVersion`, kind and spec, judged by the CEL rules of its definition.
+/// Returns the CEL rules of the definition that an object with this `apiVersion`, kind and spec violates.
 fn broken_rules(api_version: &str, kind: &str, spec: Value) -> Vec<String> {
     let object = json!({ "apiVersion": api_version, "kind": kind, "spec": spec });
-    let found =
-        machinery::cel::validate(&schema_of(&object), &object, None, machinery::cel::Known::default());
+    let schema = schema_of(&object);
+    let found = Rules::of(&schema).validate(&schema, &object, None, Known::default());
     found.iter().map(|error| format!("{}: {}", error.field, error.detail)).collect()
 }
 
@@ -125,7 +117,7 @@ fn cel_rules_say_what_is_wrong() {
 fn rules_allow_them() {
     for object in recorded() {
         let (group, kind) = group_and_kind(&object);
-        // Recorded with topology on, which it is not here.
+        // These objects were recorded with the feature `ClusterTopology`, which is off here.
         let has_topology = object["spec"]["topology"].is_object();
         for operation in [Operation::Create, Operation::Update] {
             let mut new = object.clone();
@@ -139,7 +131,7 @@ fn rules_allow_them() {
 
 fn round_trip<T: DeserializeOwned + Serialize>(object: &Value) -> Value {
     let mut object = serde_json::to_value(T::deserialize(object).unwrap()).unwrap();
-    // k8s-openapi writes times with the precision it keeps; they are not ours.
+    // k8s-openapi writes the times in metadata with another precision.
     object.as_object_mut().unwrap().remove("metadata");
     object
 }

@@ -1,4 +1,4 @@
-//! An object of each kind with every field set goes through its Rust type unchanged.
+//! An object of each kind with every field set passes through its Rust type unchanged.
 
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// A value that sets everything that the schema has.
+/// Returns a value with every field that the schema has.
 fn full(schema: &Value) -> Value {
     if let Some(allowed) = schema["enum"].as_array() {
         return allowed[0].clone();

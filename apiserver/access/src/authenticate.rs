@@ -1,4 +1,4 @@
-//! Finds out who asks.
+//! Authentication of requests.
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -6,27 +6,28 @@ use machinery::status::Status;
 
 use crate::user::User;
 
-/// Finds the identity behind a request.
+/// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {
-    /// The user, `system:anonymous` when the request carries no credentials.
+    /// Returns the user; `system:anonymous` if the request has no credentials.
     ///
     /// # Errors
-    /// 401 when it carries credentials that are not valid.
+    /// 401 if the request has invalid credentials.
     fn authenticate(&self, request: &Parts) -> Result<User, Status>;
 
-    /// Who is behind a bearer token that is meant for one of `audiences`, and for which of them it is good.
+    /// Returns the user of a bearer token, and those of `audiences` for which the token is valid.
     ///
     /// # Errors
-    /// Why the token is not valid, in the words of kube-apiserver's TokenReview.
+    /// Says in the words of kube-apiserver's TokenReview why the token is invalid.
     fn review(&self, _token: &str, _audiences: &[String]) -> Result<(User, Vec<String>), String> {
         Err(INVALID_TOKEN.to_owned())
     }
 }
 
-/// What is said of a token that nobody knows.
+/// The error for an unknown token.
 pub const INVALID_TOKEN: &str = "invalid bearer token";
 
-/// The identity in the request's extensions (client certificate or in-process); no token is valid.
+/// Takes the identity from the request's extensions (client certificate or in-process); every token is
+/// invalid.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Identities;
 
@@ -42,12 +43,12 @@ impl Authenticator for Identities {
     }
 }
 
-/// The bearer token of a request. The scheme is compared without case; other schemes and empty tokens are
-/// no credentials.
+/// Returns the bearer token of a request. The scheme is compared case-insensitively; other schemes and empty
+/// tokens count as no credentials.
 ///
 /// # Errors
-/// 400 for more than one header `Authorization`: which of them counts, others may read differently. 401 for a token that is not
-/// ASCII, which none is.
+/// 400 for more than one `Authorization` header, since proxies and this server might pick different ones. 401
+/// for a token that is not ASCII, which no valid token is.
 pub fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
     let mut values = request.headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Decides whether a request may go on.
+//! Authorization of requests.
 
 use machinery::field::quote;
 use machinery::status::{GroupResource, Status};
@@ -7,32 +7,32 @@ use crate::attributes::Attributes;
 use crate::rbac::Rule;
 use crate::user::{GROUP_MASTERS, User};
 
-/// What an [`Authorizer`] says.
+/// The decision of an [`Authorizer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It may.
+    /// The request is allowed.
     Allow,
-    /// It may not; the text is appended to the error, empty for none.
+    /// The request is denied. The reason is appended to the error message; it may be empty.
     Deny(String),
 }
 
-/// What a user may do in a namespace, as far as it can be listed.
+/// The permissions of a user in a namespace, as far as they can be listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserRules {
-    /// In the order in which they were found.
+    /// The rules, in the order in which they were found.
     pub rules: Vec<Rule>,
-    /// Whether there may be more.
+    /// Whether further rules may apply.
     pub incomplete: bool,
-    /// What could not be resolved; empty for nothing.
+    /// Description of rules that could not be resolved; empty if there are none.
     pub error: String,
 }
 
-/// Says whether a request is allowed.
+/// Decides whether requests are allowed.
 pub trait Authorizer: Send + Sync + 'static {
-    /// Whether a request with these attributes is allowed.
+    /// Decides on a request with these attributes.
     fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
 
-    /// The same, and why it is allowed or not; the text may be empty.
+    /// Returns the decision and its reason, which may be empty.
     fn explain(&self, attributes: &Attributes<'_>) -> (bool, String) {
         match self.authorize(attributes) {
             Decision::Allow => (true, String::new()),
@@ -40,17 +40,18 @@ pub trait Authorizer: Send + Sync + 'static {
         }
     }
 
-    /// What a user may do in a namespace.
+    /// Lists the permissions of a user in a namespace.
     fn rules(&self, _user: &User, _namespace: &str) -> UserRules {
         UserRules { incomplete: true, ..UserRules::default() }
     }
 }
 
-/// Only the group `system:masters` gets in; everybody may ask for health and version. For servers without roles.
+/// Allows the group `system:masters` everything, and everybody to read health and version. For servers
+/// without RBAC.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MastersOnly;
 
-/// Everybody may do everything, known or not: kube-apiserver's mode `AlwaysAllow`.
+/// Allows every request, also anonymous ones: kube-apiserver's mode `AlwaysAllow`.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct AllowAll;
 
@@ -60,7 +61,7 @@ impl Authorizer for AllowAll {
     }
 }
 
-/// What everybody may read, known or not.
+/// Paths that everybody may read, also anonymously.
 const PUBLIC_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
 impl Authorizer for MastersOnly {
@@ -75,7 +76,7 @@ impl Authorizer for MastersOnly {
     }
 }
 
-/// The 403 for a request that was denied for `reason` (which may be empty).
+/// Returns the 403 status for a request that was denied for `reason`, which may be empty.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
     let user = &attributes.user.name;
     let verb = attributes.verb;

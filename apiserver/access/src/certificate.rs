@@ -1,11 +1,11 @@
-//! The identity in a client certificate that TLS has verified.
+//! The identity in a verified TLS client certificate.
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::user::User;
 
-/// The user of a verified client certificate: the common name is the user's name, each organisation a group.
-/// `None` when it can't be read or has no common name.
+/// Returns the user of a verified client certificate: the common name is the user's name, each organization a
+/// group. `None` if the certificate cannot be parsed or has no common name.
 pub fn user(der: &[u8]) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();

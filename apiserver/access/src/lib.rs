@@ -1,8 +1,8 @@
-//! Who asks, and may they.
+//! Authentication, authorization and impersonation.
 //!
-//! A request carries its [`User`] in its extensions: the TLS listener puts it there from the client's
-//! certificate, an in-process client's service from the identity it was made with. Nothing that
-//! arrives over the network can set an extension.
+//! A request carries its [`User`] in its extensions: the TLS listener sets it from the client's certificate,
+//! the service of an in-process client from the identity it was created with. No data received over the
+//! network can set an extension.
 
 pub mod attributes;
 pub mod authenticate;

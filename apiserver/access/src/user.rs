@@ -1,47 +1,48 @@
-//! Who asks.
+//! Users and groups.
 
 use std::collections::BTreeMap;
 
 use machinery::names::{dns1123_label, dns1123_subdomain};
 
-/// Members may do everything.
+/// Group whose members may do everything.
 pub const GROUP_MASTERS: &str = "system:masters";
-/// Everybody whose identity is known.
+/// Group of all authenticated users.
 pub const GROUP_AUTHENTICATED: &str = "system:authenticated";
-/// Everybody else.
+/// Group of all unauthenticated requests.
 pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The user of a request without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
-/// What the name of a service account's user begins with: `system:serviceaccount:NAMESPACE:NAME`.
+/// Prefix of a service account's user name: `system:serviceaccount:NAMESPACE:NAME`.
 pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-/// The group of all service accounts; with a colon and a namespace behind, of those in it.
+/// The group of all service accounts; followed by a colon and a namespace, the group of those in the
+/// namespace.
 pub const GROUP_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
-/// What the name of a node's user begins with.
+/// Prefix of a Node's user name.
 pub const NODE_PREFIX: &str = "system:node:";
-/// The group of all nodes.
+/// The group of all Nodes.
 pub const GROUP_NODES: &str = "system:nodes";
 
-/// Namespace and name of a service account's user.
+/// Returns namespace and name of the service account behind a user name.
 pub fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
     let good = dns1123_label(namespace).is_empty() && dns1123_subdomain(name).is_empty();
     good.then_some((namespace, name))
 }
 
-/// The groups that a service account in `namespace` is in.
+/// Returns the groups of a service account in `namespace`.
 pub fn service_account_groups(namespace: &str) -> Vec<String> {
     vec![GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{namespace}")]
 }
 
-/// An identity, as authentication found it.
+/// The identity of a requesting user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct User {
-    /// The name, `system:anonymous` for nobody.
+    /// User name; `system:anonymous` for requests without credentials.
     pub name: String,
-    /// Set for some identities only; empty otherwise.
+    /// UID; empty for most identities.
     pub uid: String,
-    /// The groups, in the order in which they were found.
+    /// Groups, in the order in which they were found.
     pub groups: Vec<String>,
     /// Further attributes; keys are lower case.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -62,7 +63,7 @@ impl From<&registry::User> for User {
 }
 
 impl User {
-    /// A user with these groups and `system:authenticated`.
+    /// Creates a user in these groups and `system:authenticated`.
     pub fn new<G: Into<String>>(name: impl Into<String>, groups: impl IntoIterator<Item = G>) -> Self {
         let mut groups: Vec<String> = groups.into_iter().map(Into::into).collect();
         if !groups.iter().any(|group| group == GROUP_AUTHENTICATED) {
@@ -71,17 +72,17 @@ impl User {
         Self { name: name.into(), groups, ..Self::default() }
     }
 
-    /// A user that may do everything, as the controllers of this process are.
+    /// Creates a user that may do everything; used for the controllers of this process.
     pub fn master(name: impl Into<String>) -> Self {
         Self::new(name, [GROUP_MASTERS])
     }
 
-    /// Who asks when nobody says who asks.
+    /// Returns the user for requests without credentials.
     pub fn anonymous() -> Self {
         Self { name: ANONYMOUS.into(), groups: vec![GROUP_UNAUTHENTICATED.into()], ..Self::default() }
     }
 
-    /// Whether the user is in this group.
+    /// Returns whether the user is in this group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|one| one == group)
     }

@@ -126,7 +126,7 @@ impl FieldError {
 fn show(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
-        Value::Number(number) => crate::schema::show_number(number),
+        Value::Number(number) => crate::go::show_number(number),
         other => other.to_string(),
     }
 }

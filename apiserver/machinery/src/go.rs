@@ -1,8 +1,38 @@
 //! Text forms of values in messages of Go programs.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
-use crate::schema::go_float;
+/// Formats a float like Go's `%v`: shortest digits, with an exponent from `1e+06` on and below `0.0001`.
+pub fn go_float(value: f64) -> String {
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0".into() } else { "0".into() };
+    }
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "NaN".into()
+        } else if value > 0.0 {
+            "+Inf".into()
+        } else {
+            "-Inf".into()
+        };
+    }
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..6).contains(&exponent) {
+        return format!("{value}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// Formats a number as kube-apiserver does in messages.
+pub fn show_number(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => go_float(float),
+        _ => number.to_string(),
+    }
+}
 
 /// Returns the name of the value's type in Go's unstructured objects.
 pub fn go_type(value: &Value) -> &'static str {

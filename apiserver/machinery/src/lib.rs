@@ -4,9 +4,7 @@
 //! Objects are `serde_json::Value`, because the API server serves kinds that it learns at runtime.
 
 pub mod apply;
-pub mod cel;
 pub mod clock;
-pub mod crd;
 pub mod decode;
 pub mod duration;
 pub mod field;
@@ -17,6 +15,7 @@ pub mod limits;
 pub mod meta;
 pub mod names;
 pub mod patch;
+pub mod pattern;
 pub mod protobuf;
 pub mod quantity;
 pub mod random;
@@ -26,3 +25,4 @@ pub mod splice;
 pub mod status;
 pub mod table;
 pub mod types;
+pub mod url;

@@ -187,13 +187,6 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// Returns the 429, which asks the client to retry after that number of seconds.
-    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
-        let mut status = Self::new(429, "TooManyRequests", message);
-        status.details = Some(json!({"retryAfterSeconds": retry_after_seconds}));
-        status
-    }
-
     /// Returns the 504 for a request that took too long.
     pub fn timeout(message: impl Into<String>) -> Self {
         let mut status = Self::new(504, "Timeout", format!("Timeout: {}", message.into()));

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Utc};
-use machinery::apply::{self, OneSchema, Reset, Writer};
+use machinery::apply::{self, Reset, Writer};
 use machinery::schema::{Schema, default, prune};
 use machinery::{meta, patch};
 use serde_json::{Value, json};
+
+use crate::OneSchema;
 
 struct Server {
     schema: Schema,

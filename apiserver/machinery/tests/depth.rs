@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use machinery::apply::{self, OneSchema, Reset, Writer};
+use machinery::apply::{self, Reset, Writer};
 use machinery::clock::Clock;
-use machinery::limits::{MAX_CEL_DEPTH, MAX_CEL_SOURCE, MAX_DEPTH, MAX_PATH_FILTERS, MAX_SCHEMA_DEPTH};
-use machinery::schema::{self, Rule, Schema};
+use machinery::limits::{MAX_DEPTH, MAX_PATH_FILTERS};
+use machinery::schema::{self, Schema};
 use machinery::table::Path;
-use machinery::{cel, crd, decode, patch, protobuf};
+use machinery::{decode, patch, protobuf};
 use serde_json::{Value, json};
+
+use crate::OneSchema;
 
 /// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;
@@ -59,7 +61,9 @@ fn through(decoded: Result<decode::Decoded, String>) -> Result<(), String> {
     let mut object = json!({"metadata": {"name": "a"}, "spec": value});
     schema::coerce(&schema, &mut object)?;
     schema::default(&schema, &mut object);
-    schema::validate(&schema, &object, Some(&object.clone()), Vec::new(), cel::Known::default());
+    schema::validate_values(&schema, &object, Some(&object.clone()));
+    schema::validate_lists(&schema, &object);
+    schema::validate_embedded(&schema, &object);
     Ok(())
 }
 
@@ -184,121 +188,6 @@ fn protobuf_holds_json_that_is_no_deeper() {
     on_a_small_stack(move || {
         protobuf::decode(&[b"k8s\0", unknown.as_slice()].concat(), Some(("v1", "ConfigMap"))).unwrap()
     });
-}
-
-fn schema_of(before: &str, after: &str, levels: usize) -> Value {
-    decode::own(nested(before, r#"{"type":"string"}"#, after, levels).as_bytes()).unwrap()
-}
-
-/// Passes a definition with this schema, and an object of its kind with the same depth, through all steps.
-fn define(source: &Value, object: Value) -> Result<(), String> {
-    let mut definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.test"},
-        "spec": {"group": "example.test", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": source}}]}});
-    crd::decode(&mut definition)?;
-    crd::default(&mut definition);
-    crd::validate(&definition);
-    crd::validate_update(&definition, &definition.clone());
-    let schema = Schema::parse(source).map_err(|error| error.to_string())?;
-    let mut object = object;
-    schema::coerce(&schema, &mut object)?;
-    schema::default(&schema, &mut object);
-    schema::validate(&schema, &object, Some(&object.clone()), Vec::new(), cel::Known::default());
-    assert_eq!(schema, schema.clone());
-    Ok(())
-}
-
-#[test]
-fn schemas() {
-    let shapes = [
-        (r#"{"type":"object","properties":{"a":"#, "}}"),
-        (r#"{"type":"array","items":"#, "}"),
-        (r#"{"type":"object","additionalProperties":"#, "}"),
-        (r#"{"not":"#, "}"),
-        (r#"{"allOf":["#, "]}"),
-        (r#"{"type":"object","default":{"a":{}},"anyOf":["#, "]}"),
-        (
-            r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true,"x-kubernetes-validations":[{"rule":"self == oldSelf"}],"properties":{"a":"#,
-            "}}",
-        ),
-    ];
-    for (before, after) in shapes {
-        let at = on_a_small_stack(move || {
-            let value = decode::own(object(MAX_SCHEMA_DEPTH).as_bytes()).unwrap();
-            define(&schema_of(before, after, MAX_SCHEMA_DEPTH), value)
-        });
-        assert_eq!(at, Ok(()), "{before}");
-        let above = on_a_small_stack(move || {
-            Schema::parse(&schema_of(before, after, MAX_SCHEMA_DEPTH + 1)).unwrap_err().to_string()
-        });
-        assert!(above.contains("nested deeper than 128 levels"), "{above}");
-    }
-}
-
-/// Checks and evaluates a rule on the whole object.
-fn rule(text: &str) -> Result<(), String> {
-    let rule = Rule { rule: text.to_owned(), ..Rule::default() };
-    let source = json!({"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-        "additionalProperties": {"type": "string"}}, "b": {"type": "boolean"}}});
-    let mut schema = Schema::parse(&source).unwrap();
-    if let Some(problem) = cel::check::problems(&schema, &rule, true).0.first() {
-        return Err(format!("{problem:?}"));
-    }
-    schema.rules = vec![rule];
-    schema.has_rules = true;
-    let value = json!({"a": {"a": "x"}, "b": true});
-    let found = cel::validate(&schema, &value, Some(&value), cel::Known::default());
-    found.first().map_or(Ok(()), |error| Err(error.to_string()))
-}
-
-#[test]
-fn rules() {
-    let depth = "expression recursion limit exceeded: 250";
-    let case =
-        |name, text, less| Case { name, text, read: rule, limit: MAX_CEL_DEPTH - less, refusal: depth };
-    check(
-        vec![
-            case("parentheses", |levels| nested("(", "true", ")", levels), 1),
-            case("lists", |levels| nested("[", "1", "]", levels) + " != []", 2),
-            case("maps", |levels| nested("{1: ", "1", "}", levels) + " != {}", 2),
-            case("additions", |levels| "1".to_owned() + &" + 1".repeat(levels) + " > 0", 2),
-            case("conditions", |levels| "true ? true : ".repeat(levels) + "true", 1),
-            case("conditions in conditions", |levels| nested("(true ? ", "true", " : true)", levels), 2),
-            case("indices", |levels| "[[1]]".to_owned() + &".map(x, [x])".repeat(levels) + " != []", 4),
-            case("macros", |levels| nested("[1].all(x, ", "true", ")", levels), 2),
-            case("calls", |levels| nested("dyn(", "true", ")", levels) + " == true", 2),
-            case("receivers", |levels| "'a'".to_owned() + &".trim()".repeat(levels) + " == 'a'", 2),
-            case("optionals", |levels| nested("optional.of(", "1", ")", levels) + ".hasValue()", 2),
-        ],
-        3_000,
-    );
-    // Chains of these operators may be as long as a source may be.
-    for text in [
-        "true".to_owned() + &" || self.b".repeat(9_000),
-        "true".to_owned() + &" && true || false".repeat(5_000),
-        "!".repeat(50_000) + "true",
-        "self.b && ".repeat(9_000) + "self.b",
-    ] {
-        assert_eq!(on_a_small_stack(move || rule(&text)), Ok(()));
-    }
-    for text in [
-        ".".repeat(90_000),
-        "(".repeat(90_000),
-        "[".repeat(90_000),
-        "!-".repeat(40_000),
-        "-".repeat(90_001) + "1 < 0",
-    ] {
-        drop(on_a_small_stack(move || rule(&text)));
-    }
-    // The operand in front of a chain is below the chain in the tree.
-    let steps = |text: String| format!("({text}{})", " + 1".repeat(100));
-    let wide = (0..100).fold("1".to_owned(), |text, _| steps(text)) + " > 0";
-    assert!(on_a_small_stack(move || rule(&wide)).unwrap_err().contains(depth));
-    let long = |characters: usize| format!("true{}", " ".repeat(characters - 4));
-    assert_eq!(rule(&long(MAX_CEL_SOURCE)), Ok(()));
-    let wanted = "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000";
-    assert!(rule(&long(MAX_CEL_SOURCE + 1)).unwrap_err().contains(wanted));
 }
 
 #[test]

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
-use machinery::apply::{self, OneSchema, Reset, Versions, Writer, scale};
+use machinery::apply::{self, Reset, Versions, Writer, scale};
 use machinery::limits::MAX_UPDATE_MANAGERS;
 use machinery::meta;
 use machinery::schema::Schema;
 use serde_json::{Value, json};
+
+use crate::OneSchema;
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()

@@ -13,36 +13,36 @@ use crate::error::Error;
 use crate::key::{KeyAlgorithm, PrivateKey};
 use crate::{AUTHORITY_VALIDITY_DAYS, BACKDATE_MINUTES, LEAF_VALIDITY_DAYS, inspect, pem};
 
-/// What a certificate may be used for.
+/// The purpose of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
-    /// A client shows it.
+    /// TLS client authentication.
     Client,
-    /// A server shows it.
+    /// TLS server authentication.
     Server,
-    /// Both, as etcd's members do.
+    /// Both, as for etcd's members.
     ClientAndServer,
 }
 
-/// What to put into a certificate.
+/// The content of a certificate to be issued.
 #[derive(Debug, Clone)]
 pub struct Leaf {
-    /// The subject's common name; Kubernetes takes it as the user's name.
+    /// The subject's common name; Kubernetes uses it as user name.
     pub common_name: String,
-    /// The subject's organisations; Kubernetes takes them as groups.
+    /// The subject's organizations; Kubernetes uses them as groups.
     pub organizations: Vec<String>,
     /// Subject alternative names: IP addresses and DNS names.
     pub names: Vec<String>,
-    /// What it may be used for.
+    /// Purpose of the certificate.
     pub usage: Usage,
-    /// For how long it is valid from now on.
+    /// Validity from now on.
     pub validity: Duration,
-    /// The algorithm of its key.
+    /// Algorithm of the certificate's key.
     pub algorithm: KeyAlgorithm,
 }
 
 impl Leaf {
-    /// A client certificate, valid for a year.
+    /// Describes a client certificate, valid for a year.
     pub fn client(common_name: impl Into<String>, organizations: &[&str]) -> Self {
         Self {
             common_name: common_name.into(),
@@ -54,12 +54,12 @@ impl Leaf {
         }
     }
 
-    /// A server certificate for `names` (IP addresses and DNS names), valid for a year.
+    /// Describes a server certificate for `names` (IP addresses and DNS names), valid for a year.
     pub fn server(common_name: impl Into<String>, names: Vec<String>) -> Self {
         Self { names, usage: Usage::Server, ..Self::client(common_name, &[]) }
     }
 
-    /// The same with another validity.
+    /// Sets another validity.
     pub fn valid_for(mut self, validity: Duration) -> Self {
         self.validity = validity;
         self
@@ -71,7 +71,7 @@ impl Leaf {
 pub struct Identity {
     /// The certificate.
     pub certificate: String,
-    /// The private key. Secret.
+    /// The private key; secret.
     pub key: String,
 }
 
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-/// A certificate authority: issues certificates.
+/// A certificate authority, which issues certificates.
 pub struct CertificateAuthority {
     certificate: String,
     key: PrivateKey,
@@ -94,7 +94,8 @@ impl std::fmt::Debug for CertificateAuthority {
 }
 
 impl CertificateAuthority {
-    /// A new self-signed authority named `common_name` (`kubernetes` for a cluster's), valid for `validity` or ten years.
+    /// Creates a self-signed authority named `common_name` (`kubernetes` for a cluster's), valid for
+    /// `validity` or ten years.
     ///
     /// # Errors
     /// [`Error::Generate`] and [`Error::Issue`].
@@ -108,10 +109,11 @@ impl CertificateAuthority {
         Self::self_signed(common_name, PrivateKey::generate(algorithm, random)?, validity, now)
     }
 
-    /// The same authority, name and key, valid for ten years from now on. What it issued stays good.
+    /// Returns the authority with the same name and key, valid for ten years from now on. Certificates it
+    /// issued remain valid.
     ///
     /// # Errors
-    /// [`Error::Issue`]; [`Error::Certificate`] where its own is damaged.
+    /// [`Error::Issue`]; [`Error::Certificate`] if its own certificate is damaged.
     pub fn renewed(self, now: DateTime<Utc>) -> Result<Self, Error> {
         let name = inspect(&self.certificate)?.common_name;
         Self::self_signed(&name, self.key, None, now)
@@ -137,10 +139,11 @@ impl CertificateAuthority {
         Ok(Self { certificate: certificate.pem(), key })
     }
 
-    /// An authority from its certificate (the first, when there are several) and private key as PEM.
+    /// Reads an authority from its certificate (the first, if there are several) and private key in PEM.
     ///
     /// # Errors
-    /// [`Error::Pem`], [`Error::Key`], [`Error::Certificate`]; [`Error::Mismatch`] when the two don't belong together.
+    /// [`Error::Pem`], [`Error::Key`], [`Error::Certificate`]; [`Error::Mismatch`] if certificate and key do
+    /// not match.
     pub fn from_pem(certificate: &str, key: &str) -> Result<Self, Error> {
         let key = PrivateKey::from_pem(key)?;
         let facts = inspect(certificate)?;
@@ -150,12 +153,12 @@ impl CertificateAuthority {
         Ok(Self { certificate: certificate.to_owned(), key })
     }
 
-    /// The authority's certificate as PEM.
+    /// Returns the authority's certificate in PEM.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// The authority's certificate and key as PEM.
+    /// Returns the authority's certificate and key in PEM.
     pub fn identity(&self) -> Identity {
         Identity { certificate: self.certificate.clone(), key: self.key.to_pem() }
     }
@@ -163,16 +166,18 @@ impl CertificateAuthority {
     /// Issues a certificate with a new key.
     ///
     /// # Errors
-    /// [`Error::Generate`], [`Error::Issue`] (a name that is no DNS name, or the authority's own, for example).
+    /// [`Error::Generate`]; [`Error::Issue`], for example if a name is not a DNS name or is the authority's
+    /// own.
     pub fn issue(&self, leaf: &Leaf, now: DateTime<Utc>, random: &Random) -> Result<Identity, Error> {
         let failed = |why: String| Error::Issue { name: leaf.common_name.clone(), why };
-        // OpenSSL takes a certificate whose subject is its issuer for a self-signed one, and trusts it nowhere.
+        // OpenSSL takes a certificate whose subject equals its issuer for a self-signed one, and never trusts
+        // it.
         if leaf.organizations.is_empty() && inspect(&self.certificate)?.common_name == leaf.common_name {
             return Err(failed("it is the name of the certificate authority".to_owned()));
         }
         let mut params =
             parameters(&leaf.common_name, &leaf.organizations, now, leaf.validity).map_err(failed)?;
-        // 63 bits, as Go's crypto does: positive in DER without a padding byte.
+        // 63 bits, as in Go's crypto: positive in DER without a padding byte.
         params.serial_number = Some(SerialNumber::from(random.number() >> 1 | 1));
         params.subject_alt_names = subject_alt_names(&leaf.names).map_err(failed)?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
@@ -197,7 +202,7 @@ impl CertificateAuthority {
     }
 }
 
-/// What authorities and leaves have in common.
+/// Returns the parameters that authorities and leaf certificates share.
 fn parameters(
     common_name: &str,
     organizations: &[String],

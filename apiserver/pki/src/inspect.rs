@@ -1,4 +1,4 @@
-//! Reading certificates.
+//! Parses certificates.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,26 +10,26 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::error::Error;
 use crate::pem;
 
-/// What a certificate says.
+/// The content of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// The subject's common name, empty when it has none.
+    /// The subject's common name; empty if it has none.
     pub common_name: String,
-    /// The subject's organisations.
+    /// The subject's organizations.
     pub organizations: Vec<String>,
     /// Subject alternative names: IP addresses and DNS names.
     pub names: Vec<String>,
-    /// From when it is valid.
+    /// Start of validity.
     pub not_before: DateTime<Utc>,
-    /// Until when it is valid.
+    /// End of validity.
     pub not_after: DateTime<Utc>,
-    /// Whether it may sign others.
+    /// Whether the certificate may sign others.
     pub is_authority: bool,
     /// DER `SubjectPublicKeyInfo`.
     pub public_key: Vec<u8>,
 }
 
-/// Reads the first certificate in `text` (PEM).
+/// Parses the first certificate in `text` (PEM).
 ///
 /// # Errors
 /// [`Error::Pem`], [`Error::Certificate`].
@@ -39,7 +39,7 @@ pub fn inspect(text: &str) -> Result<Facts, Error> {
     inspect_der(der)
 }
 
-/// Reads one certificate (DER).
+/// Parses one certificate (DER).
 ///
 /// # Errors
 /// [`Error::Certificate`].
@@ -88,17 +88,19 @@ fn name_text(name: &GeneralName<'_>) -> Option<String> {
     }
 }
 
-/// The hash by which a joining node recognises the authority: `sha256:` and the hexadecimal SHA-256 of its public key's DER.
+/// Returns the hash by which a joining node recognizes the authority: `sha256:` and the hexadecimal SHA-256
+/// of its public key in DER.
 ///
 /// # Errors
-/// As [`inspect`].
+/// The errors of [`inspect`].
 pub fn discovery_hash(authority: &str) -> Result<String, Error> {
     let digest = Sha256::digest(inspect(authority)?.public_key);
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("sha256:{hex}"))
 }
 
-/// Whether two thirds of a certificate's life have passed, or it has not begun: it was made by a clock that was ahead.
+/// Returns whether a certificate should be renewed: two thirds of its validity have passed, or it is not
+/// valid yet because it was issued while the clock was ahead.
 pub fn renewal_due(facts: &Facts, now: DateTime<Utc>) -> bool {
     if now < facts.not_before {
         return true;

@@ -8,10 +8,10 @@ use rcgen::{KeyPair, PublicKeyData};
 use crate::error::Error;
 use crate::{pem, rsa};
 
-/// The key algorithms that kubeadm's `encryptionAlgorithm` knows.
+/// The key algorithms that kubeadm's `encryptionAlgorithm` supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum KeyAlgorithm {
-    /// ECDSA over P-256; our default, since a key costs microseconds.
+    /// ECDSA over P-256; the default, since generating a key takes microseconds.
     #[default]
     EcdsaP256,
     /// ECDSA over P-384.
@@ -25,7 +25,7 @@ pub enum KeyAlgorithm {
 }
 
 impl KeyAlgorithm {
-    /// The name in kubeadm's configuration.
+    /// Returns the name in kubeadm's configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::EcdsaP256 => "ECDSA-P256",
@@ -48,7 +48,7 @@ impl FromStr for KeyAlgorithm {
     }
 }
 
-/// A private key that can sign.
+/// A private key for signing.
 pub struct PrivateKey {
     pub(crate) pair: KeyPair,
 }
@@ -60,10 +60,11 @@ impl std::fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// A new key. RSA keys take from a tenth of a second to seconds: call it from a blocking task.
+    /// Generates a key. RSA keys take from a tenth of a second to seconds; call it from a blocking task for
+    /// them.
     ///
     /// # Errors
-    /// [`Error::Generate`] when the source of randomness fails.
+    /// [`Error::Generate`] if the source of randomness fails.
     pub fn generate(algorithm: KeyAlgorithm, random: &Random) -> Result<Self, Error> {
         let failed = |why: String| Error::Generate { algorithm: algorithm.name(), why };
         let pair = match algorithm {
@@ -76,32 +77,33 @@ impl PrivateKey {
         Ok(Self { pair: pair.map_err(|error| failed(error.to_string()))? })
     }
 
-    /// Reads the first private key in `text`: PKCS #8, PKCS #1 (`RSA PRIVATE KEY`) or SEC 1 (`EC PRIVATE KEY`).
+    /// Parses the first private key in `text`: PKCS #8, PKCS #1 (`RSA PRIVATE KEY`) or SEC 1 (`EC PRIVATE
+    /// KEY`).
     ///
     /// # Errors
-    /// [`Error::Pem`] without such a block, [`Error::Key`] for an algorithm that can't sign here.
+    /// [`Error::Pem`] if there is no such block, [`Error::Key`] for an unsupported algorithm.
     pub fn from_pem(text: &str) -> Result<Self, Error> {
         Self::from_pkcs8(&pem::private_key_as_pkcs8(text)?)
     }
 
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Self, Error> {
-        // The error of the parser is not passed on: it may quote what it read.
+        // The parser's error is not passed on, since it may quote the key.
         let pair = KeyPair::try_from(der)
             .map_err(|_| Error::Key("not an RSA, ECDSA P-256, P-384 or Ed25519 key".to_owned()))?;
         Ok(Self { pair })
     }
 
-    /// PKCS #8 as PEM (`PRIVATE KEY`). Secret.
+    /// Returns the key as PKCS #8 in PEM (`PRIVATE KEY`); secret.
     pub fn to_pem(&self) -> String {
         self.pair.serialize_pem()
     }
 
-    /// The public half as PEM (`PUBLIC KEY`), as the service-account Secret has it in `tls.crt`.
+    /// Returns the public key in PEM (`PUBLIC KEY`), the form of `tls.crt` in the service account Secret.
     pub fn public_key_pem(&self) -> String {
         self.pair.public_key_pem()
     }
 
-    /// The public half as DER `SubjectPublicKeyInfo`.
+    /// Returns the public key as DER `SubjectPublicKeyInfo`.
     pub fn public_key_der(&self) -> Vec<u8> {
         self.pair.subject_public_key_info()
     }

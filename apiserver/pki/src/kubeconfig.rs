@@ -10,22 +10,23 @@ use crate::error::Error;
 /// A kubeconfig with one cluster, one user and one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kubeconfig {
-    /// The cluster's name.
+    /// Name of the cluster entry.
     pub cluster: String,
-    /// The user's name.
+    /// Name of the user entry.
     pub user: String,
-    /// The context's name.
+    /// Name of the context.
     pub context: String,
-    /// `https://host:port`.
+    /// URL of the API server, `https://host:port`.
     pub server: String,
-    /// The certificate authority of the server, as PEM.
+    /// The server's certificate authority in PEM.
     pub authority: String,
     /// The client's certificate and key.
     pub identity: Identity,
 }
 
 impl Kubeconfig {
-    /// The kubeconfig of a workload cluster, named as Cluster API names it: user `<cluster>-admin`, context `<cluster>-admin@<cluster>`.
+    /// Creates the kubeconfig of a workload cluster with Cluster API's names: user `<cluster>-admin`, context
+    /// `<cluster>-admin@<cluster>`.
     pub fn for_cluster(cluster: &str, server: &str, authority: &str, identity: Identity) -> Self {
         Self {
             cluster: cluster.to_owned(),
@@ -37,7 +38,7 @@ impl Kubeconfig {
         }
     }
 
-    /// The kubeconfig as an object.
+    /// Returns the kubeconfig as a JSON object.
     pub fn to_value(&self) -> Value {
         json!({
             "apiVersion": "v1",
@@ -65,18 +66,18 @@ impl Kubeconfig {
         })
     }
 
-    /// The kubeconfig as YAML. Secret.
+    /// Returns the kubeconfig as YAML; secret.
     ///
     /// # Errors
-    /// [`Error::Kubeconfig`] when a name can't be written.
+    /// [`Error::Kubeconfig`] if a name cannot be represented.
     pub fn to_yaml(&self) -> Result<String, Error> {
         serde_saphyr::to_string(&self.to_value()).map_err(|error| Error::Kubeconfig(error.to_string()))
     }
 
-    /// Reads the current context of a kubeconfig (YAML or JSON) that carries its certificates inline.
+    /// Parses the current context of a kubeconfig (YAML or JSON) with inline certificates.
     ///
     /// # Errors
-    /// [`Error::Kubeconfig`] saying which entry is missing; it never quotes the content.
+    /// [`Error::Kubeconfig`] names the missing entry; it never quotes the content.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let config: Value = serde_saphyr::from_str(text)
             .map_err(|_| Error::Kubeconfig("it is not valid YAML or JSON".to_owned()))?;

@@ -1,7 +1,8 @@
-//! Certificate authorities, certificates, kubeconfigs, TLS settings, and the keys of tokens.
+//! Certificate authorities, certificates, kubeconfigs, TLS settings, and token keys.
 //!
-//! Time and randomness are passed in. Serial numbers and RSA keys are drawn from [`machinery::random::Random`]; ECDSA keys come
-//! from ring, which reads only the operating system. No private key appears in a `Debug` output or an error.
+//! Time and randomness are passed in. Serial numbers and RSA keys come from [`machinery::random::Random`];
+//! ECDSA keys come from ring, which always uses the operating system's randomness. No private key appears in
+//! a `Debug` output or an error.
 
 mod authority;
 mod error;
@@ -20,11 +21,12 @@ pub use key::{KeyAlgorithm, PrivateKey};
 pub use pem::{certificates, public_key};
 pub use signing::{SigningKey, TokenAlgorithm, TokenKeys, VerifyingKey};
 
-/// Validity of a certificate authority when nothing else is asked: ten years, as kubeadm has it.
+/// Default validity of a certificate authority: ten years, as in kubeadm.
 pub const AUTHORITY_VALIDITY_DAYS: i64 = 3650;
 
-/// Validity of every other certificate when nothing else is asked: one year.
+/// Default validity of all other certificates: one year.
 pub const LEAF_VALIDITY_DAYS: i64 = 365;
 
-/// How far before "now" a certificate becomes valid, so that hosts whose clocks lag accept it.
+/// How long before "now" the validity of a certificate starts, so that hosts whose clocks are behind accept
+/// it.
 pub const BACKDATE_MINUTES: i64 = 5;

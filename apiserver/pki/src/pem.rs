@@ -1,4 +1,4 @@
-//! PEM in, DER out.
+//! Reads PEM text.
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
@@ -16,10 +16,10 @@ const P256: &[u8] = &[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07
 /// OBJECT IDENTIFIER `secp384r1`.
 const P384: &[u8] = &[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
 
-/// Every certificate in `text`, in order; at least one.
+/// Returns all certificates in `text`, in order; at least one.
 ///
 /// # Errors
-/// [`Error::Pem`] when there is none, or a block is damaged.
+/// [`Error::Pem`] if there is none, or a block is damaged.
 pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let refused = |why: String| Error::Pem { what: "the certificate", why };
     let found = CertificateDer::pem_slice_iter(text.as_bytes())
@@ -31,10 +31,11 @@ pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     Ok(found)
 }
 
-/// The public key of the first certificate in `text`, or else its first public key, as DER `SubjectPublicKeyInfo`.
+/// Returns the public key of the first certificate in `text`, or else its first public key, as DER
+/// `SubjectPublicKeyInfo`.
 ///
 /// # Errors
-/// [`Error::Pem`] when there is neither.
+/// [`Error::Pem`] if there is neither.
 pub fn public_key(text: &str) -> Result<Vec<u8>, Error> {
     if let Some(Ok(certificate)) = CertificateDer::pem_slice_iter(text.as_bytes()).next() {
         let (_, certificate) = X509Certificate::from_der(&certificate)
@@ -46,7 +47,7 @@ pub fn public_key(text: &str) -> Result<Vec<u8>, Error> {
         .map_err(|error| Error::Pem { what: "the public key", why: error.to_string() })
 }
 
-/// The first private key in `text`.
+/// Returns the first private key in `text`.
 pub(crate) fn private_key(text: &str) -> Result<PrivateKeyDer<'static>, Error> {
     // The parser's message could quote the text.
     PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| Error::Pem {
@@ -55,7 +56,7 @@ pub(crate) fn private_key(text: &str) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// The first private key in `text` as PKCS #8, the only form that ring reads for every algorithm.
+/// Returns the first private key in `text` as PKCS #8, the only format that ring reads for every algorithm.
 pub(crate) fn private_key_as_pkcs8(text: &str) -> Result<Vec<u8>, Error> {
     Ok(match private_key(text)? {
         PrivateKeyDer::Pkcs8(key) => key.secret_pkcs8_der().to_vec(),
@@ -72,12 +73,12 @@ pub(crate) fn private_key_as_pkcs8(text: &str) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// PKCS #8 `PrivateKeyInfo` (RFC 5208): version 0, the algorithm, the key as an octet string.
+/// Builds a PKCS #8 `PrivateKeyInfo` (RFC 5208): version 0, the algorithm, the key as an octet string.
 fn wrap(algorithm: &[u8], key: &[u8]) -> Vec<u8> {
     tagged(0x30, &[&[0x02, 0x01, 0x00][..], algorithm, &tagged(0x04, key)].concat())
 }
 
-/// One DER element.
+/// Encodes one DER element.
 fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     let length = content.len();

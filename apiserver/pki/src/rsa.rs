@@ -1,4 +1,4 @@
-//! RSA key generation, which ring does not offer.
+//! RSA key generation, which ring lacks.
 
 use ::rsa::pkcs8::EncodePrivateKey;
 use ::rsa::rand_core::{CryptoRng, Error as RandomError, RngCore};
@@ -6,7 +6,8 @@ use machinery::random::Random;
 
 use crate::key::PrivateKey;
 
-/// [`Random`] (a ChaCha generator seeded by the operating system) in the form that the `rsa` crate asks for.
+/// Adapts [`Random`] (a ChaCha generator seeded by the operating system) to the trait that the `rsa` crate
+/// needs.
 struct Source<'a>(&'a Random);
 
 impl RngCore for Source<'_> {
@@ -30,7 +31,7 @@ impl RngCore for Source<'_> {
 
 impl CryptoRng for Source<'_> {}
 
-/// A new RSA key of `bits` bits.
+/// Generates an RSA key of `bits` bits.
 pub(crate) fn generate(bits: usize, random: &Random) -> Result<PrivateKey, String> {
     let key = ::rsa::RsaPrivateKey::new(&mut Source(random), bits).map_err(|error| error.to_string())?;
     let der = key.to_pkcs8_der().map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Keys that sign tokens, and those that verify them (RFC 7515, 7517, 7518).
+//! Keys that sign and verify tokens (RFC 7515, 7517, 7518).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::key::{KeyAlgorithm, PrivateKey};
 use crate::pem;
 
-/// How a token is signed.
+/// The signature algorithm of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenAlgorithm {
     /// ECDSA over P-256.
@@ -27,7 +27,7 @@ pub enum TokenAlgorithm {
 }
 
 impl TokenAlgorithm {
-    /// The name in a token's header (`alg`).
+    /// Returns the name in a token's header (`alg`).
     pub fn name(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
@@ -43,7 +43,7 @@ pub struct VerifyingKey {
     id: String,
     algorithm: TokenAlgorithm,
     der: Vec<u8>,
-    /// What ring reads: the point of an elliptic curve, or a PKCS #1 `RSAPublicKey`.
+    /// The key in ring's format: the point of an elliptic curve, or a PKCS #1 `RSAPublicKey`.
     raw: Vec<u8>,
     jwk: Value,
 }
@@ -58,7 +58,7 @@ impl VerifyingKey {
     /// Reads the key of the first `CERTIFICATE` in `text`, or else its first `PUBLIC KEY`.
     ///
     /// # Errors
-    /// [`Error::Pem`] without such a block, [`Error::Key`] for an algorithm that tokens are not signed with.
+    /// [`Error::Pem`] if there is no such block, [`Error::Key`] for an algorithm that tokens do not use.
     pub fn from_pem(text: &str) -> Result<Self, Error> {
         Self::from_der(&pem::public_key(text)?)
     }
@@ -66,7 +66,7 @@ impl VerifyingKey {
     /// Reads a `SubjectPublicKeyInfo`.
     ///
     /// # Errors
-    /// [`Error::Key`] for an algorithm that tokens are not signed with.
+    /// [`Error::Key`] for an algorithm that tokens do not use.
     pub fn from_der(der: &[u8]) -> Result<Self, Error> {
         let unusable = || Error::Key("a token's key is RSA, ECDSA P-256 or P-384".to_owned());
         let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| unusable())?;
@@ -82,7 +82,7 @@ impl VerifyingKey {
                 let jwk = json!({"kty": "RSA", "n": plain(key.modulus), "e": plain(key.exponent)});
                 (TokenAlgorithm::Rs256, jwk)
             }
-            // 0x04, then both coordinates.
+            // The point is 0x04, followed by both coordinates.
             PublicKey::EC(point) => {
                 let (algorithm, curve) = match point.data().len() {
                     65 => (TokenAlgorithm::Es256, "P-256"),
@@ -101,27 +101,27 @@ impl VerifyingKey {
         Ok(Self { id, algorithm, der: der.to_vec(), raw, jwk })
     }
 
-    /// The key's id (`kid`): SHA-256 of its DER, as kube-apiserver derives it.
+    /// Returns the key's ID (`kid`): the SHA-256 of its DER, as kube-apiserver derives it.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// How tokens are signed with this key.
+    /// Returns the signature algorithm of this key.
     pub fn algorithm(&self) -> TokenAlgorithm {
         self.algorithm
     }
 
-    /// DER `SubjectPublicKeyInfo`.
+    /// Returns the DER `SubjectPublicKeyInfo`.
     pub fn der(&self) -> &[u8] {
         &self.der
     }
 
-    /// The key as a JSON Web Key.
+    /// Returns the key as a JSON Web Key.
     pub fn jwk(&self) -> &Value {
         &self.jwk
     }
 
-    /// Whether `signature` is this key's for `message`.
+    /// Returns whether `signature` is a signature of `message` by this key.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         let algorithm: &dyn signature::VerificationAlgorithm = match self.algorithm {
             TokenAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
@@ -153,11 +153,11 @@ impl SigningKey {
     /// Reads a private key: RSA, ECDSA P-256 or P-384.
     ///
     /// # Errors
-    /// As [`PrivateKey::from_pem`].
+    /// The errors of [`PrivateKey::from_pem`].
     pub fn from_pem(text: &str) -> Result<Self, Error> {
         let public = VerifyingKey::from_der(&PrivateKey::from_pem(text)?.public_key_der())?;
         let der = pem::private_key_as_pkcs8(text)?;
-        // ring's error says nothing of the key, and neither does ours.
+        // Neither ring's error nor this one contains key material.
         let refused = |_| Error::Key("the private key cannot sign tokens".to_owned());
         let ecdsa = |algorithm| {
             EcdsaKeyPair::from_pkcs8(algorithm, &der, &SystemRandom::new()).map(Pair::Ecdsa).map_err(refused)
@@ -170,7 +170,7 @@ impl SigningKey {
         Ok(Self { pair, public })
     }
 
-    /// The public half.
+    /// Returns the public key.
     pub fn public(&self) -> &VerifyingKey {
         &self.public
     }
@@ -178,7 +178,7 @@ impl SigningKey {
     /// Signs `message`.
     ///
     /// # Errors
-    /// [`Error::Key`] when the source of randomness fails.
+    /// [`Error::Key`] if the source of randomness fails.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |_| Error::Key("signing a token failed".to_owned());
         let random = SystemRandom::new();
@@ -195,7 +195,7 @@ impl SigningKey {
     }
 }
 
-/// The keys of a server's tokens: one signs, all verify.
+/// The token keys of a server: one signs, all verify.
 #[derive(Debug)]
 pub struct TokenKeys {
     signing: SigningKey,
@@ -203,28 +203,28 @@ pub struct TokenKeys {
 }
 
 impl TokenKeys {
-    /// `signing` signs; tokens that were signed with one of `earlier` are still good.
+    /// Signs with `signing`; tokens signed with one of `earlier` are still accepted.
     pub fn new(signing: SigningKey, earlier: impl IntoIterator<Item = VerifyingKey>) -> Self {
         let mut verifying = vec![signing.public.clone()];
         verifying.extend(earlier.into_iter().filter(|key| key.id != signing.public.id));
         Self { signing, verifying }
     }
 
-    /// A new key, for servers that keep none.
+    /// Generates a new key, for servers that do not store one.
     ///
     /// # Errors
-    /// [`Error::Generate`] when the source of randomness fails.
+    /// [`Error::Generate`] if the source of randomness fails.
     pub fn generate(random: &Random) -> Result<Self, Error> {
         let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256, random)?;
         Ok(Self::new(SigningKey::from_pem(&key.to_pem())?, []))
     }
 
-    /// The key that signs.
+    /// Returns the signing key.
     pub fn signing(&self) -> &SigningKey {
         &self.signing
     }
 
-    /// The keys that verify, the signing one first.
+    /// Returns the verifying keys; the signing key's comes first.
     pub fn verifying(&self) -> &[VerifyingKey] {
         &self.verifying
     }

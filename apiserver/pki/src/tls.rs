@@ -1,4 +1,4 @@
-//! TLS settings for servers and clients, on ring, with the given clock.
+//! TLS settings for servers and clients, based on ring and the given clock.
 
 mod any_issuer;
 
@@ -24,27 +24,28 @@ use crate::authority::Identity;
 use crate::error::Error;
 use crate::pem;
 
-/// HTTP/2, then HTTP/1.1, as a server offers them.
+/// HTTP/2 and HTTP/1.1, in the server's order of preference.
 pub const ALPN_HTTP: &[&str] = &["h2", "http/1.1"];
 
-/// HTTP/2 alone, as gRPC needs it.
+/// HTTP/2 only, for gRPC.
 pub const ALPN_HTTP2: &[&str] = &["h2"];
 
-/// Whether a server asks clients for certificates.
+/// Whether a server requests client certificates.
 #[derive(Debug, Clone)]
 pub enum ClientCertificates {
-    /// It does not.
+    /// Clients are not asked for a certificate.
     None,
-    /// It accepts clients without one; those shown must be signed by one of these authorities (PEM, one or more).
+    /// Certificates are optional; presented ones must be signed by one of these authorities (PEM, one or
+    /// more).
     Optional(String),
-    /// It refuses clients without one that is signed by one of these authorities.
+    /// A certificate signed by one of these authorities is required.
     Required(String),
-    /// It accepts clients without one; those shown may be of any issuer. What is verified is that the client has the key: who it is, the
-    /// server must know by the certificate itself.
+    /// Certificates are optional, and presented ones may have any issuer. Only possession of the private key
+    /// is verified; the server must identify the client by the certificate itself.
     AnyIssuer,
 }
 
-/// Certificates by server name (SNI), with one for all other names.
+/// Certificates by server name (SNI), with a default for all other names.
 #[derive(Debug)]
 pub struct ServerCertificates {
     default: Arc<CertifiedKey>,
@@ -52,18 +53,18 @@ pub struct ServerCertificates {
 }
 
 impl ServerCertificates {
-    /// The same certificate whatever name the client asks for.
+    /// Uses the same certificate for every server name.
     ///
     /// # Errors
-    /// As [`certified_key`].
+    /// The errors of [`certified_key`].
     pub fn new(default: &Identity) -> Result<Self, Error> {
         Ok(Self { default: certified_key(default)?, by_name: BTreeMap::new() })
     }
 
-    /// Another certificate for clients that ask for `name`.
+    /// Uses another certificate for clients that ask for `name`.
     ///
     /// # Errors
-    /// As [`certified_key`].
+    /// The errors of [`certified_key`].
     pub fn with(mut self, name: impl Into<String>, identity: &Identity) -> Result<Self, Error> {
         self.by_name.insert(name.into(), certified_key(identity)?);
         Ok(self)
@@ -77,10 +78,10 @@ impl ResolvesServerCert for ServerCertificates {
     }
 }
 
-/// A certificate with its key in the form that rustls signs with; for own implementations of `ResolvesServerCert`.
+/// Returns a certificate with its key in rustls' form, for custom implementations of `ResolvesServerCert`.
 ///
 /// # Errors
-/// [`Error::Pem`], [`Error::Key`], [`Error::Tls`] when certificate and key do not match.
+/// [`Error::Pem`], [`Error::Key`]; [`Error::Tls`] if certificate and key do not match.
 pub fn certified_key(identity: &Identity) -> Result<Arc<CertifiedKey>, Error> {
     let chain = pem::certificates(&identity.certificate)?;
     let key = pem::private_key(&identity.key)?;
@@ -88,7 +89,8 @@ pub fn certified_key(identity: &Identity) -> Result<Arc<CertifiedKey>, Error> {
     Ok(Arc::new(key))
 }
 
-/// Settings of a server: TLS 1.3 and 1.2, the certificates, what it asks of clients, and the protocols it offers.
+/// Returns the settings of a server with TLS 1.3 and 1.2, these certificates, client authentication and
+/// protocols.
 ///
 /// # Errors
 /// [`Error::Pem`], [`Error::Tls`].
@@ -125,7 +127,8 @@ fn client_verifier(
     builder.build().map_err(|error| Error::Tls(error.to_string()))
 }
 
-/// Settings of a client: trusts `authorities` (PEM, one or more) and shows `identity` when the server asks.
+/// Returns the settings of a client that trusts `authorities` (PEM, one or more) and presents `identity` if
+/// the server requests it.
 ///
 /// # Errors
 /// [`Error::Pem`], [`Error::Tls`].
@@ -152,7 +155,8 @@ pub fn client_config(
     Ok(config)
 }
 
-/// Settings of a client that trusts `roots`, and, as Go's TLS does, also a server that shows one of them as its own certificate.
+/// Returns the settings of a client that trusts `roots`. As in Go, a server may also present one of the roots
+/// as its own certificate.
 ///
 /// # Errors
 /// [`Error::Tls`].
@@ -177,7 +181,8 @@ pub fn client_config_for_roots(
     Ok(config)
 }
 
-/// Verifies a server's chain up to a root; a root itself needs no chain, but must carry the name and be valid now.
+/// Verifies a server's chain up to a root. A root itself needs no chain, but its name and validity are
+/// checked.
 #[derive(Debug)]
 struct ChainOrRoot {
     chain: Arc<WebPkiServerVerifier>,
@@ -232,7 +237,7 @@ impl ServerCertVerifier for ChainOrRoot {
     }
 }
 
-/// The one crypto provider.
+/// Returns the only crypto provider of this program.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -253,7 +258,7 @@ fn refused(error: rustls::Error) -> Error {
     Error::Tls(error.to_string())
 }
 
-/// [`Clock`] as rustls asks for the time: validity is judged by the simulation's time in a simulation.
+/// Adapts [`Clock`] for rustls, so that a simulation checks validity by its own time.
 #[derive(Clone)]
 struct ClockTime(Clock);
 
@@ -270,11 +275,11 @@ impl TimeProvider for ClockTime {
     }
 }
 
-/// As [`client_config`], for servers whose certificates do not carry the name that they are called by: the chain, the validity and
-/// the purpose are verified, the name is not. The name still goes out as SNI.
+/// Like [`client_config`], for servers whose certificates lack the name they are called by: chain, validity
+/// and purpose are verified, the name is not. The name is still sent as SNI.
 ///
 /// # Errors
-/// As [`client_config`].
+/// The errors of [`client_config`].
 pub fn client_config_for_any_name(
     authorities: &str,
     identity: Option<&Identity>,
@@ -287,7 +292,7 @@ pub fn client_config_for_any_name(
     Ok(config)
 }
 
-/// Verifies everything about a server's certificate but its name.
+/// Verifies everything about a server's certificate except its name.
 #[derive(Debug)]
 struct AnyName {
     roots: RootCertStore,

@@ -1,4 +1,4 @@
-//! Certificates, kubeconfigs and TLS settings at the crate's boundary.
+//! Tests of certificates, kubeconfigs and TLS settings through the crate's public API.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn every_algorithm_signs_and_reads_back() {
     assert!("DSA".parse::<KeyAlgorithm>().is_err());
 }
 
-/// Keys that users bring: what `openssl ecparam -genkey` and `openssl genrsa -traditional` write.
+/// Key formats that users provide, as `openssl ecparam -genkey` and `openssl genrsa -traditional` write them.
 #[test]
 fn reads_sec1_and_pkcs1_keys() {
     for (file, header) in [("sec1.pem", "EC PRIVATE KEY"), ("pkcs1.pem", "RSA PRIVATE KEY")] {
@@ -135,7 +135,8 @@ fn kubeconfig_reads_back() {
     assert_eq!(error.to_string(), "the kubeconfig can't be used: contexts has no entry named \"x\"");
 }
 
-/// One handshake: what the client reads, and the common name of the certificate that the server saw.
+/// Performs one handshake; returns what the client reads, and the common name of the certificate that the
+/// server saw.
 async fn handshake(
     clients: ClientCertificates,
     client: Option<&pki::Identity>,

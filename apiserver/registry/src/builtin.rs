@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use machinery::decode::Problems;
-use machinery::schema::{Kind, Schema};
-use machinery::types::{GoPlace, LazySchema, Presence};
+use machinery::schema::{Kind, Presence, Schema};
+use machinery::types::{GoPlace, LazySchema};
 use serde_json::Value;
 
 use crate::decode::empty;

@@ -61,7 +61,7 @@ pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, 
 /// Decodes a CustomResourceDefinition. No schema describes the schemas that it contains, so only `metadata` is decoded
 /// like that of other built-in kinds.
 fn definition(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
-    let mut unknown = machinery::crd::decode(object)?;
+    let mut unknown = apiextensions::crd::decode(object)?;
     let Some(map) = object.as_object_mut() else { return Ok(unknown) };
     let parts: Vec<(&str, Value)> =
         ["spec", "status"].into_iter().filter_map(|name| Some((name, map.remove(name)?))).collect();

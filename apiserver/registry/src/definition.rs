@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use apiextensions::CompiledSchema;
 use machinery::schema::Schema;
 use machinery::types::LazySchema;
 use serde_json::Value;
@@ -79,7 +80,7 @@ pub struct Version {
 #[derive(Debug, Clone)]
 pub enum Structure {
     /// A schema from a CustomResourceDefinition.
-    Written(Arc<Schema>),
+    Written(Arc<CompiledSchema>),
     /// The schema of a type that is compiled into the server, built on first use.
     Known(Arc<LazySchema>),
 }

@@ -1,7 +1,8 @@
 //! Effects of writes of CustomResourceDefinitions: before the write is answered, the resource is served, changed or
 //! removed.
 
-use machinery::{crd, meta};
+use apiextensions::crd;
+use machinery::meta;
 use serde_json::Value;
 
 use crate::context::{Context, Subresource};

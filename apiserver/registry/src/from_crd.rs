@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use machinery::schema::Schema;
+use apiextensions::CompiledSchema;
 use serde_json::Value;
 
 use crate::conversion::Conversion;
@@ -107,8 +107,10 @@ fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Res
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = text(&source["name"]);
     let (schema, schema_text) = match source["schema"].get("openAPIV3Schema") {
-        Some(schema) => (Schema::parse(schema).map_err(|error| error.to_string())?, schema.to_string()),
-        None => (Schema::default(), String::new()),
+        Some(schema) => {
+            (CompiledSchema::parse(schema).map_err(|error| error.to_string())?, schema.to_string())
+        }
+        None => (CompiledSchema::default(), String::new()),
     };
     let mut columns: Vec<Column> = source["additionalPrinterColumns"]
         .as_array()

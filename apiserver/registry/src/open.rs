@@ -114,7 +114,7 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
     let (stored, _) = storage.range(&keys::namespace(&crds, ""));
     for entry in stored {
         let Ok(crd) = machinery::decode::own::<Value>(&entry.value) else { continue };
-        if !machinery::crd::is_established(&crd) {
+        if !apiextensions::crd::is_established(&crd) {
             continue;
         }
         match from_crd(&crd) {

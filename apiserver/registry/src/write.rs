@@ -1,13 +1,14 @@
 //! Steps that create, update and patch share.
 
-use machinery::cel::Known;
+use apiextensions::rules_blocked;
+use cel::Known;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
-use machinery::schema;
 use machinery::status::Status;
 use serde_json::Value;
 
 use crate::context::{Context, Subresource};
+use crate::definition::Structure;
 use crate::definitions::Served;
 use crate::object_meta;
 use crate::options::{Operation, Review};
@@ -140,7 +141,10 @@ pub(crate) fn validate(
     if let Some(error) = other_kind(served, object) {
         let mut errors = old.map_or_else(Vec::new, |old| object_meta::validate_update(object, old));
         errors.push(error);
-        return schema::validate_beyond_values(&served.version.schema, object, old, errors, known);
+        return match &served.version.schema {
+            Structure::Written(schema) => schema.validate_beyond_values(object, old, errors, known),
+            Structure::Known(_) => errors,
+        };
     }
     let mut errors = match old {
         None => object_meta::validate(object, definition.namespaced, strategy),
@@ -174,14 +178,15 @@ pub(crate) fn validate(
         });
         return errors;
     }
+    let Structure::Written(schema) = &served.version.schema else { return errors };
     match (target.subresource, old) {
         (Subresource::Status, Some(_)) => {
-            let mut errors = schema::validate_status(&served.version.schema, object, old, errors, known);
+            let mut errors = schema.validate_status(object, old, errors, known);
             errors.extend(crate::scale::validate_status(&served.version, object));
             errors
         }
         _ => {
-            let mut errors = schema::validate(&served.version.schema, object, old, errors, known);
+            let mut errors = schema.validate(object, old, errors, known);
             errors.extend(crate::scale::validate(&served.version, object));
             errors
         }
@@ -206,12 +211,12 @@ pub(crate) fn ratcheted(
     errors: &[FieldError],
 ) -> Vec<String> {
     let served = target.served;
-    let skipped = machinery::schema::rules_blocked(errors);
+    let skipped = rules_blocked(errors);
     if served.definition.built_in || target.subresource == Subresource::Status || skipped {
         return Vec::new();
     }
-    let found = machinery::cel::ratcheted(&served.version.schema, object, old);
-    found.iter().map(ToString::to_string).collect()
+    let Structure::Written(schema) = &served.version.schema else { return Vec::new() };
+    schema.ratcheted(object, old).iter().map(ToString::to_string).collect()
 }
 
 impl Registry {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common::{self, context, definition, version};
-use machinery::cel::evaluations;
+use cel::evaluations;
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! May they: impersonation and authorisation.
+//! Impersonation and authorization of a request.
 
 use access::attributes::Resource;
 use access::authorize::{Decision, forbidden};
@@ -10,12 +10,12 @@ use crate::handle::Asked;
 use crate::server::Shared;
 use crate::verb::Verb;
 
-/// What somebody asks for.
+/// The action that a request asks permission for.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
-    /// The verb; for paths that are no resources the method in lower case.
+    /// The verb; for non-resource paths the method in lower case.
     pub(crate) verb: &'a str,
-    /// The path without escapes.
+    /// The path without percent escapes.
     pub(crate) path: &'a str,
     pub(crate) resource: Option<Resource<'a>>,
 }
@@ -27,10 +27,11 @@ impl<'a> Request<'a> {
 }
 
 impl Shared {
-    /// The user as whom `user` acts.
+    /// Returns the user on whose behalf the request is served: `user`, or the one that `user` impersonates.
     ///
     /// # Errors
-    /// 400 for headers of impersonation that can't be understood, 403 when either may not do it.
+    /// 400 for malformed impersonation headers, 403 if the impersonation or the request itself is not
+    /// allowed.
     pub(crate) fn admit(
         &self,
         headers: &HeaderMap,
@@ -46,7 +47,8 @@ impl Shared {
         }
     }
 
-    /// Why the asker may not create the object of the request, if so.
+    /// Returns the refusal if the user may not create the object of the request; needed for writes that may
+    /// create.
     pub(crate) fn create_refusal(&self, asked: &Asked<'_>) -> Option<Status> {
         let (path, resource) = (asked.parts.uri.path(), asked.target.resource());
         let request = Request { verb: Verb::Create.as_str(), path, resource: Some(resource) };

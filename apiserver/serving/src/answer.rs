@@ -1,4 +1,4 @@
-//! Answers: status, headers, encoding, compression.
+//! Responses: status, headers, encoding, compression.
 
 use std::io::Write;
 
@@ -18,10 +18,10 @@ use crate::limits;
 use crate::negotiate::{Encoding, Media, negotiate_error};
 use crate::warnings;
 
-/// The content type of plain texts.
+/// The content type of plain text.
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 
-/// An answer before it is compressed.
+/// A response before compression.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
@@ -31,7 +31,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Bytes of one kind.
+    /// Creates a response with this content type and body.
     pub(crate) fn new(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
             code,
@@ -41,24 +41,24 @@ impl Answer {
         }
     }
 
-    /// A text.
+    /// Creates a plain text response.
     pub(crate) fn text(code: u16, text: impl Into<String>) -> Self {
         Self::new(code, TEXT, text.into())
     }
 
-    /// No body, hence no type.
+    /// Creates a response without body and content type.
     pub(crate) fn empty(code: u16) -> Self {
         Self { code, content_type: None, pieces: Vec::new(), headers: HeaderMap::new() }
     }
 
-    /// What paths get that nothing answers.
+    /// Creates the response for a path that does not exist.
     pub(crate) fn page_not_found() -> Self {
         let mut answer = Self::text(404, "404 page not found\n");
         answer.headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
         answer
     }
 
-    /// A JSON text in the form that was agreed upon.
+    /// Creates a response from JSON text, converted to the negotiated media type.
     pub(crate) fn json(code: u16, pieces: Vec<Bytes>, media: Media) -> Self {
         let pieces = match (media.encoding, media.pretty) {
             (Encoding::Protobuf, _) => rewritten(&pieces, protobuf),
@@ -70,12 +70,12 @@ impl Answer {
         Self { code, content_type, pieces, headers: HeaderMap::new() }
     }
 
-    /// A value in the form that was agreed upon.
+    /// Creates a response from a JSON value, converted to the negotiated media type.
     pub(crate) fn value(code: u16, value: &Value, media: Media) -> Self {
         Self::json(code, vec![Bytes::from(value.to_string())], media)
     }
 
-    /// An error, in a form that the client accepts if there is one.
+    /// Creates an error response, in a media type that the client accepts if there is one, else JSON.
     pub(crate) fn error(status: &Status, request: &HeaderMap) -> Self {
         let encoding = negotiate_error(request);
         let value = status.to_value();
@@ -95,7 +95,8 @@ impl Answer {
         answer
     }
 
-    /// The response: warnings as headers, large bodies compressed for clients that accept it.
+    /// Builds the HTTP response: warnings become headers, large bodies are compressed if the client accepts
+    /// gzip.
     pub(crate) fn finish(mut self, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
         let size: usize = self.pieces.iter().map(Bytes::len).sum();
         if size >= limits::GZIP_FROM_BYTES && accepts_gzip(request) {
@@ -118,7 +119,8 @@ impl Answer {
     }
 }
 
-/// `pretty` of the query decides, else browsers' and curl's users get it.
+/// Returns whether to indent the response: as the query parameter `pretty` says, else if the client is a
+/// browser, curl or Wget.
 pub(crate) fn wants_pretty(request: &HeaderMap, parameter: Option<bool>) -> bool {
     parameter.unwrap_or_else(|| {
         let agent = request.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -134,7 +136,7 @@ fn accepts_gzip(request: &HeaderMap) -> bool {
     })
 }
 
-/// Compressed at the fastest level: clients are near, and the processor is shared.
+/// Compresses at the fastest level: the network to clients is fast, and the CPU is shared.
 pub(crate) fn gzip(pieces: &[Bytes]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(1));
     for piece in pieces {
@@ -150,7 +152,8 @@ fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> 
     }
 }
 
-/// An object, a list or a `Status` as protobuf; empty for a kind that is not offered so.
+/// Encodes an object, a list or a `Status` as protobuf; returns no bytes for a kind without a protobuf
+/// message.
 pub(crate) fn protobuf(value: &Value) -> Vec<u8> {
     machinery::protobuf::encode(value).unwrap_or_default()
 }

@@ -1,6 +1,8 @@
-//! Work that takes long is done where it holds nobody else up: on a thread of its own, by few at a time, each user in turn.
+//! Runs expensive work where it does not delay other requests: in a blocking section of the runtime, limited
+//! in number, with fair queuing by user.
 //!
-//! Where a runtime has one thread, as in the simulation, it is done in place, so that the same seed gives the same history.
+//! In a single-threaded runtime, as in the simulation, the work runs in place, so that the same seed gives
+//! the same history.
 
 use std::future::Future;
 
@@ -15,7 +17,7 @@ fn has_threads() -> bool {
     Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// Does `work` with so many bytes.
+/// Runs `work`, which processes `bytes` bytes, in a blocking section if it is large.
 pub(crate) fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes >= limits::ASIDE_FROM_BYTES && has_threads() {
         tokio::task::block_in_place(work)
@@ -25,10 +27,10 @@ pub(crate) fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
 }
 
 impl Shared {
-    /// Does `work` of this user with so many bytes, within [`limits::REQUEST`].
+    /// Runs `work` for this user, which processes `bytes` bytes, within [`limits::REQUEST`].
     ///
     /// # Errors
-    /// Those of `work`; 429 where too much of the kind waits; 504 when it takes too long.
+    /// Returns the error of `work`; 429 if too many large requests wait; 504 if the work takes too long.
     pub(crate) async fn aside<T>(
         &self,
         user: &str,

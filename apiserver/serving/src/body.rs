@@ -1,4 +1,4 @@
-//! The body of an answer.
+//! The body of a response.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,10 +12,10 @@ use machinery::clock::Clock;
 
 use crate::connections::Sending;
 
-/// What an answer carries: nothing, bytes in one or many pieces, or a stream that ends when it will.
+/// A response body: empty, bytes in one or more pieces, or a stream.
 pub struct Body {
     inner: Inner,
-    /// Where it is noted whether the peer takes it.
+    /// The place where the body records whether the peer is reading it.
     sending: Option<(Sending, Clock)>,
 }
 
@@ -24,35 +24,36 @@ enum Inner {
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
 }
 
-/// Pieces are sent together up to this size.
+/// Pieces are combined into frames of up to this size.
 const FRAME_BYTES: usize = 16 * 1024;
 
 impl Body {
-    /// No bytes.
+    /// Creates an empty body.
     pub fn empty() -> Self {
         Self::pieces([])
     }
 
-    /// Bytes that lie in several places and are sent one after the other without being copied together.
+    /// Creates a body of several pieces, which are sent in order without copying them into one buffer.
     pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let left = pieces.iter().map(|piece| piece.len() as u64).sum();
         Self { inner: Inner::Pieces { pieces, left }, sending: None }
     }
 
-    /// Bytes as they come.
+    /// Creates a body from a stream of bytes.
     pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self { inner: Inner::Stream(Box::pin(stream)), sending: None }
     }
 
-    /// Notes in `sending` whether the peer takes it.
+    /// Records in `sending` whether the peer is reading the body.
     pub(crate) fn noted(mut self, sending: Sending, clock: Clock) -> Self {
         self.sending = Some((sending, clock));
         self
     }
 }
 
-/// The next bytes to send: small pieces together, since each frame costs as much as copying a few kilobytes.
+/// Returns the next bytes to send. Small pieces are combined, since a frame costs as much as copying a few
+/// kilobytes.
 fn next_frame(pieces: &mut VecDeque<Bytes>) -> Option<Bytes> {
     let first = pieces.pop_front()?;
     if first.len() >= FRAME_BYTES || pieces.is_empty() {
@@ -101,7 +102,7 @@ impl http_body::Body for Body {
             }
         };
         if let Some((sending, clock)) = &self.sending {
-            // The next piece is asked for when this one has gone out.
+            // hyper polls for the next piece once the previous one was sent.
             sending.waits(next.is_ready().then(|| clock.monotonic()));
         }
         next

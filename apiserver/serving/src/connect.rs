@@ -1,4 +1,4 @@
-//! Subresources written in Rust: `pods/{name}/portforward`, `pods/{name}/eviction` and the like.
+//! Subresources implemented in Rust: `pods/{name}/portforward`, `pods/{name}/eviction` and others.
 
 use access::User;
 use bytes::Bytes;
@@ -10,57 +10,57 @@ use crate::body::Body;
 use crate::handle::{Asked, Reply};
 use crate::server::Shared;
 
-/// Where a [`Connect`] is mounted and how discovery lists it.
+/// The path of a [`Connect`] and its entry in discovery.
 #[derive(Debug, Clone)]
 pub struct ConnectResource {
-    /// API group of the parent resource, empty for the core group.
+    /// API group of the parent resource; empty for the core group.
     pub group: &'static str,
-    /// Its version.
+    /// Version of the parent resource.
     pub version: &'static str,
-    /// The parent resource, `pods`.
+    /// Plural name of the parent resource, for example `pods`.
     pub resource: &'static str,
-    /// The subresource, `portforward`.
+    /// Name of the subresource, for example `portforward`.
     pub subresource: &'static str,
-    /// What is sent to it, `PodPortForwardOptions`, `Eviction`.
+    /// Kind of the request body or options, for example `PodPortForwardOptions` or `Eviction`.
     pub kind: &'static str,
-    /// Group and version of that kind when they are not those of the parent, `("policy", "v1")`.
+    /// Group and version of that kind if they differ from the parent's, for example `("policy", "v1")`.
     pub kind_group_version: Option<(&'static str, &'static str)>,
-    /// The methods it answers.
+    /// The allowed HTTP methods.
     pub methods: &'static [Method],
 }
 
-/// One request to a [`Connect`], authorised already.
+/// A request to a [`Connect`], already authorized.
 pub struct ConnectRequest {
-    /// Who asks.
+    /// The requesting user.
     pub user: User,
-    /// Empty for cluster-scoped resources.
+    /// Namespace; empty for cluster-scoped resources.
     pub namespace: String,
     /// Name of the parent object.
     pub name: String,
-    /// What follows the subresource in the path (`proxy/metrics` has `metrics`), without a leading slash.
+    /// The path after the subresource, without a leading slash; `metrics` for `proxy/metrics`.
     pub rest: String,
     /// Method, headers and query.
     pub parts: http::request::Parts,
-    /// The body, read already; empty when the connection is to be upgraded. To upgrade, answer 101 and
+    /// The complete body; empty if the connection is to be upgraded. To upgrade, answer 101 and use
     /// `hyper::upgrade::on(http::Request::from_parts(parts, ()))`.
     pub body: Bytes,
 }
 
 impl ConnectRequest {
-    /// The first value of a query parameter, decoded.
+    /// Returns the first value of a query parameter, decoded.
     pub fn query(&self, name: &str) -> Option<String> {
         crate::options::query_value(self.parts.uri.query().unwrap_or_default(), name)
     }
 }
 
-/// Answers the requests of one subresource.
+/// Handles the requests for one subresource.
 pub trait Connect: Send + Sync + 'static {
-    /// Answers one request.
+    /// Handles one request.
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>>;
 }
 
 impl Shared {
-    /// Answers a request for a subresource written in Rust.
+    /// Answers a request for a subresource implemented in Rust.
     pub(crate) async fn connect<B>(&self, asked: Asked<'_>, body: B) -> Result<Reply, Status>
     where
         B: http_body::Body,
@@ -74,7 +74,7 @@ impl Shared {
             ));
         }
         let upgrade = asked.parts.extensions.get::<hyper::upgrade::OnUpgrade>().is_some();
-        // What takes a connection over goes on for long, so that it takes no seat.
+        // An upgraded connection may last long, so it takes no seat.
         let _seat = if upgrade { None } else { self.seat(&asked).await? };
         let body = if upgrade { Bytes::new() } else { self.read(body).await? };
         let (user, bytes) = (asked.user.name.clone(), body.len());

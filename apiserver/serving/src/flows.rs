@@ -1,7 +1,8 @@
-//! Requests in flight: how many there may be, and whose turn it is. A flow is what one user sends.
+//! Limits requests in flight and queues the rest fairly. A flow is the requests of one user.
 //!
-//! Invariant: no flow holds more than half of what the others leave, and a free seat goes to the flows that wait in turn. So a client that
-//! sends without end waits for itself, and everyone else is answered. Masters have seats of their own.
+//! Invariant: no flow holds more than half of the seats that the other flows leave, and free seats go to the
+//! waiting flows in turn. A client that sends without pause therefore only delays itself. Masters
+//! (`system:masters`) have seats of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,16 +14,16 @@ use tokio::sync::oneshot;
 
 use crate::limits::{FLOW_WAITING, WAITING};
 
-/// The seats of one server.
+/// The seats for the requests of one server.
 pub(crate) struct Flows(Mutex<State>);
 
 struct State {
     seats: usize,
-    /// … of one flow.
+    /// Maximum number of seats of one flow.
     flow_seats: usize,
     running: usize,
     flows: BTreeMap<Arc<str>, Flow>,
-    /// The flows with a queue; the one whose turn is next stands first.
+    /// The flows with waiting requests, the next one first.
     turns: VecDeque<Arc<str>>,
 }
 
@@ -32,7 +33,7 @@ struct Flow {
     waiting: VecDeque<oneshot::Sender<Seat>>,
 }
 
-/// The right to be answered, until it is dropped.
+/// The right to be served; dropping it frees the seat.
 pub(crate) struct Seat {
     flows: Arc<Flows>,
     flow: Arc<str>,
@@ -42,20 +43,20 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let next = self.flows.0.lock().leave(&self.flow);
         if let Some((waiting, flow)) = next {
-            // Who has stopped waiting since gives the seat back, which drops it and comes here again.
+            // If the waiting request was given up, the seat is dropped here and passed on again.
             drop(waiting.send(Seat { flows: self.flows.clone(), flow }));
         }
     }
 }
 
 impl Flows {
-    /// So many seats, of which one flow may hold so many.
+    /// Creates `seats` seats, of which one flow may hold `flow_seats`.
     pub(crate) fn new(seats: usize, flow_seats: usize) -> Arc<Self> {
         let (flows, turns) = (BTreeMap::new(), VecDeque::new());
         Arc::new(Self(Mutex::new(State { seats, flow_seats, running: 0, flows, turns })))
     }
 
-    /// A seat, if one is free.
+    /// Returns a seat if one is free, without waiting.
     pub(crate) fn try_enter(self: &Arc<Self>, user: &str) -> Option<Seat> {
         let mut state = self.0.lock();
         let flow: Arc<str> = user.into();
@@ -68,7 +69,8 @@ impl Flows {
     /// Waits for a seat.
     ///
     /// # Errors
-    /// The limit that was reached: too many of the flow wait already, or this one has waited too long.
+    /// The name of the limit that was reached: too many requests of the flow are waiting, or this one waited
+    /// too long.
     pub(crate) async fn enter(self: &Arc<Self>, user: &str) -> Result<Seat, &'static str> {
         let turn = {
             let mut state = self.0.lock();
@@ -83,7 +85,7 @@ impl Flows {
     }
 }
 
-/// What a client gets that sends more than is answered.
+/// Returns the 429 status for a client that sends more requests than can be served.
 pub(crate) fn too_many() -> Status {
     let message = "too many requests of this user are waiting, please try again later";
     let mut status = Status::new(429, "TooManyRequests", message);
@@ -94,7 +96,7 @@ pub(crate) fn too_many() -> Status {
 impl State {
     fn may_run(&self, flow: &str) -> bool {
         let own = self.flows.get(flow).map_or(0, |flow| flow.running);
-        // Of what the others leave, one flow gets half: a few of them cannot take all seats.
+        // One flow gets half of what the others leave, so a few flows cannot take all seats.
         let left = self.seats + own - self.running;
         self.running < self.seats && own < self.flow_seats.min(left / 2).max(1)
     }
@@ -104,7 +106,7 @@ impl State {
         self.flows.entry(flow.clone()).or_default().running += 1;
     }
 
-    /// Queues one more; `None` when the queue is full.
+    /// Queues a request; `None` if the queue is full.
     fn wait(&mut self, name: &Arc<str>) -> Option<oneshot::Receiver<Seat>> {
         let flow = self.flows.entry(name.clone()).or_default();
         if flow.waiting.len() >= FLOW_WAITING {
@@ -121,7 +123,7 @@ impl State {
         Some(receiver)
     }
 
-    /// Gives a seat back; answers who gets it.
+    /// Frees a seat and returns the waiting request that gets it.
     fn leave(&mut self, name: &Arc<str>) -> Option<(oneshot::Sender<Seat>, Arc<str>)> {
         self.running -= 1;
         if let Some(flow) = self.flows.get_mut(name) {
@@ -149,7 +151,7 @@ impl State {
         }
     }
 
-    /// The first of the flow's queue that still waits.
+    /// Returns the first request of the flow's queue that still waits.
     fn first(&mut self, name: &Arc<str>) -> Option<oneshot::Sender<Seat>> {
         let flow = self.flows.get_mut(name)?;
         std::iter::from_fn(|| flow.waiting.pop_front()).find(|waiting| !waiting.is_closed())

@@ -1,8 +1,8 @@
-//! Sends what a connection has to say in few system calls.
+//! Combines the writes of a connection into few system calls.
 //!
-//! hyper flushes after each frame, and each of 200 watchers of an object makes a frame of its own. Here writes are gathered while the
-//! connection's task runs and sent when it has nothing more to do; and a connection that is woken lets the other tasks that are
-//! ready go first, so that their frames are there when it runs.
+//! hyper flushes after each frame, and an object with 200 watchers causes 200 frames. Writes are therefore
+//! gathered while the connection's task runs, and sent when the task becomes idle. In addition, a
+//! connection's task that is woken first yields to the other ready tasks, so that their frames are included.
 
 use std::future::Future;
 use std::io;
@@ -16,22 +16,22 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// More than this is sent while the connection goes on writing.
+/// Once more than this is gathered, it is sent while the connection continues to write.
 const GATHERED_BYTES: usize = 64 * 1024;
-/// A connection at rest keeps a buffer of this size at most.
+/// An idle connection keeps a buffer of at most this size.
 const KEPT_BYTES: usize = 4 * 1024;
 
 struct State<S> {
     stream: S,
     clock: Clock,
-    /// Bytes that the stream took so far.
+    /// Number of bytes that the stream has accepted.
     sent: u64,
-    /// Since when the stream takes no bytes, while there are some.
+    /// Since when the stream accepts no bytes although some are waiting.
     unsent: Option<Instant>,
     written: BytesMut,
-    /// What sending ended with; the next write reports it.
+    /// The error with which sending ended; the next write reports it.
     failed: Option<io::ErrorKind>,
-    /// Whether flushes wait for [`Gathered`].
+    /// Whether flushes are delayed until [`Gathered`] sends.
     gathering: bool,
 }
 
@@ -62,7 +62,7 @@ impl<S: AsyncWrite + Unpin> State<S> {
 pub(crate) struct Gather<S>(Arc<Mutex<State<S>>>);
 
 impl<S> Gather<S> {
-    /// Around `stream`. Until [`Gathered::new`], flushing sends at once.
+    /// Wraps `stream`. Before [`Gathered::new`], flushing sends at once.
     pub(crate) fn new(stream: S, clock: Clock) -> Self {
         Self(Arc::new(Mutex::new(State {
             stream,
@@ -75,17 +75,17 @@ impl<S> Gather<S> {
         })))
     }
 
-    /// Bytes that the peer's system took so far.
+    /// Returns the number of bytes that the stream has accepted.
     pub(crate) fn sent(&self) -> u64 {
         self.0.lock().sent
     }
 
-    /// Since when it takes none, while there are some.
+    /// Returns since when the stream accepts no bytes although some are waiting.
     pub(crate) fn unsent(&self) -> Option<Instant> {
         self.0.lock().unsent
     }
 
-    /// Another handle on the same stream.
+    /// Returns another handle on the same stream.
     pub(crate) fn handle(&self) -> Self {
         Self(self.0.clone())
     }
@@ -155,7 +155,7 @@ impl<S, F> Gathered<S, F> {
         Self { stream, connection: Box::pin(connection), waited: false }
     }
 
-    /// The connection.
+    /// Returns the driven connection.
     pub(crate) fn connection(&mut self) -> Pin<&mut F> {
         self.connection.as_mut()
     }
@@ -172,9 +172,9 @@ impl<S: AsyncWrite + Unpin, F: Future> Future for Gathered<S, F> {
         }
         let polled = self.connection.as_mut().poll(context);
         let mut state = self.stream.0.lock();
-        // Whoever takes the stream over (an upgrade) flushes by itself.
+        // After an upgrade, the new owner of the stream flushes by itself.
         state.gathering = polled.is_pending();
-        // Where the stream does not take all of it now, it wakes this task.
+        // If the stream does not accept everything now, it wakes this task later.
         if let Poll::Ready(Err(error)) = state.send(context) {
             state.failed = Some(error.kind());
         }
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes each write; fails when told to.
+    /// Records each write; fails on request.
     #[derive(Clone, Default)]
     struct Recorder(Arc<Mutex<(Vec<usize>, bool)>>);
 
@@ -230,7 +230,7 @@ mod tests {
         let recorder = Recorder::default();
         let mut stream = Gather::new(recorder.clone(), Clock::system());
         let handle = stream.handle();
-        // As a handshake does.
+        // Like the TLS handshake, before gathering starts.
         frames(&mut stream, &[5, 7]).await.unwrap();
         assert_eq!(std::mem::take(&mut recorder.0.lock().0), [5, 7]);
         let connection = async move {
@@ -242,7 +242,7 @@ mod tests {
         };
         let mut stream = Gathered::new(handle, connection).await;
         assert_eq!(std::mem::take(&mut recorder.0.lock().0), [60, GATHERED_BYTES, 1]);
-        // Somebody else drives it now.
+        // After the future completed, another owner writes to the stream.
         frames(&mut stream, &[3]).await.unwrap();
         assert_eq!(recorder.0.lock().0, [3]);
     }

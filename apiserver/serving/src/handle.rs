@@ -1,4 +1,4 @@
-//! The way of one request: who, may they, which handler.
+//! The path of a request: authentication, authorization, handler.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::server::Shared;
 use crate::target::{ResourcePath, Route, Target, unescaped};
 use crate::verb::Verb;
 
-/// A request for a resource, with what every handler needs.
+/// A request for a resource, with the inputs that every handler needs.
 pub(crate) struct Asked<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) target: &'a Target<'a>,
@@ -31,7 +31,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The registry's view of the request.
+    /// Returns the registry's context of the request.
     pub(crate) fn context(&self) -> Context {
         let agent = self.parts.headers.get(http::header::USER_AGENT);
         Context {
@@ -42,7 +42,7 @@ impl Asked<'_> {
     }
 }
 
-/// What a handler gives back: an answer that is there, or one that is still being made.
+/// The result of a handler: a complete answer, or a response whose body is still being produced.
 pub(crate) enum Reply {
     Answer(Answer, Vec<String>),
     Response(Box<Response<Body>>),
@@ -55,7 +55,7 @@ impl From<Answer> for Reply {
 }
 
 impl Shared {
-    /// Answers a request whose body is `body`.
+    /// Answers a request with this body.
     pub(crate) async fn answer<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body,
@@ -79,7 +79,8 @@ impl Shared {
         if parts.method == Method::HEAD {
             *response.body_mut() = Body::empty();
         }
-        // What strangers make up would make a label each.
+        // Only served resources become label values; otherwise unauthenticated clients could create any
+        // number of labels.
         let labels = match &route {
             Some(Route::Target(target)) => target.labels(),
             _ => ("", "", ""),
@@ -88,7 +89,8 @@ impl Shared {
         response
     }
 
-    /// Who asks, may they, and what they get. A path that a resource does not have is told before anybody is asked for permission.
+    /// Authenticates, authorizes and handles a request. A path that its resource does not have is refused
+    /// before authorization.
     async fn reply<B>(
         self: &Arc<Self>,
         parts: &Parts,
@@ -124,7 +126,7 @@ impl Shared {
         }
     }
 
-    /// A request for a resource: a subresource written in Rust, or a verb of the registry.
+    /// Handles a request for a resource: a subresource implemented in Rust, or a verb of the registry.
     async fn resource<B>(self: &Arc<Self>, asked: Asked<'_>, body: B) -> Result<Reply, Status>
     where
         B: http_body::Body,
@@ -165,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// Waits until it is the asker's turn. Watches go on for so long that they have seats of their own, and nobody waits for one.
+    /// Waits for a seat. Watches last long, so they have seats of their own, for which no request waits.
     pub(crate) async fn seat(&self, asked: &Asked<'_>) -> Result<Option<Seat>, Status> {
         let user = &asked.user;
         let master = user.is_in(GROUP_MASTERS);
@@ -181,7 +183,7 @@ impl Shared {
         })
     }
 
-    /// The connection behind `presence` belongs to `user` from now on.
+    /// Assigns the connection behind `presence` to `user`.
     pub(crate) fn signed_in(&self, presence: &Presence, user: &User) {
         if user.name != ANONYMOUS
             && let Some(limit) = presence.sign_in(&user.name)
@@ -190,20 +192,20 @@ impl Shared {
         }
     }
 
-    /// 504 for a request that reached [`crate::limits::REQUEST`].
+    /// Returns 504 for a request that reached [`crate::limits::REQUEST`].
     pub(crate) fn late(&self, message: &str) -> Status {
         self.metrics.limit("request");
         Status::timeout(message)
     }
 }
 
-/// Whether a resource is served under this name at all: for errors.
+/// Returns whether a kind is defined in this version; used for error messages.
 pub(crate) fn is_kind(definitions: &registry::Definitions, api_version: &str, kind: &str) -> bool {
     let (group, version) = machinery::meta::group_version(api_version);
     definitions.by_kind(group, kind).is_some_and(|definition| definition.version(version).is_some())
 }
 
-/// For error texts about the body of a write to `served`.
+/// Returns the expected kind of the body of a write to `served`, for error messages.
 pub(crate) fn expected<'a>(api_version: &'a str, served: &'a Served) -> input::Expected<'a> {
     let definition = &served.definition;
     input::Expected { api_version, kind: &definition.kind, built_in: definition.built_in, strict: true }

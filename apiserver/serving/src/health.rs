@@ -1,4 +1,4 @@
-//! `/healthz`, `/livez`, `/readyz`: all checks, or one.
+//! `/healthz`, `/livez` and `/readyz`, each with all checks or a single one.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::answer::Answer;
 use crate::query::Query;
 use crate::server::Shared;
 
-/// A check of one part of the process; the error is written to the log, not to the client.
+/// A health check of one part of the process. Its error is logged, not sent to the client.
 pub type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 impl Shared {
-    /// The answer of a health path; `None` when it is none.
+    /// Answers a health path; `None` for any other path.
     pub(crate) fn health(&self, path: &str, query: &Query) -> Option<Result<Answer, Status>> {
         let path = path.strip_prefix('/')?;
         let (endpoint, one) = path.split_once('/').unwrap_or((path, ""));

@@ -1,4 +1,4 @@
-//! Bodies of requests: read under their limit, and decoded.
+//! Request bodies: reading with limits, and decoding.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -16,11 +16,11 @@ use crate::negotiate::ACCEPTED;
 use crate::server::Shared;
 
 impl Shared {
-    /// Reads a body to its end.
+    /// Reads the complete body.
     ///
     /// # Errors
-    /// 413 above [`limits::BODY_BYTES`], 504 when it takes longer than [`limits::BODY`], 503 when the server stops meanwhile, 400
-    /// when the connection breaks.
+    /// 413 above [`limits::BODY_BYTES`], 504 if it takes longer than [`limits::BODY`], 503 if the server
+    /// stops in the meantime, 400 if the connection breaks.
     pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Status>
     where
         B: http_body::Body,
@@ -71,7 +71,7 @@ where
             let limit = limits::BODY_BYTES;
             return Err(Status::too_large(format!("Request entity too large: limit is {limit}")));
         }
-        // Most bodies are one frame, which needs no copy.
+        // Most bodies arrive in one frame and need no copy.
         if so_far == 0 {
             first = data;
             continue;
@@ -84,7 +84,7 @@ where
     Ok(if more.is_empty() { first } else { more.freeze() })
 }
 
-/// How a body is written.
+/// The format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
@@ -92,16 +92,16 @@ pub(crate) enum Format {
     Protobuf,
 }
 
-/// The media type without its parameters; empty when there is none.
+/// Returns the media type without parameters; empty if there is none.
 pub(crate) fn content_type(headers: &HeaderMap) -> &str {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// The format that the content type names; JSON when there is none.
+/// Returns the format that the content type names; JSON if there is none.
 ///
 /// # Errors
-/// 415 for any other.
+/// 415 for any other content type.
 pub(crate) fn format(headers: &HeaderMap) -> Result<Format, Status> {
     match content_type(headers) {
         "" | "application/json" => Ok(Format::Json),
@@ -111,22 +111,23 @@ pub(crate) fn format(headers: &HeaderMap) -> Result<Format, Status> {
     }
 }
 
-/// What an object's body should be.
+/// The object that the body should contain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected<'a> {
-    /// `apps/v1`, `v1`
+    /// Expected `apiVersion`, for example `apps/v1` or `v1`.
     pub(crate) api_version: &'a str,
     pub(crate) kind: &'a str,
-    /// Built-in kinds may leave out kind and version, and their errors are worded differently.
+    /// Whether the kind is built in; its body may omit apiVersion and kind, and its errors are worded
+    /// differently.
     pub(crate) built_in: bool,
-    /// Whether unknown fields are looked for, which changes the words for a missing kind.
+    /// Whether unknown fields are checked; this changes the error for a missing kind.
     pub(crate) strict: bool,
 }
 
-/// Decodes the body of a create or an update and checks kind and version.
+/// Decodes the body of a create or an update, and checks apiVersion and kind.
 ///
 /// # Errors
-/// 400 with the words of a real server.
+/// 400 with kube-apiserver's messages.
 pub(crate) fn object(
     body: &[u8],
     format: Format,
@@ -135,7 +136,7 @@ pub(crate) fn object(
 ) -> Result<Input, Status> {
     let mut input = document(body, format, expected).map_err(|why| unrecognized(&why, expected, body))?;
     if input.object.is_null() {
-        // Go reads null as an object without fields.
+        // Go decodes null as an object without fields.
         input.object = Value::Object(serde_json::Map::new());
     }
     if !input.object.is_object() {
@@ -177,7 +178,7 @@ fn document(body: &[u8], format: Format, expected: Expected<'_>) -> Result<Input
             return machinery::protobuf::decode(body, default).map(Input::new);
         }
     };
-    // What is wrong with YAML is one error, of several lines.
+    // All problems of a YAML body are one error with several lines.
     let strict_errors = match decoded.format {
         decode::Format::Json => decoded.problems,
         decode::Format::Yaml => decoded.strict_error().into_iter().collect(),
@@ -212,7 +213,7 @@ fn check_kind(
         }
         return Ok(());
     }
-    // Whoever decodes it sees that the version is another one.
+    // The caller reports a differing version.
     if (api_version, kind) == (expected.api_version, expected.kind)
         || kind == expected.kind && crate::older::has(api_version, kind)
     {
@@ -225,7 +226,7 @@ fn check_kind(
     let (group, version) = machinery::meta::group_version(api_version);
     let of_all_groups =
         api_version == "v1" && (OF_ALL_GROUPS.contains(&kind) || matches!(kind, "DeleteOptions" | "List"));
-    // Definitions have a scheme of their own.
+    // CustomResourceDefinitions have a scheme of their own.
     let is_kind = |kind: &str| is_kind(api_version, kind);
     let known = is_kind(kind) || kind.strip_suffix("List").is_some_and(is_kind);
     let known = known && expected.kind != "CustomResourceDefinition";
@@ -250,7 +251,7 @@ fn check_kind(
     )))
 }
 
-/// 400: the body was read, and is no object of the kind.
+/// Returns 400 for a body that was decoded but is not an object of the kind.
 fn unfit(why: &str, expected: Expected<'_>) -> Status {
     let (kind, (_, version)) = (expected.kind, machinery::meta::group_version(expected.api_version));
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
@@ -263,7 +264,7 @@ fn unrecognized(why: &str, expected: Expected<'_>, body: &[u8]) -> Status {
     ))
 }
 
-/// The beginning of a body, as errors show it: hexadecimal when it is no JSON object.
+/// Returns the beginning of a body as errors show it; hexadecimal if it is not a JSON object.
 fn summary(body: &[u8]) -> String {
     let (shown, more) = match body.get(..limits::BODY_SUMMARY_BYTES) {
         Some(shown) if body.len() > limits::BODY_SUMMARY_BYTES => (shown, " ..."),
@@ -279,7 +280,7 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// What Go's decoder calls a value.
+/// Returns Go's name for the type of a JSON value.
 pub(crate) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -291,13 +292,13 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// Kinds of `v1` that are the same in every group.
+/// Kinds of `v1` that exist in every group.
 const OF_ALL_GROUPS: [&str; 5] = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
 /// Decodes the `DeleteOptions` in the body of a deletion; `None` for an empty body.
 ///
 /// # Errors
-/// 400 and 415.
+/// 400 for an invalid body, 415 for an unsupported content type.
 pub(crate) fn delete_options(
     body: &[u8],
     headers: &HeaderMap,
@@ -337,7 +338,7 @@ pub(crate) fn delete_options(
     Ok(Some(options))
 }
 
-/// What Go says of a version or a kind that is no text.
+/// Returns Go's error for an apiVersion or kind that is not a string.
 fn header_mismatch(object: &Value) -> Option<String> {
     ["apiVersion", "kind"].into_iter().find_map(|field| {
         let value = object.get(field).filter(|value| !value.is_string() && !value.is_null())?;

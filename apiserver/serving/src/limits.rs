@@ -1,74 +1,74 @@
-//! Every limit of the HTTP surface. Each has a metric (`firstlight_limit_reached_total{limit=…}`).
+//! All limits of the HTTP layer. Each has a metric (`firstlight_limit_reached_total{limit=...}`).
 
 use std::time::Duration;
 
-/// Bytes of a request's body, after decompression.
+/// Size in bytes of a request body, after decompression.
 pub const BODY_BYTES: usize = 3 * 1024 * 1024;
-/// Connections of those who are signed in, of one listener at a time. One more ends another one.
+/// Connections of authenticated users per listener. A further one closes another one.
 pub const CONNECTIONS: usize = 4096;
-/// Connections of everybody else, of one listener at a time. One more ends another one.
+/// Connections of unauthenticated clients per listener. A further one closes another one.
 pub const STRANGERS: usize = 1024;
-/// How long a connection may do nothing whose owner is signed in; a watch is something.
+/// How long a connection of an authenticated user may be idle; an open watch is not idle.
 pub const IDLE: Duration = Duration::from_secs(5 * 60);
-/// How long any other may go without a request.
+/// How long an unauthenticated connection may be idle.
 pub const STRANGER_IDLE: Duration = Duration::from_secs(30);
-/// How long a client may take none of an answer that is on its way.
+/// How long a client may stop reading a response.
 pub const STALLED: Duration = Duration::from_secs(60);
-/// Requests of one HTTP/2 connection at a time.
+/// Concurrent requests of one HTTP/2 connection.
 pub const HTTP2_STREAMS: u32 = 250;
-/// Bytes of an HTTP/1.1 request's head.
+/// Size in bytes of an HTTP/1.1 request's head.
 pub const HEADER_BYTES: usize = 64 * 1024;
-/// Headers of an HTTP/1.1 request.
+/// Number of headers of an HTTP/1.1 request.
 pub const HEADER_COUNT: usize = 128;
-/// Bytes of an HTTP/2 request's headers, as HPACK counts them.
+/// Size in bytes of an HTTP/2 request's headers, as HPACK counts them.
 pub const HEADER_LIST_BYTES: u32 = 64 * 1024;
-/// How long a client may take for the TLS handshake.
+/// Time for the TLS handshake.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a client may take to send the headers of a request.
+/// Time for the headers of a request to arrive.
 pub const HEADERS: Duration = Duration::from_secs(30);
-/// How long a client may take to send a body.
+/// Time for the body of a request to arrive.
 pub const BODY: Duration = Duration::from_secs(30);
-/// How long a request other than a watch may take.
+/// Time for a request other than a watch.
 pub const REQUEST: Duration = Duration::from_secs(60);
-/// Requests that are being answered at a time, other than watches; masters have as many of their own.
+/// Concurrent requests other than watches; masters have the same number of their own.
 pub const REQUESTS: usize = 256;
-/// … of one user: at most so many, and at most half of what others leave, so that there is a place for them.
+/// Concurrent requests of one user: at most this many, and at most half of what other users leave free.
 pub const FLOW_REQUESTS: usize = 128;
-/// Requests of one user that may wait for those to end.
+/// Waiting requests of one user.
 pub const FLOW_WAITING: usize = 1024;
-/// How long one of them may wait.
+/// Time that a request may wait for its turn.
 pub const WAITING: Duration = Duration::from_secs(15);
-/// Watches of all users but masters at a time.
+/// Concurrent watches of all users except masters.
 pub const WATCHES: usize = 16 * 1024;
-/// … of one user.
+/// Concurrent watches of one user.
 pub const FLOW_WATCHES: usize = 2 * 1024;
-/// Bytes from which on work is done aside, so that it holds no other request up.
+/// From this many bytes on, work runs in a blocking section, so that it does not delay other requests.
 pub const ASIDE_FROM_BYTES: usize = 128 * 1024;
-/// Requests with so many bytes that are worked on at a time.
+/// Large requests that are worked on at the same time.
 pub const LARGE_REQUESTS: usize = 2;
-/// … of one user.
+/// Large requests of one user that are worked on at the same time.
 pub const FLOW_LARGE_REQUESTS: usize = 1;
-/// Characters of all warnings of an answer, before they are cut.
+/// Total characters of a response's warnings; beyond that they are cut.
 pub const WARNING_CHARACTERS: usize = 4 * 1024;
-/// Characters of each of them then.
+/// Characters of each warning once they are cut.
 pub const CUT_WARNING_CHARACTERS: usize = 256;
-/// How long in-flight requests may take to end at shutdown.
+/// Time for in-flight requests to finish at shutdown.
 pub const SHUTDOWN: Duration = Duration::from_secs(10);
-/// How long a connection that is to end may send less than [`QUIET_BYTES`] while no request is being answered.
+/// How long a closing connection without a request in progress may send less than [`QUIET_BYTES`].
 pub const QUIET: Duration = Duration::from_secs(1);
-/// … in bytes.
+/// Minimum progress in bytes during [`QUIET`].
 pub const QUIET_BYTES: u64 = 64 * 1024;
-/// How long a body that is arriving may still take when the server stops.
+/// Time for a request body to arrive after the server was told to stop.
 pub const UPLOAD_AT_SHUTDOWN: Duration = Duration::from_secs(1);
-/// Answers of at least this many bytes are compressed for clients that accept it.
+/// Responses of at least this many bytes are compressed if the client accepts it.
 pub const GZIP_FROM_BYTES: usize = 128 * 1024;
-/// Bytes of `fieldManager`.
+/// Length in bytes of `fieldManager`.
 pub const FIELD_MANAGER_BYTES: usize = 128;
-/// Bytes of a body that an error shows.
+/// How many bytes of a body an error message shows.
 pub const BODY_SUMMARY_BYTES: usize = 30;
 /// Time between two bookmarks of a watch.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before the end of a watch its last bookmark is due.
+/// Time between the last bookmark and the end of a watch.
 pub const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How long a watch lasts when the client names no limit.
+/// Duration of a watch for which the client sets no limit.
 pub const WATCH: Duration = Duration::from_secs(30 * 60);

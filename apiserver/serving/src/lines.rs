@@ -1,22 +1,23 @@
-//! The text of watch events, made once for all who watch.
+//! The encoded lines of watch events, computed once for all watchers.
 
 use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 use registry::EventType;
 
-/// How many events are kept.
+/// Number of cached events.
 const KEPT: usize = 64;
-/// Larger objects are not kept: their text is sent in [`pieces`].
+/// Larger objects are not cached; they are sent by [`pieces`].
 const KEPT_BYTES: usize = 64 * 1024;
 
 struct Kept {
     kind: EventType,
-    /// The object whose line this is. While it is held here no other object can be at its place in memory.
+    /// The object of the cached line. While it is held here, no other object can have the same memory
+    /// address.
     object: Bytes,
     line: Bytes,
 }
 
-/// The lines of the newest events.
+/// A cache of the lines of recent events.
 pub(crate) struct Lines(Vec<Mutex<Option<Kept>>>);
 
 impl Default for Lines {
@@ -26,7 +27,8 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// The line of an event as JSON, `None` for a large one. Watchers of one event share its object, and so its line.
+    /// Returns the JSON line of an event; `None` for a large one. All watchers of an event share its object,
+    /// and therefore its line.
     pub(crate) fn of(&self, kind: EventType, object: &Bytes) -> Option<Bytes> {
         let place = object.as_ptr() as usize / 64 % KEPT;
         let mut slot = self.0.get(place).filter(|_| object.len() <= KEPT_BYTES)?.lock();
@@ -43,13 +45,13 @@ impl Lines {
     }
 }
 
-/// The line of an event whose object is not copied, so that many who watch it hold it once.
+/// Returns the line of an event in pieces, without copying the object, so that all watchers share it.
 pub(crate) fn pieces(kind: EventType, object: &Bytes) -> [Bytes; 3] {
     let head = format!("{{\"type\":\"{}\",\"object\":", kind.as_str());
     [Bytes::from(head), object.clone(), Bytes::from_static(b"}\n")]
 }
 
-/// A watch event as a line of JSON around an object in pieces.
+/// Returns a watch event as a JSON line around an object in pieces.
 pub(crate) fn line(kind: EventType, object: &[Bytes]) -> Bytes {
     let size: usize = object.iter().map(Bytes::len).sum();
     let mut line = BytesMut::with_capacity(size + 40);

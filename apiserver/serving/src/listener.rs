@@ -1,4 +1,4 @@
-//! Takes connections and feeds their requests to a [`Server`].
+//! Accepts connections and passes their requests to a [`Server`].
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -26,22 +26,23 @@ use crate::gather::{Gather, Gathered};
 use crate::limits;
 use crate::server::Server;
 
-/// The TLS configuration of a listener, which can be replaced while it serves (renewed certificates).
+/// The TLS configuration of a listener. It can be replaced while the listener serves, for renewed
+/// certificates.
 #[derive(Clone)]
 pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
 
 impl Tls {
-    /// TLS with this configuration. Which protocols are offered (ALPN) is set here.
+    /// Creates the TLS settings from `config`; the ALPN protocols are set here.
     pub fn new(config: ServerConfig) -> Self {
         Self(Arc::new(RwLock::new(with_protocols(config))))
     }
 
-    /// New connections use `config`; those that exist go on as they are.
+    /// Uses `config` for new connections; existing ones keep their configuration.
     pub fn replace(&self, config: ServerConfig) {
         *self.0.write() = with_protocols(config);
     }
 
-    /// The configuration for the next connection.
+    /// Returns the configuration for the next connection.
     pub fn current(&self) -> Arc<ServerConfig> {
         self.0.read().clone()
     }
@@ -52,24 +53,25 @@ fn with_protocols(mut config: ServerConfig) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Serves connections, with TLS or without.
+/// Serves connections, with or without TLS.
 #[derive(Clone)]
 pub struct Listener {
     server: Server,
     tls: Option<Tls>,
-    /// Cancelled when connections shall end after the request that they are at.
+    /// Cancelled when connections must end after their current request.
     closing: CancellationToken,
     http: Arc<auto::Builder<TokioExecutor>>,
     connections: Connections,
 }
 
-/// How long to wait before the next try when the system refuses connections.
+/// Delay before the next attempt after `accept` failed.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// HTTP/2 peers that do not answer a ping for so long are gone.
+/// Interval and time-out of HTTP/2 pings; a peer that does not answer is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 impl Listener {
-    /// A listener for `server`. Without TLS every request is anonymous, unless the server's authenticator says otherwise.
+    /// Creates a listener for `server`. Without TLS every request is anonymous, unless the server's
+    /// authenticator decides otherwise.
     pub fn new(server: Server, tls: Option<Tls>) -> Self {
         let mut http = auto::Builder::new(TokioExecutor::new());
         http.http1()
@@ -92,8 +94,8 @@ impl Listener {
         }
     }
 
-    /// Accepts connections until `shutdown` is done. Then watches end at once, and other requests in flight may take
-    /// [`limits::SHUTDOWN`].
+    /// Accepts connections until `shutdown` completes. Then watches end at once, and other requests in flight
+    /// may take [`limits::SHUTDOWN`].
     pub async fn serve(&self, tcp: TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         let mut tasks = JoinSet::new();
@@ -106,14 +108,15 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    // Without it small answers wait for the client's acknowledgement. An error means it is gone.
+                    // Without TCP_NODELAY small responses wait for the client's acknowledgement. An error
+                    // means that the client is gone.
                     let _ = stream.set_nodelay(true);
                     let listener = self.clone();
                     tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
-                    // What the system lacks are open files, mostly.
+                    // The usual reason is the limit of open files.
                     if self.connections.shed() {
                         self.reached("open_files");
                     }
@@ -130,13 +133,14 @@ impl Listener {
         }
     }
 
-    /// Ends watches, and connections after the request that they are at.
+    /// Ends watches at once, and connections after their current request.
     pub fn close(&self) {
         self.server.stop();
         self.closing.cancel();
     }
 
-    /// Serves one connection, however it was made, until either side closes it. Where there are too many, it or another one is closed.
+    /// Serves one connection of any transport until either side closes it. At the limit, this or another
+    /// connection is closed.
     pub async fn serve_stream<S>(&self, stream: S)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -144,7 +148,7 @@ impl Listener {
         self.serve_peer(stream, None).await;
     }
 
-    /// The same, for a connection from this address.
+    /// Like [`Self::serve_stream`], for a connection from this address.
     async fn serve_peer<S>(&self, stream: S, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -226,7 +230,7 @@ impl Listener {
         }
     }
 
-    /// Waits until the connection has to end, and why.
+    /// Waits until the connection must end, and returns the reason.
     async fn watch_over<G>(&self, connection: &Connection, gather: &Gather<G>) -> Verdict {
         let clock = &self.server.shared.clock;
         loop {
@@ -257,7 +261,7 @@ impl Listener {
     }
 }
 
-/// Answers one request of a connection, which notes what it is at.
+/// Answers one request of a connection, and records its progress in `presence`.
 async fn answer(
     server: Server,
     presence: Presence,
@@ -268,7 +272,7 @@ async fn answer(
     let answering = presence.clone().begin(clock.monotonic());
     match user {
         Some(user) => drop(request.extensions_mut().insert(user)),
-        // A request of it may say who it is.
+        // The request may authenticate the connection by other means.
         None => drop(request.extensions_mut().insert(presence)),
     }
     let response = server.handle(request).await;

@@ -1,4 +1,4 @@
-//! `/metrics`.
+//! The metrics at `/metrics`.
 
 use std::fmt;
 use std::time::Duration;
@@ -78,6 +78,12 @@ impl Collector for StoreFigures {
                 "Bytes of events that wait for watchers, each counted once",
                 store.queued_bytes() as u64,
             ),
+            ("firstlight_store_watchers", "Watchers of the store now", store.watcher_count() as u64),
+            (
+                "firstlight_store_history_events",
+                "Events that the history holds",
+                store.history_count() as u64,
+            ),
         ];
         for (name, help, figure) in figures {
             let gauge = ConstGauge::new(i64::try_from(figure).unwrap_or(i64::MAX));
@@ -87,7 +93,7 @@ impl Collector for StoreFigures {
     }
 }
 
-/// Seconds; most requests take well under a millisecond.
+/// Upper bounds in seconds; most requests take well under a millisecond.
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
 impl Metrics {
@@ -115,7 +121,7 @@ impl Metrics {
         metrics
     }
 
-    /// One request was answered.
+    /// Counts an answered request.
     pub(crate) fn request(
         &self,
         verb: &'static str,
@@ -129,7 +135,7 @@ impl Metrics {
         self.durations.get_or_create(&VerbLabels { verb }).observe(took.as_secs_f64());
     }
 
-    /// A watch begins; it ends when the value is dropped.
+    /// Counts a watch until the returned value is dropped.
     pub(crate) fn watch(&self, group: &str, resource: &str) -> WatchCount {
         let labels = ResourceLabels { group: group.to_owned(), resource: resource.to_owned() };
         let gauge = self.watches.get_or_create(&labels).clone();
@@ -137,7 +143,7 @@ impl Metrics {
         WatchCount { gauge, events: self.events.get_or_create(&labels).clone() }
     }
 
-    /// A limit (a constant of [`crate::limits`], in lower case) was reached.
+    /// Counts that a limit was reached; `limit` is the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
@@ -150,7 +156,7 @@ pub(crate) struct WatchCount {
 }
 
 impl WatchCount {
-    /// One more event was sent.
+    /// Counts a sent event.
     pub(crate) fn event(&self) {
         self.events.inc();
     }

@@ -1,20 +1,21 @@
-//! The `Accept` header: in which form a client wants its answer.
+//! Content negotiation by the `Accept` header.
 
 use http::HeaderMap;
 use http::header::ACCEPT;
 use machinery::status::Status;
 
-/// How the bytes of an answer are written.
+/// The encoding of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
     Yaml,
-    /// Errors, the documents of discovery, built-in kinds, and metadata alone; no Table.
+    /// Protobuf, offered for errors, discovery documents, built-in kinds and partial metadata, but not for
+    /// Tables.
     Protobuf,
 }
 
 impl Encoding {
-    /// The content type.
+    /// Returns the content type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -25,7 +26,7 @@ impl Encoding {
 }
 
 impl Encoding {
-    /// The content type of a watch.
+    /// Returns the content type of a watch.
     pub(crate) fn stream_type(self) -> &'static str {
         match self {
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
@@ -34,7 +35,7 @@ impl Encoding {
     }
 }
 
-/// Another kind that an object is shown as, with the version of `meta.k8s.io` it is written in.
+/// A kind that objects are converted to, with the version of `meta.k8s.io`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Convert {
     Table(&'static str),
@@ -42,7 +43,7 @@ pub(crate) enum Convert {
     PartialObjectMetadataList(&'static str),
 }
 
-/// What was agreed upon.
+/// The negotiated media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Media {
     pub(crate) encoding: Encoding,
@@ -50,10 +51,10 @@ pub(crate) struct Media {
     pub(crate) pretty: bool,
 }
 
-/// JSON as it is.
+/// Plain JSON.
 pub(crate) const JSON: Media = Media { encoding: Encoding::Json, convert: None, pretty: false };
 
-/// What every error about formats names.
+/// The media types that every 406 and 415 error lists.
 pub(crate) const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// One entry of an `Accept` header.
@@ -65,12 +66,12 @@ pub(crate) struct Clause<'a> {
 }
 
 impl Clause<'_> {
-    /// The value of a parameter, empty when it is absent.
+    /// Returns the value of a parameter; empty if absent.
     pub(crate) fn parameter(&self, name: &str) -> &str {
         self.parameters.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
     }
 
-    /// Whether another kind is asked for.
+    /// Returns whether the entry asks for a conversion to another kind.
     pub(crate) fn converts(&self) -> bool {
         ["as", "g", "v"].iter().any(|name| !self.parameter(name).is_empty())
     }
@@ -84,7 +85,7 @@ impl Clause<'_> {
     }
 }
 
-/// The entries of the `Accept` headers, best first.
+/// Returns the entries of the `Accept` headers, the best first.
 pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = headers
         .get_all(ACCEPT)
@@ -116,24 +117,24 @@ fn clause(text: &str) -> Option<Clause<'_>> {
     Some(Clause { media_type, subtype, parameters, quality })
 }
 
-/// Whether no form was asked for.
+/// Returns whether the client has no preference.
 pub(crate) fn asks_nothing(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().all(|value| value.as_bytes().iter().all(u8::is_ascii_whitespace))
 }
 
-/// What an answer can be.
+/// The possible forms of a response.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Offer {
-    /// It is a watch.
+    /// Whether the response is a watch.
     pub(crate) streams: bool,
-    /// Its kind has a protobuf message.
+    /// Whether the kind has a protobuf message.
     pub(crate) protobuf: bool,
 }
 
-/// The form of an object's answer.
+/// Negotiates the media type of a response with objects.
 ///
 /// # Errors
-/// 406 when nothing that the client accepts is offered.
+/// 406 if none of the accepted types is offered.
 pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Status> {
     if asks_nothing(headers) {
         return Ok(JSON);
@@ -149,12 +150,13 @@ pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Stat
     Ok(media)
 }
 
-/// 406 for a client that accepts nothing that there is.
+/// Returns 406 for a client that accepts none of the offered types.
 pub(crate) fn not_acceptable() -> Status {
     Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
 }
 
-/// Whether one of the media types alone can be met, whatever their parameters say. `subtypes` are of `application`.
+/// Returns whether the header accepts a media type with one of these subtypes of `application`, ignoring all
+/// parameters.
 pub(crate) fn meets(headers: &HeaderMap, subtypes: &[&str]) -> bool {
     asks_nothing(headers)
         || clauses(headers).iter().any(|clause| {
@@ -163,7 +165,7 @@ pub(crate) fn meets(headers: &HeaderMap, subtypes: &[&str]) -> bool {
         })
 }
 
-/// 406 for media types that cannot be met, before anything else is looked at.
+/// Returns 406 for media types that cannot be offered, before any other check.
 pub(crate) fn no_representation(available: &str) -> Status {
     let mut status =
         Status::not_acceptable(format!("406: Not Acceptable\n\nAvailable representations: {available}"));
@@ -191,7 +193,7 @@ fn accept(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
     Some(Media { encoding, convert, pretty: clause.parameter("pretty") == "1" })
 }
 
-/// `Some(None)` for no conversion, `None` for one that is not offered.
+/// Returns `Some(None)` if no conversion is requested, `None` for an unsupported one.
 fn convert(clause: &Clause<'_>) -> Option<Option<Convert>> {
     let (kind, group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
     if kind.is_empty() && group.is_empty() && version.is_empty() {
@@ -210,7 +212,7 @@ fn convert(clause: &Clause<'_>) -> Option<Option<Convert>> {
     }))
 }
 
-/// The form of an error: what the client accepts, and JSON when that is nothing we have.
+/// Negotiates the encoding of an error; JSON if the client accepts none of the supported ones.
 pub(crate) fn negotiate_error(headers: &HeaderMap) -> Encoding {
     let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
     clauses(headers)

@@ -1,4 +1,4 @@
-//! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
+//! Non-resource paths: discovery, OpenAPI, version, health, metrics.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::options::VersionInfo;
 use crate::query::Query;
 use crate::server::Shared;
 
-/// Answers a path that the embedder has added.
+/// Handler of a path that the embedding program added.
 pub(crate) type GivenPath = Arc<dyn Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>;
 
 impl Shared {
-    /// Answers a request for a path that is no resource: the text that permission was asked for. Nothing here reads a body.
+    /// Answers a request for a non-resource path, the one that was authorized. Request bodies are not read.
     pub(crate) async fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
         if let Some(reply) = self.given_path(path, parts).await {
             return reply;
@@ -33,7 +33,7 @@ impl Shared {
         let answer = match known {
             Some(Ok(answer)) => answer,
             Some(Err(status)) => Answer::error(&status, &parts.headers),
-            // Below `/api` everything is answered with a `Status`.
+            // Unknown paths below `/api` and built-in groups are answered with a `Status`.
             None if path.starts_with("/api/") || self.is_built_in_group(path) => {
                 Answer::error(&Status::no_such_path(), &parts.headers)
             }
@@ -42,7 +42,7 @@ impl Shared {
         answer.into()
     }
 
-    /// What the embedder answers.
+    /// Answers a path that the embedding program added; `None` for any other.
     async fn given_path(&self, path: &str, parts: &Parts) -> Option<Reply> {
         let (_, answer) = self.options.paths.iter().find(|(given, _)| *given == path)?;
         let outcome = if parts.method == Method::GET {
@@ -56,13 +56,13 @@ impl Shared {
         })
     }
 
-    /// Documents that can only be read.
+    /// Answers documents that can only be read.
     fn only_get(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
         let answer = match path {
             "/version" | "/version/" if !meets(&parts.headers, &["json"]) => {
                 Err(no_representation("application/json"))
             }
-            // Indented for everybody, as kube-apiserver has it.
+            // Always indented, as in kube-apiserver.
             "/version" | "/version/" => Ok(Answer::value(
                 200,
                 &version(&self.options.version),
@@ -72,10 +72,10 @@ impl Shared {
             "/metrics" => Ok(Answer::new(200, metrics::CONTENT_TYPE, self.options.metrics.text())),
             DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
-            // These answer to every method.
+            // This path answers every method.
             "/openapi/v3/" => Ok(Answer::empty(404)),
             _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
-            // The documents are large, and made when they are first asked for.
+            // These documents are large and built on first use.
             _ if path.starts_with("/openapi/") => {
                 return aside(limits::ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
             }
@@ -90,19 +90,20 @@ impl Shared {
         Some(answer)
     }
 
-    /// Lists of groups, groups, and versions of custom resources answer to every method.
+    /// Returns whether the path answers every method: `/`, group lists, groups, and versions of custom
+    /// resources.
     fn answers_to_all(&self, path: &str) -> bool {
         path == "/" || path.starts_with("/apis") && !self.is_routed(path)
     }
 
-    /// Whether the path is one of those that are for one method, and for certain media types.
+    /// Returns whether the path accepts only certain methods and media types.
     pub(crate) fn is_routed(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         matches!(path, "/api" | "/api/v1" | "/version")
             || self.is_built_in_group(path) && path.matches('/').count() == 3
     }
 
-    /// How others verify the tokens of service accounts.
+    /// Returns the OpenID documents by which others verify service account tokens.
     fn openid(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
         let tokens = self.options.tokens.as_ref()?;
         let (subtype, content_type, document) = match path {
@@ -124,7 +125,7 @@ impl Shared {
         self.registry.definitions().iter().any(|one| one.built_in && one.group == group)
     }
 
-    /// `/`
+    /// Returns the list of all paths, the document at `/`.
     fn paths(&self) -> Value {
         let mut paths: Vec<String> = self.discovery_paths();
         let others = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
@@ -151,7 +152,7 @@ fn version(info: &VersionInfo) -> Value {
     })
 }
 
-/// The minor version before this one, as whose server this one can still serve.
+/// Returns the previous minor version, the oldest one that this server is compatible with.
 fn before(minor: &str) -> String {
     minor.parse::<u32>().map_or_else(|_| minor.to_owned(), |minor| minor.saturating_sub(1).to_string())
 }

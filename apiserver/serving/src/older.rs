@@ -1,7 +1,7 @@
-//! Other versions of built-in kinds that a real server reads, most of which it serves no longer: who sends a body in one of them is
-//! told that its version is another one, not that nobody knows it.
+//! Further versions of built-in kinds that kube-apiserver can decode, most of which it does not serve. A body
+//! in one of them is refused because its version differs, not because it is unknown.
 
-/// A version, and its kinds.
+/// Each version with its kinds.
 const OLDER: [(&str, &[&str]); 34] = [
     ("admissionregistration.k8s.io/v1alpha1", ADMISSION),
     ("admissionregistration.k8s.io/v1beta1", ADMISSION),
@@ -69,7 +69,7 @@ const FLOWS: &[&str] = &["FlowSchema", "PriorityLevelConfiguration"];
 const ROLES: &[&str] = &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 const RESOURCES: &[&str] = &["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"];
 
-/// Whether the kind had that version.
+/// Returns whether the kind exists in that version.
 pub(crate) fn has(api_version: &str, kind: &str) -> bool {
     OLDER.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind))
 }

@@ -1,18 +1,18 @@
-//! Query parameters, and what a server is told when it is built.
+//! Version information, and query parameters.
 
-/// What `/version` says.
+/// The version that `/version` reports.
 #[derive(Debug, Clone)]
 pub struct VersionInfo {
-    /// `v1.36.0+firstlight`: the Kubernetes version whose API this is.
+    /// The Kubernetes version of the API, for example `v1.36.0+firstlight`.
     pub git_version: String,
-    /// The commit that it was built from.
+    /// The commit that the program was built from.
     pub git_commit: String,
-    /// When it was built, RFC 3339.
+    /// Time of the build, RFC 3339.
     pub build_date: String,
 }
 
 impl VersionInfo {
-    /// `1.36`
+    /// Returns major and minor version, for example `1.36`.
     pub(crate) fn minor(&self) -> String {
         let mut numbers = self.git_version.trim_start_matches('v').split('.');
         let mut next = || numbers.next().unwrap_or_default().to_owned();
@@ -30,7 +30,7 @@ impl Default for VersionInfo {
     }
 }
 
-/// The first value of a parameter in a query, decoded.
+/// Returns the first value of a query parameter, decoded.
 pub fn query_value(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -38,7 +38,7 @@ pub fn query_value(query: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Percent escapes and `+`; what is no valid escape stays as it is.
+/// Decodes percent escapes and `+`; invalid escapes are kept.
 pub fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! Query parameters of the verbs, read as `ParameterCodec` reads them.
+//! Query parameters of the verbs, read like client-go's `ParameterCodec`.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
@@ -21,25 +21,25 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value; `None` when the parameter is absent.
+    /// Returns the first value; `None` if the parameter is absent.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value, empty when it is absent.
+    /// Returns the first value; empty if absent.
     pub(crate) fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
     }
 
-    /// Everything but `false` and `0` is true, also the empty text.
+    /// Returns a boolean: everything except `false` and `0` is true, including the empty string.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).map(|value| !(value.eq_ignore_ascii_case("false") || value == "0"))
     }
 
-    /// A number.
+    /// Returns a number.
     ///
     /// # Errors
-    /// 400 for what is no number.
+    /// 400 if the value is not a number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.get(name) else { return Ok(None) };
         match text.parse::<i64>() {
@@ -55,10 +55,10 @@ impl Query {
         }
     }
 
-    /// Checks `timeout`, which clients put on every request that ends by itself.
+    /// Checks `timeout`, which clients may set on any request other than a watch.
     ///
     /// # Errors
-    /// 400 for what Go's `time.ParseDuration` does not read.
+    /// 400 if Go's `time.ParseDuration` would not accept it.
     pub(crate) fn check_timeout(&self) -> Result<(), Status> {
         let Some(text) = self.get("timeout").filter(|text| !text.is_empty()) else { return Ok(()) };
         let Err(why) = go_duration(text) else { return Ok(()) };
@@ -69,7 +69,7 @@ impl Query {
         self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    /// Parameters of a list.
+    /// Returns the options of a list.
     ///
     /// # Errors
     /// 400 for malformed numbers.
@@ -86,7 +86,7 @@ impl Query {
         })
     }
 
-    /// Parameters of a watch.
+    /// Returns the options of a watch.
     pub(crate) fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             label_selector: self.text("labelSelector"),
@@ -98,10 +98,11 @@ impl Query {
         }
     }
 
-    /// `dryRun`, `fieldManager` and `fieldValidation` of a write; `kind` names the options, as `PatchOptions`.
+    /// Returns `dryRun`, `fieldManager` and `fieldValidation` of a write; `kind` is the options' kind, for
+    /// example `PatchOptions`.
     ///
     /// # Errors
-    /// 422 for values that are not allowed.
+    /// 422 for invalid values.
     pub(crate) fn write_options(&self, kind: &str, apply: bool) -> Result<WriteOptions, Status> {
         let mut errors = Vec::new();
         let manager = self.get("fieldManager").unwrap_or_default();
@@ -140,11 +141,11 @@ impl Query {
         })
     }
 
-    /// Parameters of a deletion: those of the body when there is one, else those of the query. The second value is
-    /// `dryRun`.
+    /// Returns the options of a deletion, from the body if there is one, else from the query. The second
+    /// value is `dryRun`.
     ///
     /// # Errors
-    /// 400 for malformed values, 422 for values that are not allowed.
+    /// 400 for malformed values, 422 for invalid ones.
     pub(crate) fn delete_options(&self, body: Option<&Value>) -> Result<(DeleteOptions, bool), Status> {
         let from_query;
         let body = match body {
@@ -181,10 +182,10 @@ impl Query {
     }
 }
 
-/// Why Go does not read a text as a duration, if so.
+/// Returns Go's error if it does not accept the text as a duration.
 fn go_duration(text: &str) -> Result<(), String> {
     let shown = go_quote(text);
-    if machinery::cel::time::parse_duration(text).is_some() {
+    if machinery::duration::parse_nanoseconds(text).is_some() {
         return Ok(());
     }
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -207,7 +208,7 @@ fn go_duration(text: &str) -> Result<(), String> {
     Err(format!("invalid duration {shown}"))
 }
 
-/// What a write's query says.
+/// The options of a write.
 #[derive(Debug)]
 pub(crate) struct WriteOptions {
     pub(crate) field_manager: String,
@@ -230,7 +231,7 @@ fn field_manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A text in double quotes with the escapes of Go's `%q`.
+/// Quotes a text with the escapes of Go's `%q`.
 fn go_quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {

@@ -22,14 +22,14 @@ use crate::warnings as warning_headers;
 use crate::watch::{self, Stage};
 
 impl Asked<'_> {
-    /// The form of the answer.
+    /// Negotiates the media type of the response.
     ///
     /// # Errors
-    /// 406.
+    /// 406 if no accepted type is offered.
     pub(crate) fn media(&self, served: &Served, streams: bool) -> Result<Media, Status> {
         let kind = match self.target.part() {
             Subresource::Scale if served.definition.built_in => ("autoscaling/v1", "Scale"),
-            // Of a custom object everything is JSON or YAML.
+            // Custom objects and all their subresources are offered as JSON and YAML only.
             _ => (&*served.api_version(), &*served.definition.kind),
         };
         let protobuf = machinery::protobuf::is_known(kind.0, kind.1);
@@ -44,7 +44,8 @@ impl Asked<'_> {
 }
 
 impl Shared {
-    /// Tables and bare metadata of built-in kinds are made of what is stored, whatever the version of the request.
+    /// Returns the version to show: Tables and partial metadata of built-in kinds use the storage version,
+    /// independent of the request's version.
     fn shown_as(&self, served: &Served, media: Media) -> Served {
         let definition = &served.definition;
         let stored = &definition.storage_version;
@@ -66,7 +67,7 @@ impl Shared {
         Ok(self.show(200, &object, asked, served, media)?.into())
     }
 
-    /// One object in the form that was asked for.
+    /// Returns one object in the negotiated form.
     pub(crate) fn show(
         &self,
         code: u16,
@@ -148,7 +149,7 @@ impl Shared {
     }
 }
 
-/// Narrows a selector to the name in the path of a watch, if there is one.
+/// Restricts a field selector to the name in the path of a watch, if there is one.
 fn select_name(selector: &mut String, name: &str) -> Result<(), Status> {
     if name.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a path does not have: verbs and formats that are not served there.
+//! Refuses verbs and formats that a path does not support.
 
 use machinery::status::Status;
 use registry::Served;
@@ -8,7 +8,8 @@ use crate::negotiate::{meets, no_representation};
 use crate::verb::Verb;
 use crate::writes::PatchKind;
 
-/// `None` when the request can be served. Built-in and custom resources refuse differently, as on a real server.
+/// Returns `None` if the request can be served. Built-in and custom resources refuse differently, as in
+/// kube-apiserver.
 pub(crate) fn refusal(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
     if served.definition.built_in { built_in(asked, served) } else { custom(asked, served) }
 }
@@ -54,7 +55,7 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
     None
 }
 
-/// Whether the content type is one of a patch of any kind; which of them the kind knows is looked at later.
+/// Returns whether the content type is that of any patch; whether the kind supports it is checked later.
 fn is_patch(asked: &Asked<'_>) -> bool {
     let known = ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
     let content_type = crate::input::content_type(&asked.parts.headers);

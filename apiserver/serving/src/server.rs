@@ -1,4 +1,4 @@
-//! The server: one value that answers requests, however they come in.
+//! The API server: one value that answers requests from any transport.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -33,7 +33,7 @@ use crate::openapi::OpenApi;
 use crate::options::VersionInfo;
 use crate::reviews::{TOKEN, TokenRequests};
 
-/// An API server; clones share everything.
+/// An API server; clones share all state.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) shared: Arc<Shared>,
@@ -45,18 +45,18 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
     pub(crate) flows: Arc<Flows>,
-    /// The seats of those who may do everything, whom nobody else keeps waiting.
+    /// The seats of `system:masters`, whose requests never wait for those of other users.
     pub(crate) masters: Arc<Flows>,
     /// The seats of watches.
     pub(crate) watches: Arc<Flows>,
-    /// The seats of requests that are large.
+    /// The seats of large requests.
     pub(crate) large: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
     pub(crate) lines: Arc<Lines>,
-    /// Cancelled when the server stops: watches end.
+    /// Cancelled when the server stops; watches then end.
     pub(crate) stop: CancellationToken,
-    /// How each user last acted as another.
+    /// The impersonation mode that each user used last.
     pub(crate) last_modes: access::impersonate::LastModes,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Options {
     pub(crate) metrics: metrics::Metrics,
 }
 
-/// Collects what a [`Server`] needs.
+/// Collects the options of a [`Server`].
 pub struct Builder {
     registry: Registry,
     clock: Clock,
@@ -81,28 +81,28 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What `/version` says.
+    /// Sets the version that `/version` reports.
     #[must_use]
     pub fn version(mut self, version: VersionInfo) -> Self {
         self.options.version = version;
         self
     }
 
-    /// The title of the OpenAPI documents, `Kubernetes` by default.
+    /// Sets the title of the OpenAPI documents; `Kubernetes` by default.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.options.title = title.into();
         self
     }
 
-    /// Finds out who asks; by default only client certificates and in-process identities are known.
+    /// Sets the authenticator; by default only client certificates and in-process identities are accepted.
     #[must_use]
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
         self.options.authenticator = Arc::new(authenticator);
         self
     }
 
-    /// Knows bearer tokens, and issues those of service accounts (`serviceaccounts/NAME/token`).
+    /// Accepts bearer tokens, and issues those of service accounts (`serviceaccounts/NAME/token`).
     #[must_use]
     pub fn tokens(mut self, tokens: Tokens) -> Self {
         let registry = self.registry.clone();
@@ -111,14 +111,14 @@ impl Builder {
         self.authenticator(tokens).connect(TOKEN, requests)
     }
 
-    /// Decides who may; by default `system:masters`.
+    /// Sets the authorizer; by default only `system:masters` are allowed.
     #[must_use]
     pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
         self.options.authorizer = Arc::new(authorizer);
         self
     }
 
-    /// Adds a subresource written in Rust.
+    /// Adds a subresource implemented in Rust.
     #[must_use]
     pub fn connect(mut self, resource: ConnectResource, connect: impl Connect) -> Self {
         self.options.connects.push((resource, Arc::new(connect)));
@@ -136,7 +136,7 @@ impl Builder {
         self
     }
 
-    /// Adds a path that is no resource. It is read (`GET`) by those whose roles name it in `nonResourceURLs`.
+    /// Adds a non-resource path. Users whose roles list it in `nonResourceURLs` may read it (`GET`).
     #[must_use]
     pub fn path(
         mut self,
@@ -154,9 +154,9 @@ impl Builder {
         self
     }
 
-    /// The server.
+    /// Builds the server.
     pub fn build(mut self) -> Server {
-        // What the embedder has mounted is found first.
+        // Subresources of the embedding program take precedence.
         let given =
             |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
         let taken: Vec<_> = self.options.connects.iter().map(given).collect();
@@ -187,7 +187,7 @@ impl Builder {
 }
 
 impl Server {
-    /// Begins a server of what `registry` holds.
+    /// Creates a builder for a server over `registry`.
     pub fn builder(registry: Registry, clock: Clock) -> Builder {
         let store = registry.store().clone();
         Builder {
@@ -200,7 +200,7 @@ impl Server {
                 authorizer: Arc::new(MastersOnly),
                 tokens: None,
                 connects: Vec::new(),
-                // The name is what tools ask for.
+                // Monitoring tools ask for a check of this name.
                 checks: vec![("etcd".to_owned(), Arc::new(move || store.health()))],
                 paths: Vec::new(),
                 metrics: metrics::Metrics::default(),
@@ -208,25 +208,25 @@ impl Server {
         }
     }
 
-    /// A service for in-process clients that act as `user`: `kube::Client::new(service, "default")`. No socket and no
-    /// TLS, else the same path as every request.
+    /// Returns a service for in-process clients that act as `user`: `kube::Client::new(service, "default")`.
+    /// It uses no socket and no TLS; everything else works as for any request.
     pub fn client_service(&self, user: User) -> ClientService {
-        // Without `fieldManager` the user agent names the manager of what a client writes.
+        // Without `fieldManager` the user agent becomes the field manager of the client's writes.
         let agent = HeaderValue::from_str(&user.name).unwrap_or(HeaderValue::from_static("firstlight"));
         ClientService { server: self.clone(), user, agent }
     }
 
-    /// The objects that are served.
+    /// Returns the registry of the served objects.
     pub fn registry(&self) -> &Registry {
         &self.shared.registry
     }
 
-    /// Ends all watches and turns `/readyz` to failure; other requests are still answered.
+    /// Ends all watches and makes `/readyz` fail; other requests are still answered.
     pub fn stop(&self) {
         self.shared.stop.cancel();
     }
 
-    /// Answers one request. The identity stands in its extensions ([`User`]). A panic ends this request only.
+    /// Answers one request. The identity is in its extensions ([`User`]). A panic ends this request only.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body + Send + 'static,
@@ -263,7 +263,7 @@ where
     }
 }
 
-/// A [`Server`] as one user sees it, for in-process clients.
+/// A [`Server`] for in-process clients that act as one user.
 #[derive(Clone)]
 pub struct ClientService {
     server: Server,

@@ -1,4 +1,4 @@
-//! `meta.k8s.io` Tables, as `kubectl get` asks for them.
+//! `meta.k8s.io` Tables, which `kubectl get` requests.
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::columns;
 use crate::transform::{list_metadata, partial};
 
-/// `includeObject`: what stands beside the cells of a row.
+/// `includeObject`: what each row contains besides its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Include {
     None,
@@ -20,8 +20,10 @@ pub(crate) enum Include {
 }
 
 impl Include {
+    /// Parses the query parameter.
+    ///
     /// # Errors
-    /// 400 for any other text.
+    /// 400 for any other value.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         match text {
             "" | "Metadata" => Ok(Self::Metadata),
@@ -36,7 +38,7 @@ impl Include {
     }
 }
 
-/// The columns of one resource, compiled.
+/// The columns of one resource, with compiled paths.
 pub(crate) struct Table {
     version: &'static str,
     include: Include,
@@ -49,7 +51,7 @@ enum Cell {
     Name,
     Computed(columns::Compute),
     Path(table::Column),
-    /// The number at a JSON pointer; 0 where there is none.
+    /// The number at a JSON pointer; 0 if absent.
     Count(&'static str),
 }
 
@@ -78,7 +80,7 @@ impl Table {
         }
         for column in columns {
             let Some(cell) = compile(&column.kind, &column.json_path) else { break };
-            // Built-in kinds print their own ages, and say that they are texts.
+            // Built-in kinds format their own ages and declare them as strings.
             let shown =
                 if served.definition.built_in && column.kind == "date" { "string" } else { &column.kind };
             headings.push(heading(&column.name, shown, &column.format, &column.description, column.priority));
@@ -91,7 +93,7 @@ impl Table {
         Self { version, include, heading: Value::Array(headings).to_string(), cells }
     }
 
-    /// The columns of a Scale. Those of custom resources say what their name and age are.
+    /// Returns the columns of a Scale. Only those of custom resources declare the formats of name and age.
     pub(crate) fn of_scale(version: &'static str, built_in: bool, include: Include) -> Self {
         let (name, age) = if built_in { ("", "string") } else { ("name", "date") };
         let headings = [
@@ -105,7 +107,7 @@ impl Table {
         Self { version, include, heading: Value::from(headings.to_vec()).to_string(), cells }
     }
 
-    /// A Table of one row.
+    /// Returns a Table with one row.
     pub(crate) fn of_object(&self, object: &Bytes, now: DateTime<Utc>, with_heading: bool) -> Vec<Bytes> {
         let value: Value = machinery::decode::own(object).unwrap_or_default();
         let resource_version = json!({"resourceVersion": machinery::meta::resource_version(&value)});
@@ -115,7 +117,7 @@ impl Table {
         pieces
     }
 
-    /// A Table of a page.
+    /// Returns a Table of one page of a list.
     pub(crate) fn of_list(&self, list: &List, now: DateTime<Utc>) -> Vec<Bytes> {
         let mut pieces = vec![self.head(&list_metadata(list, false), true)];
         for (at, item) in list.items.iter().enumerate() {
@@ -155,7 +157,8 @@ impl Table {
     }
 }
 
-/// A column whose path cannot be read ends the table: neither it nor those behind it are shown.
+/// Compiles a column. The first column whose path is invalid ends the Table: it and all later ones are left
+/// out.
 fn compile(kind: &str, path: &str) -> Option<Cell> {
     table::Column::new(kind, path).ok().map(Cell::Path)
 }

@@ -1,4 +1,4 @@
-//! Objects in the form that a client asked for: as they are, as a Table, or only their metadata.
+//! The form in which objects are returned: plain, as a Table, or only their metadata.
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -9,20 +9,20 @@ use registry::{List, Served};
 use crate::negotiate::Convert;
 use crate::table::{Include, Table};
 
-/// How the objects of one request are shown.
+/// The form of the objects of one request.
 pub(crate) enum Form {
     Plain,
     Partial(&'static str),
     Table(Box<Table>),
-    /// Objects that cannot be shown as what was asked for: a watch of them ends with the first.
+    /// A form that cannot be produced; a watch ends at its first event.
     Nothing,
 }
 
 impl Form {
-    /// The form for the events of a watch.
+    /// Returns the form for the events of a watch.
     ///
     /// # Errors
-    /// 400 for a bad `includeObject`.
+    /// 400 for an invalid `includeObject`.
     pub(crate) fn of_event(convert: Option<Convert>, served: &Served, include: &str) -> Result<Self, Status> {
         match convert {
             Some(Convert::PartialObjectMetadataList(_)) => Ok(Self::Nothing),
@@ -30,10 +30,11 @@ impl Form {
         }
     }
 
-    /// The form for single objects (also in watch events).
+    /// Returns the form for single objects (also in watch events).
     ///
     /// # Errors
-    /// 400 for a bad `includeObject`, 500 for a list kind.
+    /// 400 for an invalid `includeObject`; 406 (built-in kinds) or 500 (custom kinds) if a list kind is
+    /// requested.
     pub(crate) fn of_object(
         convert: Option<Convert>,
         served: &Served,
@@ -52,10 +53,10 @@ impl Form {
         })
     }
 
-    /// The form for lists.
+    /// Returns the form for lists.
     ///
     /// # Errors
-    /// 400 for a bad `includeObject`, 406 for the kind of a single object.
+    /// 400 for an invalid `includeObject`, 406 if the kind of a single object is requested.
     pub(crate) fn of_list(convert: Option<Convert>, served: &Served, include: &str) -> Result<Self, Status> {
         Ok(match convert {
             None => Self::Plain,
@@ -74,10 +75,10 @@ impl Form {
         })
     }
 
-    /// The Table of a Scale.
+    /// Returns the Table of a Scale.
     ///
     /// # Errors
-    /// 400 for a bad `includeObject`.
+    /// 400 for an invalid `includeObject`.
     pub(crate) fn of_scale(version: &'static str, served: &Served, include: &str) -> Result<Self, Status> {
         let built_in = served.definition.built_in;
         Ok(Self::Table(Box::new(Table::of_scale(version, built_in, Include::parse(include)?))))
@@ -87,7 +88,7 @@ impl Form {
         Ok(Self::Table(Box::new(Table::new(version, served, Include::parse(include)?))))
     }
 
-    /// One object.
+    /// Converts one object.
     pub(crate) fn object(&self, object: &Bytes, now: DateTime<Utc>) -> Vec<Bytes> {
         match self {
             Self::Plain | Self::Nothing => vec![object.clone()],
@@ -96,7 +97,7 @@ impl Form {
         }
     }
 
-    /// The object of a watch event; a Table describes its columns in the `first` event only.
+    /// Converts the object of a watch event; a Table has column definitions in the `first` event only.
     pub(crate) fn event(&self, object: &Bytes, now: DateTime<Utc>, first: bool) -> Vec<Bytes> {
         match self {
             Self::Table(table) => table.of_object(object, now, first),
@@ -104,7 +105,7 @@ impl Form {
         }
     }
 
-    /// A page of a list.
+    /// Converts a page of a list.
     pub(crate) fn list(&self, list: &List, served: &Served, now: DateTime<Utc>) -> Vec<Bytes> {
         match self {
             Self::Plain | Self::Nothing => plain_list(list, served),
@@ -118,7 +119,7 @@ impl Form {
     }
 }
 
-/// 406: the metadata of a list was asked for, of one object of a built-in kind.
+/// Returns 406 for a request for list metadata of a single object of a built-in kind.
 pub(crate) fn not_a_list(served: &Served) -> Status {
     let group = served.definition.group.split('.').next().filter(|group| !group.is_empty());
     let (package, kind) = (group.unwrap_or("core"), &served.definition.kind);
@@ -127,7 +128,7 @@ pub(crate) fn not_a_list(served: &Served) -> Status {
     ))
 }
 
-/// Custom objects carry their kind in lists, built-in ones do not.
+/// Returns a plain list. Items of custom kinds have kind and apiVersion, those of built-in kinds do not.
 fn plain_list(list: &List, served: &Served) -> Vec<Bytes> {
     let definition = &served.definition;
     let built_in = definition.built_in;
@@ -150,7 +151,7 @@ fn list_head(kind: &str, api_version: &str, list: &List, always_continue: bool) 
     format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
 }
 
-/// `ListMeta` as JSON.
+/// Returns the `ListMeta` as JSON.
 pub(crate) fn list_metadata(list: &List, always_continue: bool) -> String {
     let mut metadata = format!("{{\"resourceVersion\":\"{}\"", list.resource_version);
     if always_continue || !list.continue_token.is_empty() {
@@ -175,7 +176,7 @@ fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
     pieces
 }
 
-/// A `PartialObjectMetadata` around the object's own metadata.
+/// Returns a `PartialObjectMetadata` with the object's metadata.
 pub(crate) fn partial(version: &str, object: &Bytes) -> Vec<Bytes> {
     let head = format!("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"{version}\",\"metadata\":");
     let metadata = splice::value(object, "metadata").unwrap_or_else(|| Bytes::from_static(b"{}"));

@@ -1,4 +1,4 @@
-//! What a request does.
+//! The verb of a request.
 
 use http::Method;
 
@@ -13,12 +13,12 @@ pub(crate) enum Verb {
     Patch,
     Delete,
     DeleteCollection,
-    /// A method that the API has no verb for.
+    /// A method without a verb in the API.
     Other,
 }
 
 impl Verb {
-    /// The verb of a request for an object (`named`) or a collection.
+    /// Returns the verb of a request for an object (`named`) or a collection.
     pub(crate) fn of(method: &Method, named: bool, watch: bool) -> Self {
         match *method {
             Method::GET | Method::HEAD if watch => Self::Watch,
@@ -33,7 +33,7 @@ impl Verb {
         }
     }
 
-    /// As authorisation and metrics write it; empty for [`Verb::Other`].
+    /// Returns the verb's name for authorization and metrics; empty for [`Verb::Other`].
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",

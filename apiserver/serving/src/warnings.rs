@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::limits;
 
-/// One header for each different text, as many as kube-apiserver sends: where they have more than [`limits::WARNING_CHARACTERS`]
-/// together, each is cut, and the first ones that fill this room are sent.
+/// Adds one header for each distinct warning, as kube-apiserver does: if they have more than
+/// [`limits::WARNING_CHARACTERS`] together, each is cut, and the first ones that fit are sent.
 pub(crate) fn add(headers: &mut HeaderMap, warnings: &[String]) {
     let mut seen = HashSet::new();
     let texts = || warnings.iter().map(String::as_str).filter(|text| !text.is_empty());
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(sizes(&two(0)), [half, half]);
         let cut = limits::CUT_WARNING_CHARACTERS;
         assert_eq!(sizes(&two(1)), [cut, cut]);
-        // The same ones do not count.
+        // Duplicates do not count.
         assert_eq!(sizes(&[two(0), two(0), vec![String::new()]].concat()), [half, half]);
         let many: Vec<String> = (0..100).map(|at| format!("{at:03}{}", "x".repeat(cut))).collect();
         assert_eq!(sizes(&many), vec![cut; limits::WARNING_CHARACTERS / cut]);

@@ -1,4 +1,4 @@
-//! Watch streams: events as lines, bookmarks, and an end.
+//! Watch streams: events as lines, bookmarks, and time limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use crate::metrics::WatchCount;
 use crate::negotiate::Encoding;
 use crate::transform::Form;
 
-/// What a watch stream needs.
+/// The inputs of a watch stream.
 pub(crate) struct Stage {
     pub(crate) watch: Watch,
     pub(crate) form: Form,
     pub(crate) encoding: Encoding,
-    /// Of all watches.
+    /// The line cache that all watches share.
     pub(crate) lines: Arc<Lines>,
     pub(crate) clock: Clock,
     pub(crate) bookmarks: bool,
     pub(crate) lasts: Duration,
-    /// Set when the server stops.
+    /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,
     /// Counts this watch while it runs.
     pub(crate) counted: WatchCount,
-    /// The right to watch.
+    /// The seat of this watch, held while it runs.
     pub(crate) _seat: Option<Seat>,
 }
 
@@ -42,11 +42,11 @@ struct Running {
     next_bookmark: BoxFuture<'static, ()>,
     first: bool,
     ended: bool,
-    /// What is left of a line that is sent in pieces, the next one last.
+    /// The remaining pieces of a line, the next one last.
     rest: Vec<Bytes>,
 }
 
-/// The body of a watch's answer.
+/// Returns the body of a watch's response.
 pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static {
     let running = Running {
         end: timer(&stage.clock, stage.lasts),
@@ -63,7 +63,8 @@ pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static
     })
 }
 
-/// When the first bookmark is due: after the usual time, or shortly before the end so that the client can go on from there.
+/// Returns when the first bookmark is due: after the usual interval, or shortly before the end, so that the
+/// client can resume from there.
 fn first_bookmark(lasts: Duration) -> Duration {
     let before_end = lasts.checked_sub(limits::BOOKMARK_BEFORE_END).filter(|due| !due.is_zero());
     before_end.unwrap_or(limits::BOOKMARK_EVERY).min(limits::BOOKMARK_EVERY)
@@ -129,7 +130,7 @@ impl Running {
     }
 }
 
-/// Events as YAML are documents of one stream.
+/// Returns an event as one document of a YAML stream.
 fn yaml_document(line: &[u8]) -> Bytes {
     let value = machinery::decode::own(line).unwrap_or_default();
     Bytes::from(format!("---\n{}", crate::yaml::write(&value)))

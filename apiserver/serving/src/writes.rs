@@ -97,7 +97,7 @@ impl Shared {
         self.aside(&asked.user.name, bytes, work).await
     }
 
-    /// Decodes what an update is to write.
+    /// Decodes the body of an update.
     fn update_input(
         &self,
         body: &[u8],
@@ -114,7 +114,7 @@ impl Shared {
         let definitions = self.registry.definitions();
         let is_kind = |api_version: &str, kind: &str| is_kind(&definitions, api_version, kind);
         input::object(body, format, expected, is_kind).map_err(|status| {
-            // Of the Scale of a custom resource nobody hears more.
+            // For the Scale of a custom resource, kube-apiserver replaces any error by this one.
             let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
             let why = format!("no kind is registered for the type v1.Scale {scheme}");
             if served.definition.built_in { status } else { Status::bad_request(why) }
@@ -257,10 +257,10 @@ pub(crate) enum PatchKind {
 }
 
 impl PatchKind {
-    /// What the content type names.
+    /// Returns the kind of patch that the content type names.
     ///
     /// # Errors
-    /// 415.
+    /// 415 for an unsupported content type.
     pub(crate) fn of(asked: &Asked<'_>, served: &Served) -> Result<Self, Status> {
         const CUSTOM: &str =
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
@@ -277,10 +277,10 @@ impl PatchKind {
     }
 }
 
-/// The configuration in the body of an apply: YAML, mostly written as JSON.
+/// Decodes the configuration in the body of an apply: YAML, usually written as JSON.
 fn configuration(body: &[u8], context: &mut Context) -> Result<Input, Status> {
     let undecodable = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
-    // JSON is read as such, for speed; whatever is wrong with it is worded by the YAML reader.
+    // JSON is decoded directly, for speed; errors come from the YAML decoder.
     let mut decoded = match decode::json(body) {
         Ok(decoded) if decoded.problems.is_empty() => decoded,
         _ => {

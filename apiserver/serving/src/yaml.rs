@@ -1,8 +1,8 @@
-//! Writes JSON values as YAML that every reader (1.1 and 1.2) reads back as the same values.
+//! Writes JSON values as YAML that readers of YAML 1.1 and 1.2 read back as the same values.
 
 use serde_json::Value;
 
-/// The value as a YAML document.
+/// Returns the value as a YAML document.
 pub(crate) fn write(value: &Value) -> String {
     let mut text = String::new();
     block(value, 0, &mut text);
@@ -25,7 +25,7 @@ fn block(value: &Value, indent: usize, text: &mut String) {
                 text.push('-');
                 match item {
                     Value::Object(fields) if !fields.is_empty() => {
-                        // The first field stands behind the dash, the others below it.
+                        // The first field follows the dash, the others are below it.
                         let mut inner = String::new();
                         block(item, indent + 2, &mut inner);
                         text.push(' ');
@@ -48,7 +48,7 @@ fn nested(value: &Value, indent: usize, text: &mut String) {
             text.push('\n');
             block(value, indent + 2, text);
         }
-        // Lists stand at the level of their key, as kubectl writes them.
+        // Lists are indented like their key, as kubectl writes them.
         Value::Array(items) if !items.is_empty() => {
             text.push('\n');
             let deeper = if text.ends_with("-\n") { indent + 2 } else { indent };
@@ -75,7 +75,8 @@ fn pad(indent: usize, text: &mut String) {
     text.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// Plain when no reader can take it for anything but this text, else in double quotes, which JSON's rules fit.
+/// Writes a plain scalar if every reader takes it for this string, else a double-quoted one, whose escapes
+/// are those of JSON.
 fn scalar(string: &str, text: &mut String) {
     if is_plain(string) {
         text.push_str(string);

@@ -1,4 +1,5 @@
-//! `apiserver/examples/embed.rs` as a process: its kind, its subresource, discovery of both.
+//! Runs `apiserver/examples/embed.rs` as a process, and checks its kind, its subresource, and the discovery
+//! of both.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-/// `cargo test` builds examples beside the tests.
+/// Returns the path of the example, which `cargo test` builds beside the tests.
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.ancestors().nth(2).unwrap().join("examples/embed");

@@ -4,18 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::key::Key;
+use crate::object::Stored;
 use crate::revision::Revision;
-use crate::state::Stored;
-
-/// A part that a key cannot contain. No object can have such a part.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{part} {value:?} cannot be part of a storage key")]
-pub struct InvalidKey {
-    /// The name of the part: `group`, `resource`, `namespace`, `name` or `key`.
-    pub part: &'static str,
-    /// The refused value.
-    pub value: String,
-}
 
 /// An error of opening, reading or writing an engine.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +83,7 @@ pub enum CommitError {
     Conflict {
         /// The revision that the caller expected.
         expected: Revision,
-        /// The current object.
+        /// The existing object.
         current: Arc<Stored>,
     },
     /// The object to update or delete does not exist.

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use crate::engine::{Batch, Engine};
 use crate::error::{CommitError, EngineError};
 use crate::head::Flight;
+use crate::inner::Inner;
 use crate::limits::QUIET;
 use crate::revision::Revision;
-use crate::store::Inner;
 
 impl Inner {
     fn take(&self) -> Option<Flight> {

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::engine::{Batch, Change, ChangeKind};
+use crate::change::{Change, ChangeKind};
+use crate::engine::Batch;
 use crate::error::CommitError;
 use crate::key::Key;
 use crate::limits::{BATCH_OPERATIONS_MAX, QUOTA_PARTS, QUOTA_REMOVAL_PARTS};
+use crate::object::{Event, Stored, event_of};
 use crate::operation::Operation;
 use crate::revision::Revision;
-use crate::state::{Event, State, Stored, event_of};
+use crate::state::State;
 
 /// The available space for changes that are not durable yet.
 #[derive(Clone, Copy, Debug)]

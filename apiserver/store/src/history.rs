@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::engine::Change;
+use crate::change::Change;
 use crate::key::{Key, Prefix};
 use crate::limits::{HistoryLimits, READ_EVENTS, TRIM_EVENTS_MAX, WATCH_CHUNK_BYTES};
+use crate::object::{Event, Stored, event_of, stored_of};
 use crate::revision::Revision;
-use crate::state::{Event, Stored, event_of, stored_of};
 
 /// An event without its values, as the revisions of the engine's rows that contain them.
 #[derive(Clone, Debug)]

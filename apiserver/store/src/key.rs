@@ -3,14 +3,22 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::InvalidKey;
-
 /// The root of all keys, as in the etcd layout of Kubernetes.
 const ROOT: &str = "/registry/";
 
 /// The segment for the core group, whose API name is empty. No other group has this name, because all others are
 /// domains or one of the few built-in words (`apps`, `batch`, ...).
 const CORE_GROUP: &str = "core";
+
+/// A part that a key cannot contain. No object can have such a part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{part} {value:?} cannot be part of a storage key")]
+pub struct InvalidKey {
+    /// The name of the part: `group`, `resource`, `namespace`, `name` or `key`.
+    pub part: &'static str,
+    /// The refused value.
+    pub value: String,
+}
 
 /// The key of one object. Cluster-scoped objects have no namespace segment. Cloning is cheap. Keys are ordered by their
 /// bytes, as in etcd.

@@ -8,35 +8,41 @@
 //!
 //! This crate handles bytes, keys and revisions, and does not interpret objects.
 
+mod change;
 mod directory;
 mod engine;
 mod error;
 mod flush;
 mod head;
 mod history;
+mod inner;
 mod key;
 pub mod limits;
+mod object;
 mod operation;
 mod queue;
 mod revision;
 mod state;
 mod store;
-mod watch;
+mod watcher;
+mod watchers;
 
+pub use change::{Change, ChangeKind};
 pub use directory::DataDirectory;
 #[cfg(feature = "sled")]
 pub use engine::sled::Sled;
 pub use engine::{
-    Batch, Change, ChangeKind, Engine, Loaded, Size,
+    Batch, Engine, Loaded, Size,
     embedded::{Disk, Embedded},
     faulty::{Fault, Faulty},
     memory::Memory,
 };
-pub use error::{CommitError, EngineError, HistoryError, InvalidKey, WatchEnd};
-pub use key::{Key, Prefix};
+pub use error::{CommitError, EngineError, HistoryError, WatchEnd};
+pub use key::{InvalidKey, Key, Prefix};
 pub use limits::HistoryLimits;
+pub use object::{Event, EventKind, Stored};
 pub use operation::{Operation, Value};
 pub use revision::Revision;
-pub use state::{Event, EventKind, Page, Snapshot, Stored};
+pub use state::{Page, Snapshot};
 pub use store::{Store, Verified};
-pub use watch::Watcher;
+pub use watcher::Watcher;

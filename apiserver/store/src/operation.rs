@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use crate::error::CommitError;
 use crate::key::Key;
+use crate::object::Stored;
 use crate::revision::Revision;
-use crate::state::Stored;
 
 /// Creates an object's bytes for a revision, because they contain it. It is called under a lock, so it must be quick
 /// and must not call the store.
@@ -15,14 +15,14 @@ pub type Value = Box<dyn FnOnce(Revision) -> Bytes + Send>;
 
 /// One operation of a transaction.
 pub enum Operation {
-    /// Writes an object that must not exist.
+    /// Creates an operation that writes an object, which must not exist.
     Create {
         /// The key of the object.
         key: Key,
         /// The value to write.
         value: Value,
     },
-    /// Replaces an object that must be at `expected`.
+    /// Creates an operation that replaces an object, which must be at `expected`.
     Update {
         /// The key of the object.
         key: Key,

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::error::WatchEnd;
 use crate::limits::WATCH_QUEUE_EVENTS;
-use crate::state::Event;
+use crate::object::Event;
 
 /// An event in at least one queue.
 pub(crate) struct Queued {

@@ -1,24 +1,24 @@
 //! The store serves reads and watches from memory and writes through the engine in groups.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
-use crate::engine::{Change, Engine, Loaded, Size};
+use crate::engine::{Engine, Loaded, Size};
 use crate::error::{CommitError, EngineError, HistoryError};
-use crate::head::{Head, Room};
-use crate::history::{Numbers, Version};
+use crate::head::Head;
+use crate::history::Version;
+use crate::inner::Inner;
 use crate::key::{Key, Prefix};
-use crate::limits::{HistoryLimits, QUOTA_PARTS, QUOTA_TIGHT_PARTS, READ_EVENTS, STUCK, WATCH_CHUNK_BYTES};
+use crate::limits::{HistoryLimits, READ_EVENTS, STUCK};
+use crate::object::{Event, Stored, stored_of};
 use crate::operation::Operation;
 use crate::revision::Revision;
-use crate::state::{Event, Page, Snapshot, State, Stored, stored_of};
-use crate::watch::Watcher;
+use crate::state::{Page, Snapshot, State};
+use crate::watcher::Watcher;
 
 /// The result of a successful [`Store::verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,24 +35,6 @@ pub struct Verified {
 /// cheap.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
-
-/// Locks must be taken in the order `head`, `state`.
-pub(crate) struct Inner {
-    pub(crate) engine: Arc<dyn Engine>,
-    pub(crate) blocking: bool,
-    pub(crate) clock: Clock,
-    pub(crate) head: Mutex<Head>,
-    pub(crate) state: RwLock<State>,
-    /// Whether a task is waiting until nobody writes.
-    pub(crate) awaiting_quiet: AtomicBool,
-    /// The time at which the engine began the current batch.
-    pub(crate) writing_since: Mutex<Option<Instant>>,
-    /// Notified when the engine has failed.
-    pub(crate) failed: Notify,
-    quota: u64,
-    /// Whether a write was refused because of the quota and there is no space yet.
-    alarm: AtomicBool,
-}
 
 impl Store {
     /// Reads all rows from `engine` and uses the default history limits.
@@ -255,7 +237,8 @@ impl Store {
         let mut state = self.0.state.write();
         state.check_reachable(from)?;
         let behind = from < state.revision;
-        Ok(state.watchers.subscribe(prefix, from, behind, &self.0))
+        let subscription = state.watchers.subscribe(prefix, behind);
+        Ok(Watcher::new(prefix, from, subscription, &self.0))
     }
 
     /// Performs all operations or none. Returns when they are durable and visible, with one event for each and
@@ -309,111 +292,4 @@ fn read_values(engine: &dyn Engine, revisions: Vec<Revision>) -> Result<(), Engi
 
 fn replay(engine: &dyn Engine, loaded: Loaded, limits: HistoryLimits) -> Result<State, EngineError> {
     State::replay(loaded, limits).map_err(|reason| EngineError::Damaged { file: engine.name(), reason })
-}
-
-impl Inner {
-    fn room(&self) -> Room {
-        Room { used: self.engine.size().rows, quota: self.quota, strained: self.engine.strained() }
-    }
-
-    /// Returns whether the history must be shortened in favor of objects.
-    pub(crate) fn is_tight(&self) -> bool {
-        self.engine.strained() || self.alarm.load(Ordering::Relaxed) || self.is_nearly_spent()
-    }
-
-    fn is_nearly_spent(&self) -> bool {
-        self.engine.size().rows >= self.quota / QUOTA_PARTS * QUOTA_TIGHT_PARTS
-    }
-
-    fn look_at_refusal(&self, error: &CommitError) {
-        if matches!(error, CommitError::Quota { .. }) && !self.alarm.swap(true, Ordering::Relaxed) {
-            tracing::error!(%error, "the quota is spent: only deletions and updates that make nothing larger are taken");
-        }
-    }
-
-    /// Ends the alarm when there is space again.
-    pub(crate) fn look_at_quota(&self) {
-        if self.alarm.load(Ordering::Relaxed) && !self.is_nearly_spent() {
-            self.alarm.store(false, Ordering::Relaxed);
-            tracing::info!(quota = self.quota, "there is room below the quota again");
-        }
-    }
-
-    async fn check(&self) -> Result<(), EngineError> {
-        let engine = self.engine.clone();
-        if !self.blocking {
-            return engine.check();
-        }
-        let file = engine.name();
-        let failed = |error: tokio::task::JoinError| EngineError::Failed {
-            step: "read",
-            file,
-            reason: error.to_string(),
-        };
-        tokio::task::spawn_blocking(move || engine.check()).await.map_err(failed)?
-    }
-
-    /// Returns the first of these events, as many as a watcher takes at a time. The result is empty if a row of the
-    /// first event is missing.
-    ///
-    /// # Errors
-    /// [`HistoryError::Poisoned`] if they cannot be read.
-    pub(crate) async fn events(self: &Arc<Self>, numbers: Vec<Numbers>) -> Result<Vec<Event>, HistoryError> {
-        if !self.blocking {
-            return self.events_at_once(numbers.iter());
-        }
-        let store = self.clone();
-        let read = tokio::task::spawn_blocking(move || store.events_at_once(numbers.iter())).await;
-        read.unwrap_or_else(|error| Err(HistoryError::Poisoned(error.to_string().into())))
-    }
-
-    /// Works like [`Self::events`] on the current thread, which may wait for the disk.
-    pub(crate) fn events_at_once<'a>(
-        &self,
-        numbers: impl Iterator<Item = &'a Numbers>,
-    ) -> Result<Vec<Event>, HistoryError> {
-        let (mut events, mut bytes) = (Vec::new(), 0);
-        for numbers in numbers {
-            let rows = self.rows_at_once(&numbers.rows().collect())?;
-            let Some(event) = numbers.event(&rows) else { break };
-            bytes += event.bytes();
-            events.push(event);
-            if bytes >= WATCH_CHUNK_BYTES {
-                break;
-            }
-        }
-        Ok(events)
-    }
-
-    /// Returns rows of the engine by revision.
-    ///
-    /// # Errors
-    /// [`HistoryError::Poisoned`] if they cannot be read.
-    async fn rows(&self, revisions: BTreeSet<Revision>) -> Result<BTreeMap<Revision, Change>, HistoryError> {
-        if revisions.is_empty() || !self.blocking {
-            return self.rows_at_once(&revisions);
-        }
-        let engine = self.engine.clone();
-        let read = tokio::task::spawn_blocking(move || engine.read(&revisions)).await;
-        match read {
-            Ok(read) => by_number(read),
-            Err(error) => Err(HistoryError::Poisoned(error.to_string().into())),
-        }
-    }
-
-    /// Works like [`Self::rows`] on the current thread, which may wait for the disk.
-    fn rows_at_once(
-        &self,
-        revisions: &BTreeSet<Revision>,
-    ) -> Result<BTreeMap<Revision, Change>, HistoryError> {
-        if revisions.is_empty() { Ok(BTreeMap::new()) } else { by_number(self.engine.read(revisions)) }
-    }
-}
-
-fn by_number(read: Result<Vec<Change>, EngineError>) -> Result<BTreeMap<Revision, Change>, HistoryError> {
-    let changes = read.map_err(|error| {
-        tracing::error!(%error, "the history cannot be read");
-        HistoryError::Poisoned(error.to_string().into())
-    })?;
-    Ok(changes.into_iter().map(|change| (change.revision, change)).collect())
 }

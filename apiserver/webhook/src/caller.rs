@@ -1,4 +1,4 @@
-//! Calls over kept connections.
+//! Calls webhooks over pooled connections.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -29,7 +29,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, */*");
 const AGENT: HeaderValue = HeaderValue::from_static("kube-apiserver-admission");
 
-/// What decides which connections can be shared.
+/// The properties that calls must share to use the same connections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Peer {
     authority: String,
@@ -47,12 +47,12 @@ pub struct HttpsCaller {
 }
 
 impl HttpsCaller {
-    /// Calls over the machine's own network. `clock` judges the validity of certificates.
+    /// Creates a caller over this machine's network. `clock` is used to check the validity of certificates.
     pub fn new(clock: Clock) -> Self {
         Self::over(RealDialer, clock)
     }
 
-    /// Calls over connections of `dialer`.
+    /// Creates a caller over connections of `dialer`.
     pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
         Self { dialer: Arc::new(dialer), clock, clients: Mutex::default() }
     }
@@ -117,7 +117,7 @@ impl WebhookCaller for HttpsCaller {
     }
 }
 
-/// The authorities to trust: the webhook's, or without any those of the machine.
+/// Returns the authorities to trust: the webhook's bundle, or without one those of the machine.
 fn authorities(bundle: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     if bundle.is_empty() {
         return Ok(rustls_native_certs::load_native_certs().certs);
@@ -129,7 +129,7 @@ fn authorities(bundle: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     Ok(found)
 }
 
-/// The deepest cause that has words of its own.
+/// Returns the message of the deepest known cause.
 fn broken(error: &(dyn Error + 'static)) -> String {
     let mut cause = Some(error);
     let mut last = error.to_string();

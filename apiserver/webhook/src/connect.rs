@@ -30,7 +30,7 @@ pub(crate) struct Connector {
     pub(crate) address: (String, u16),
 }
 
-/// Why there is no connection, in Go's words.
+/// The reason of a failed connection, in Go's words.
 #[derive(Debug)]
 pub(crate) struct ConnectError(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! The door to the network.
+//! Network access, replaceable in tests.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// A connection.
+/// A bidirectional byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
@@ -17,11 +17,11 @@ pub trait Dialer: Send + Sync + 'static {
     /// Opens a connection.
     ///
     /// # Errors
-    /// As for TCP; [`io::ErrorKind::NotFound`] for a host that nobody knows.
+    /// The errors of TCP; [`io::ErrorKind::NotFound`] for an unknown host.
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
 }
 
-/// TCP over the machine's own network.
+/// Connects over TCP.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDialer;
 

@@ -1,8 +1,8 @@
-//! HTTPS calls to webhooks: of conversions and of admission.
+//! HTTPS calls to webhooks, for conversion and for admission.
 //!
-//! [`HttpsCaller`] is the [`registry::WebhookCaller`] of a server that may reach other machines. It keeps connections open,
-//! verifies certificates against the webhook's own bundle of authorities, and words its errors as Go's HTTP client does, since
-//! they end in messages that people search for. [`Dialer`] is its door to the network.
+//! [`HttpsCaller`] is the [`registry::WebhookCaller`] of a server that may reach other machines. It keeps
+//! connections open, verifies certificates against the webhook's own CA bundle, and words its errors as Go's
+//! HTTP client does, since users search for these messages. It opens connections through a [`Dialer`].
 
 mod caller;
 mod connect;

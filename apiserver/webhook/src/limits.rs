@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// The largest answer of a webhook, bytes: a converted page of a list.
+/// The largest response of a webhook in bytes, for example a converted page of a list.
 pub const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// Idle connections to webhooks are closed after this long.
+/// Idle connections to webhooks are closed after this time.
 pub const IDLE: Duration = Duration::from_secs(30);
 
-/// Webhooks to which connections are kept; one more, and all idle ones are closed.
+/// Number of webhooks with pooled connections; beyond that all idle connections are closed.
 pub const KEPT_CLIENTS: usize = 128;

@@ -1,11 +1,11 @@
-//! Errors of connections in the words of Go's standard library.
+//! Connection errors in the words of Go's standard library.
 
 use std::io;
 
 use machinery::clock::{Clock, rfc3339};
 use rustls::CertificateError;
 
-/// Why `host:port` could not be reached.
+/// Describes why `host:port` could not be reached.
 pub(crate) fn dial(error: &io::Error, host: &str, port: u16) -> String {
     let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     match error.kind() {
@@ -21,7 +21,7 @@ pub(crate) fn dial(error: &io::Error, host: &str, port: u16) -> String {
     }
 }
 
-/// Why the TLS handshake failed.
+/// Describes why the TLS handshake failed.
 pub(crate) fn handshake(error: &io::Error, clock: &Clock) -> String {
     match error.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::InvalidCertificate(problem)) => {
@@ -54,7 +54,8 @@ fn certificate(problem: &CertificateError, clock: &Clock) -> String {
     }
 }
 
-/// `presented` as webpki writes the names of a certificate: `DnsName("a")`, `IpAddress(127.0.0.1)`.
+/// Describes a name mismatch. `presented` has the certificate's names in webpki's format: `DnsName("a")`,
+/// `IpAddress(127.0.0.1)`.
 fn name(expected: &str, presented: &[String]) -> String {
     let between = |start: &'static str, end: &'static str| -> Vec<&str> {
         presented.iter().filter_map(|text| text.strip_prefix(start)?.strip_suffix(end)).collect()
@@ -76,7 +77,7 @@ fn name(expected: &str, presented: &[String]) -> String {
     format!("certificate is valid for {}, not {expected}", valid.join(", "))
 }
 
-/// Why a connection broke.
+/// Describes why a connection broke.
 pub(crate) fn io(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "EOF".to_owned(),

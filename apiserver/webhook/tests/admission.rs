@@ -1,4 +1,4 @@
-//! Admission by webhooks and policies that are configured in the API, over TLS with an authority of their own.
+//! Admission by webhooks and policies that are configured in the API, over TLS with their own authority.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::convert::Infallible;
@@ -29,10 +29,10 @@ fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
 }
 
-/// What the webhook answers to a request, by its path: a `response` without its `uid`.
+/// Returns the webhook's `response` without `uid`, for a path and a request.
 type Rules = fn(&str, &Value) -> Value;
 
-/// A registry, and a webhook server that notes what it is asked.
+/// A registry, and a webhook server that records its requests.
 struct Plane {
     registry: Registry,
     url: String,
@@ -80,7 +80,7 @@ impl Plane {
         Ok(serde_json::from_slice(&written.object).unwrap())
     }
 
-    /// A webhook of that kind at that path; `more` overwrites its fields.
+    /// Creates a webhook configuration of this kind for this path; `more` overrides its fields.
     async fn hook(&self, kind: &str, path: &str, more: Value) {
         let mut hook = json!({
             "name": format!("{path}.hooks.example.com"), "admissionReviewVersions": ["v1"], "sideEffects": "None",
@@ -169,7 +169,7 @@ async fn mutating_webhooks_change_in_order_and_are_called_again() {
     assert_eq!(request["resource"], json!({"group": "", "version": "v1", "resource": "configmaps"}));
     assert_eq!((&request["name"], &request["namespace"]), (&json!("x"), &json!("default")));
     assert_eq!((&request["oldObject"], &request["dryRun"]), (&Value::Null, &json!(false)));
-    // What a webhook adds is nobody's field.
+    // Fields that a webhook adds have no field manager.
     let fields = created["metadata"]["managedFields"][0]["fieldsV1"]["f:data"].clone();
     assert_eq!(fields, json!({".": {}, "f:a": {}}));
 }
@@ -306,7 +306,7 @@ async fn policies_deny_with_their_words() {
         ],
     });
     plane.create(policy(spec)).await.unwrap();
-    // A policy without a binding decides nothing.
+    // A policy without a binding has no effect.
     plane.create(config_map("bad", &json!({}))).await.unwrap();
     plane.create(binding(json!(["Deny"]), Value::Null)).await.unwrap();
     let mut two = config_map("two", &json!({}));

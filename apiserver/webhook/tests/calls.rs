@@ -37,7 +37,7 @@ fn issued(authority: &CertificateAuthority, name: &str) -> Identity {
     authority.issue(&Leaf::server("webhook", vec![name.to_owned()]), now(), &Random::seeded(2)).unwrap()
 }
 
-/// Answers with the request's body, or by its path.
+/// Returns the request's body; some paths fail or never answer.
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.uri().path() == "/slow" {
         std::future::pending::<()>().await;
@@ -47,7 +47,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     Ok(Response::builder().status(code).body(Full::new(body)).unwrap())
 }
 
-/// Serves with that certificate; answers the port.
+/// Serves with this certificate; returns the port.
 async fn serve(identity: &Identity) -> u16 {
     let certificates = Arc::new(ServerCertificates::new(identity).unwrap());
     let config = server_config(certificates, &ClientCertificates::None, &["http/1.1"], &clock()).unwrap();
@@ -120,7 +120,7 @@ async fn failures_in_the_words_of_go() {
     assert_eq!(error, format!("dial tcp 127.0.0.1:{free}: connect: connection refused"));
 }
 
-/// Many webhooks are their own authority: Go accepts that, webpki alone does not.
+/// Many webhooks use a self-signed certificate as its own authority; Go accepts that, webpki alone does not.
 #[tokio::test]
 async fn a_certificate_that_is_its_own_authority() {
     let mut parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();

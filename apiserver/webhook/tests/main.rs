@@ -1,4 +1,4 @@
-//! Calls of webhooks and what admission makes of their answers.
+//! Tests of webhook calls, and of admission by their responses.
 
 mod admission;
 mod calls;

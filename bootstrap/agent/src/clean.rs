@@ -1,4 +1,4 @@
-//! Makes disks empty.
+//! Erases disks.
 
 use std::io;
 
@@ -7,22 +7,22 @@ use anyhow::{Context, Result, ensure};
 use crate::disk::Disk;
 use crate::protocol::Erase;
 
-/// Partition tables, and the signatures of file systems, RAID and LVM, stand within so many bytes of an end of a disk or partition.
+/// The bytes at each end of a disk or partition that may contain partition tables and the signatures of file systems, RAID and LVM.
 const END: u64 = 2 << 20;
-/// All of a disk is emptied in steps of this size, between which progress is told.
+/// The size of a step in which a disk is zeroed; progress is reported between the steps.
 const STEP: u64 = 1 << 30;
-/// Bytes that are read back at once.
+/// The number of bytes that are read back at once.
 const LOOK: usize = 1 << 20;
-/// Places of a disk that are looked at after all of it was emptied.
+/// The number of places that are checked after a whole disk was erased.
 const LOOKS: u64 = 64;
-/// Bytes of each of them, when it is compared with what was there before.
+/// The size of a sample in bytes.
 const SAMPLE: u64 = 4096;
 
-/// Makes a disk empty; `partitions` are the start and length of each. `progress` is called with bytes that are done and that there are; its
+/// Zeroes a disk; `partitions` are the start and length of each partition. `progress` is called with the bytes done and the total; its
 /// error ends the work.
 ///
 /// # Errors
-/// The disk refuses, or still has what was to be gone.
+/// The disk fails, or still has data where it must be zero.
 pub fn clean(
     disk: &mut dyn Disk,
     partitions: &[(u64, u64)],
@@ -53,7 +53,7 @@ pub fn clean(
     Ok(())
 }
 
-/// Both ends of the disk and of each partition, in whole blocks, in order and without overlaps.
+/// Returns both ends of the disk and of each partition as (start, length), in whole blocks, in order and without overlaps.
 fn metadata(size: u64, block: u64, partitions: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let areas = [(0, size)].into_iter().chain(partitions.iter().copied());
@@ -77,7 +77,7 @@ fn metadata(size: u64, block: u64, partitions: &[(u64, u64)]) -> Vec<(u64, u64)>
     merged.into_iter().map(|(from, to)| (from, to - from)).collect()
 }
 
-/// What is looked at: all that was to be emptied, or, where that is the whole disk, places spread over it and both ends.
+/// Returns the ranges to check: all zeroed ranges, or, if the whole disk was zeroed, places spread over it and its end.
 fn looks(ranges: &[(u64, u64)], erase: Erase) -> Vec<(u64, u64)> {
     if erase == Erase::Metadata {
         return ranges.to_vec();
@@ -90,14 +90,14 @@ fn looks(ranges: &[(u64, u64)], erase: Erase) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// What a disk held at places spread over it, before it was told to erase itself: what it holds then is not known, but for not being this.
+/// Samples of a disk before its own erase command. Afterwards the content is undefined, but it must differ from the samples.
 pub struct Samples(Vec<(u64, Vec<u8>)>);
 
 impl Samples {
-    /// Looks at the disk.
+    /// Takes samples of the disk. Samples in which all bytes are equal are left out.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The disk cannot be read.
     pub fn take(disk: &mut dyn Disk) -> Result<Self> {
         let length = SAMPLE.next_multiple_of(disk.block()).min(disk.size());
         let mut samples = Vec::new();
@@ -111,10 +111,10 @@ impl Samples {
         Ok(Self(samples))
     }
 
-    /// Fails when something of it is still there.
+    /// Checks that none of the samples is still on the disk.
     ///
     /// # Errors
-    /// Where it is.
+    /// A sample is still there (with its offset), or the disk cannot be read.
     pub fn are_gone(&self, disk: &mut dyn Disk) -> Result<()> {
         disk.forget().context("cannot read the disk anew")?;
         for (at, before) in &self.0 {
@@ -190,14 +190,14 @@ mod tests {
         let mut disk = Memory::new(SIZE, 512);
         let samples = Samples::take(&mut disk).unwrap();
         assert!(samples.are_gone(&mut disk).unwrap_err().to_string().contains("still holds"));
-        // Erased, it may hold anything.
+        // An erased disk may contain anything.
         disk.bytes.fill(0xff);
         samples.are_gone(&mut disk).unwrap();
         let nothing = Samples::take(&mut disk).unwrap();
         nothing.are_gone(&mut disk).unwrap();
     }
 
-    /// A disk that says that it has emptied itself.
+    /// A disk that reports success without zeroing anything.
     struct Liar(Memory);
 
     impl Disk for Liar {

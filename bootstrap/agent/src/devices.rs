@@ -1,4 +1,4 @@
-//! What the kernel says about devices that come (uevents): their drivers are loaded, and who waits for devices knows when it is quiet.
+//! Handles the kernel's messages about new devices (uevents): loads their drivers, and reports when no further devices appear.
 
 use std::io;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use tokio::time::Instant;
 use crate::journal::Journal;
 use crate::modules::Loader;
 
-/// The multicast group of the kernel's own messages.
+/// The netlink multicast group of the kernel's messages.
 const GROUP: u32 = 1;
-/// Bytes of a message, which the kernel bounds by 2 KiB for the variables and a path.
+/// The buffer size of a message; the kernel limits the variables to 2 KiB, plus a path.
 const MESSAGE_BYTES_MAX: usize = 8192;
-/// No device for this long: the machine's drivers have found what there is.
+/// If no device has appeared for this long, the drivers have found all devices.
 const QUIET: Duration = Duration::from_millis(700);
-/// Drivers that find devices for longer than this are not waited for.
+/// The longest wait for drivers that keep finding devices.
 const SETTLE_MAX: Duration = Duration::from_secs(20);
 
-/// Knows when the newest device has come.
+/// Tracks the time at which the newest device appeared.
 #[derive(Clone)]
 pub struct Devices {
     newest: watch::Receiver<Instant>,
@@ -32,12 +32,12 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Loads the drivers of all devices, present and coming.
+    /// Loads the drivers of all devices, of present ones and of those that appear later.
     ///
     /// # Errors
-    /// The kernel gives no socket for its messages.
+    /// The netlink socket or the thread cannot be created.
     pub fn watch(loader: Arc<Loader>, clock: Clock, journal: &Journal) -> Result<Self> {
-        // The socket is there before the first look at what is present: no device is missed in between.
+        // The socket exists before the present devices are enumerated, so no device is missed in between.
         let socket = rustix::net::socket_with(
             AddressFamily::NETLINK,
             SocketType::RAW,
@@ -49,7 +49,7 @@ impl Devices {
             .context("cannot listen to the kernel's messages about devices")?;
         let (came, newest) = watch::channel(clock.monotonic());
         let (journal, of_thread) = (journal.clone(), clock.clone());
-        // A thread of its own: it waits for ever, and loading a driver waits for its devices.
+        // A separate thread, because it waits for ever and because loading a driver blocks.
         std::thread::Builder::new()
             .name("devices".into())
             .spawn(move || {
@@ -60,9 +60,9 @@ impl Devices {
         Ok(Self { newest, clock })
     }
 
-    /// Waits until another device has come, at most `time`.
+    /// Waits until another device has appeared, at most `time`.
     pub async fn more(&mut self, time: Duration) {
-        // Without news, and without anybody who could bring some, the time passes.
+        // If the thread has ended, nothing will be reported, and the timeout passes.
         let _ = tokio::time::timeout(time, async {
             if self.newest.changed().await.is_err() {
                 std::future::pending::<()>().await;
@@ -71,7 +71,7 @@ impl Devices {
         .await;
     }
 
-    /// Waits until no further devices come.
+    /// Waits until no further devices appear.
     pub async fn settle(&self) {
         let quiet = async {
             loop {
@@ -82,12 +82,12 @@ impl Devices {
                 self.clock.sleep(QUIET.saturating_sub(since)).await;
             }
         };
-        // After SETTLE_MAX what is there has to do.
+        // After SETTLE_MAX the present devices must do.
         let _ = tokio::time::timeout(SETTLE_MAX, quiet).await;
     }
 }
 
-/// Loads the drivers of what comes, until the kernel says no more.
+/// Loads drivers for new devices until the socket fails.
 fn listen(socket: &OwnedFd, came: &dyn Fn(), loader: &Loader) -> io::Error {
     let mut buffer = vec![0; MESSAGE_BYTES_MAX];
     loop {
@@ -101,14 +101,14 @@ fn listen(socket: &OwnedFd, came: &dyn Fn(), loader: &Loader) -> io::Error {
                 }
             }
             Err(Errno::INTR) => {}
-            // Messages came too quickly: what is missing is found by looking.
+            // Messages were lost because they came too fast, so all present devices are enumerated again.
             Err(Errno::NOBUFS) => loader.load_for_all("/sys/bus".as_ref()),
             Err(error) => return error.into(),
         }
     }
 }
 
-/// For a message that a device has come: the `MODALIAS` that it has, or has not.
+/// Returns `Some` for a message about a new device, with its `MODALIAS` if it has one.
 fn added(message: &[u8]) -> Option<Option<&str>> {
     let mut fields = message.split(|byte| *byte == 0).filter_map(|field| std::str::from_utf8(field).ok());
     if !fields.next()?.starts_with("add@") {

@@ -1,4 +1,4 @@
-//! A disk's own way to erase itself, where it has one: all that it holds is gone then, what it has put aside too.
+//! Erases a disk by its own command, if it has one, which also covers its spare and remapped areas.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -9,25 +9,25 @@ use hardware::{ata, nvme};
 
 use crate::inventory::{Disk, Kind, text};
 
-/// How often a disk that sanitizes itself is asked how far it is.
+/// How often a disk is asked for the progress of a sanitize operation.
 const ASK: Duration = Duration::from_secs(5);
-/// Who made a disk, as SCSI has it, that is an ATA disk behind Linux's translation.
+/// The SCSI vendor string of an ATA disk behind Linux's translation layer.
 const ATA: &str = "ATA";
 
-/// What an erase tells while it goes on, and how it waits.
+/// Callbacks during an erase: progress and waiting.
 pub struct Telling<'a> {
-    /// What is done now, how much of it, and of how much; 0 when that is not known.
+    /// Reports the current operation, the amount done, and the total; 0 if unknown.
     pub progress: &'a dyn Fn(&str, u64, u64),
-    /// Lets time pass.
+    /// Waits for the given time.
     ///
-    /// Its error ends the waiting: somebody wants something else.
+    /// Its error ends the erase, because another instruction has arrived.
     pub wait: &'a dyn Fn(Duration) -> Result<()>,
 }
 
-/// Has the disk erase itself: by which way it did, or `None` when it has none.
+/// Makes the disk erase itself, and returns the name of the method, or `None` if the disk has none.
 ///
 /// # Errors
-/// It has one, and it failed: what did not work. Nothing is known of what the disk holds then.
+/// All methods of the disk failed. The content of the disk is unknown then.
 pub fn by_itself(disk: &Disk, root: &Path, telling: &Telling<'_>) -> Result<Option<&'static str>> {
     match disk.kind {
         Kind::Nvme => {
@@ -57,7 +57,7 @@ fn open(disk: &Disk) -> Result<File> {
     opened.with_context(|| format!("cannot open {}", disk.name))
 }
 
-/// Tries the ways that the disk has, the best first.
+/// Tries the methods that the disk supports, the best one first.
 fn of_nvme(
     device: &mut dyn nvme::Controller,
     namespace: u32,
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// A controller whose format fails, and which sanitizes itself in two steps.
+    /// A controller whose format command fails, and whose sanitize operation takes two steps.
     #[derive(Default)]
     struct Controller {
         asked: u8,

@@ -1,4 +1,4 @@
-//! The boot order of UEFI: entries in its variables (UEFI specification, 3.1 and 10.3).
+//! Sets the boot order of UEFI by its variables (UEFI specification, 3.1 and 10.3).
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,32 +9,32 @@ use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::deploy::EfiSystem;
 
-/// Where the variables are.
+/// The folder of the firmware's variables.
 pub const VARIABLES: &str = "/sys/firmware/efi/efivars";
-/// The name space of the boot variables.
+/// The GUID of the namespace of the boot variables.
 const GLOBAL: &str = "8be4df61-93ca-11d2-aa0d-00e098032b8c";
-/// Kept without power; for the firmware and for systems.
+/// The attributes of the variables: non-volatile, and accessible at boot time and at run time.
 const ATTRIBUTES: [u8; 4] = [7, 0, 0, 0];
-/// Our entry is known by this, so that each installation replaces the last one's.
+/// The description of the agent's boot entry, by which a later installation finds and replaces it.
 const DESCRIPTION: &str = "firstlight";
 const ACTIVE: u32 = 1;
-/// What a removable disk is started with: images for any machine have it.
+/// The loader of removable disks, which portable images contain.
 const LOADER: &str =
     if cfg!(target_arch = "aarch64") { "\\EFI\\BOOT\\BOOTAA64.EFI" } else { "\\EFI\\BOOT\\BOOTX64.EFI" };
 
-/// The variables of a machine's firmware.
+/// The UEFI variables of the machine's firmware.
 pub struct Firmware(PathBuf);
 
 impl Firmware {
-    /// Those in `folder`; `None` when the machine was not started by UEFI.
+    /// Returns the variables in `folder`; `None` if the machine was not booted by UEFI.
     pub fn find(folder: &Path) -> Option<Self> {
         folder.is_dir().then(|| Self(folder.to_owned()))
     }
 
-    /// Starts from this partition first.
+    /// Makes this partition the first boot option.
     ///
     /// # Errors
-    /// The firmware refuses.
+    /// The firmware refuses a variable or has no free entry.
     pub fn boot_first(&self, partition: &EfiSystem) -> Result<()> {
         let number =
             self.own().or_else(|| self.free()).context("the firmware has no room for a boot entry")?;
@@ -44,10 +44,10 @@ impl Firmware {
         self.set_order(&order)
     }
 
-    /// Starts from what was installed no more.
+    /// Removes the boot entry of the installed system.
     ///
     /// # Errors
-    /// The firmware refuses.
+    /// The firmware refuses to change the order or to delete the entry.
     pub fn forget(&self) -> Result<()> {
         let Some(number) = self.own() else { return Ok(()) };
         let order: Vec<u16> = self.order().into_iter().filter(|other| *other != number).collect();
@@ -70,7 +70,7 @@ impl Firmware {
         self.write("BootOrder", &bytes)
     }
 
-    /// The entry of an earlier installation.
+    /// Returns the number of the entry that an earlier installation made.
     fn own(&self) -> Option<u16> {
         let wanted = utf16(DESCRIPTION);
         let entries = crate::inventory::names(&self.0);
@@ -101,7 +101,7 @@ impl Firmware {
     fn write(&self, name: &str, value: &[u8]) -> Result<()> {
         let path = self.path(name);
         make_writable(&path);
-        // A variable is written by one call, attributes first.
+        // A variable must be written by a single call, with the attributes first.
         let bytes = [&ATTRIBUTES, value].concat();
         let open = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
         let mut file = open.with_context(|| format!("cannot open the firmware's variable {name}"))?;
@@ -109,12 +109,12 @@ impl Firmware {
     }
 }
 
-/// The kernel protects variables from being written by accident.
+/// Removes the immutable flag, with which the kernel protects variables from accidental writes.
 fn make_writable(path: &Path) {
     if let Ok(file) = File::open(path)
         && let Ok(flags) = ioctl_getflags(&file)
     {
-        // Where that is refused, so is writing, which says why.
+        // If this fails, the following write fails too and reports the reason.
         let _ = ioctl_setflags(&file, flags - IFlags::IMMUTABLE);
     }
 }
@@ -127,7 +127,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-/// A load option: attributes, length of the device path, description, device path.
+/// Returns a load option: attributes, length of the device path, description, device path.
 fn entry(partition: &EfiSystem) -> Vec<u8> {
     let path = device_path(partition);
     let mut entry = ACTIVE.to_le_bytes().to_vec();
@@ -137,7 +137,7 @@ fn entry(partition: &EfiSystem) -> Vec<u8> {
     entry
 }
 
-/// A partition by its GUID, the file on it, the end.
+/// Returns a device path: the partition by its GUID, the file on it, the end.
 fn device_path(partition: &EfiSystem) -> Vec<u8> {
     const PARTITION_LENGTH: u16 = 42;
     let mut path = vec![4, 1];
@@ -146,7 +146,7 @@ fn device_path(partition: &EfiSystem) -> Vec<u8> {
     path.extend(partition.start.to_le_bytes());
     path.extend(partition.length.to_le_bytes());
     path.extend(partition.guid);
-    // The table is a GPT, and the partition is named by its GUID.
+    // Format of the partition table: GPT; type of the signature: GUID.
     path.extend([2, 2]);
     let file = utf16(LOADER);
     path.extend([4, 4]);
@@ -169,7 +169,7 @@ mod tests {
         firmware.write("BootOrder", &[0, 0]).unwrap();
         let partition = EfiSystem { number: 1, start: 2048, length: 4096, guid: [9; 16] };
         for _ in 0..2 {
-            // The second installation replaces the first one's entry.
+            // The second installation replaces the entry of the first one.
             firmware.boot_first(&partition).unwrap();
             assert_eq!(firmware.order(), [1, 0]);
         }

@@ -1,4 +1,4 @@
-//! The first process of the machine. It never ends: the kernel would stop.
+//! Runs the agent as the first process of the machine, which must never end, since the kernel would panic.
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::network::lldp::Neighbours;
 use crate::network::{Tools, ask_on_all};
 use crate::work::Agent;
 
-/// File system, where, options.
+/// File system, mount point, options.
 const MOUNTS: &[(&str, &str, &str)] = &[
     ("proc", "/proc", ""),
     ("sysfs", "/sys", ""),
@@ -27,19 +27,20 @@ const MOUNTS: &[(&str, &str, &str)] = &[
     ("tmpfs", "/run", "mode=0755"),
     ("tmpfs", "/tmp", "mode=1777"),
 ];
-/// Between two starts of the agent's work after a panic.
+/// The pause before the agent's work starts again after an error or a panic.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Whether this process is the first of a machine that was booted with an initramfs of [`crate::protocol::Configuration`]. In a container
-/// a program is the first process too, but it has no configuration of an agent.
+/// Returns whether this process is the first one of a machine that was booted with an initramfs with a
+/// [`crate::protocol::Configuration`]. In a container, a program can also be the first process, but it has no configuration of an
+/// agent.
 pub fn is_init() -> bool {
     std::process::id() == 1 && Path::new(CONFIGURATION).exists()
 }
 
-/// Runs the agent, for ever.
+/// Runs the agent for ever.
 ///
 /// # Errors
-/// This process is not the first of a machine: an agent empties disks.
+/// This process is not the first one of a machine. The check is necessary because an agent erases disks.
 pub fn run() -> Result<Infallible> {
     ensure!(
         is_init(),
@@ -55,7 +56,7 @@ pub fn run() -> Result<Infallible> {
         match catch_unwind(AssertUnwindSafe(|| work(tools))) {
             Ok(Ok(never)) => match never {},
             Ok(Err(error)) => journal.line(format!("{error:#}")),
-            // What it said is in the log.
+            // The panic hook has logged the message.
             Err(_panic) => {}
         }
         pause(&clock);
@@ -63,7 +64,7 @@ pub fn run() -> Result<Infallible> {
 }
 
 fn pause(clock: &Clock) {
-    // Without a runtime there is nothing to wait with, and nothing to do but try again.
+    // Without a runtime it is impossible to wait, so the work is retried at once.
     if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() {
         runtime.block_on(clock.sleep(AGAIN));
     }
@@ -80,7 +81,7 @@ fn work(tools: Tools) -> Result<Infallible> {
             let (journal, always) = (tools.journal.clone(), configuration.modules.clone());
             move || load_drivers(&loader, &always, &journal)
         });
-        // Before the first interface is switched on: switches speak when a cable comes up.
+        // Must precede the activation of the first interface: switches send LLDP messages when a link comes up.
         let neighbours = Neighbours::listen(&tools.clock, &tools.journal).unwrap_or_else(|error| {
             tools.journal.line(format!("{error:#}"));
             Neighbours::default()
@@ -96,12 +97,12 @@ fn work(tools: Tools) -> Result<Infallible> {
     })
 }
 
-/// Loads the drivers of what is there, and those that no device asks for.
+/// Loads the drivers of the present devices, and the modules that no device asks for.
 fn load_drivers(loader: &Loader, always: &[String], journal: &Journal) {
     loader.load_for_all("/sys/bus".as_ref());
     always.iter().for_each(|module| loader.load(module));
     journal.line("drivers are loaded");
-    // A machine that was started by BIOS has none.
+    // A machine that was booted by BIOS has no UEFI variables.
     if Path::new("/sys/firmware/efi").exists() {
         loader.load("efivarfs");
         mount_one("efivarfs", crate::firmware::VARIABLES, "", journal);
@@ -115,11 +116,11 @@ fn mount_all(journal: &Journal) {
 }
 
 fn mount_one(kind: &str, target: &str, options: &str, journal: &Journal) {
-    // Of sysfs the folder is there already.
+    // The folder may exist already; other errors appear in `mount`.
     let _ = std::fs::create_dir_all(target);
     let data = std::ffi::CString::new(options).unwrap_or_default();
     match mount(kind, target, kind, MountFlags::NOSUID, data.as_c_str()) {
-        // Mounted by the kernel, or before a panic.
+        // The file system was mounted by the kernel, or before a panic.
         Ok(()) | Err(rustix::io::Errno::BUSY) => {}
         Err(error) => journal.line(format!("cannot mount {target}: {error}")),
     }

@@ -1,4 +1,4 @@
-//! The agent's log: lines for the console and for the server.
+//! The agent's log: lines for the console and the server.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Lines that are kept until the server has them; the oldest are dropped.
+/// The number of lines that are kept until the server has them; the oldest are dropped.
 const LINES_MAX: usize = 2000;
-/// Characters of a line; the rest is cut off.
+/// The longest line in characters; the rest is cut off.
 const LINE_CHARACTERS_MAX: usize = 2000;
 
-/// A log that everything on the machine writes to.
+/// The log to which all parts of the agent write.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
@@ -29,23 +29,24 @@ struct Inner {
 #[derive(Default)]
 struct Lines {
     kept: VecDeque<String>,
-    /// Lines that were there before those that are kept.
+    /// The number of lines that have been removed from the front of `kept`.
     gone: u64,
 }
 
 impl Journal {
-    /// An empty log. Its times are seconds since now: the clock of a machine without an operating system may be wrong by years.
+    /// Creates an empty log. Its times are seconds since now, because the clock of a machine without an operating system may be wrong
+    /// by years.
     pub fn new(clock: Clock) -> Self {
         let start = clock.monotonic();
         Self(Arc::new(Inner { clock, start, lines: Mutex::default(), news: Notify::new() }))
     }
 
-    /// Writes a line.
+    /// Appends a line.
     pub fn line(&self, text: impl Display) {
         let seconds = self.0.clock.monotonic().duration_since(self.0.start).as_secs_f64();
         let text: String = text.to_string().chars().take(LINE_CHARACTERS_MAX).collect();
         let line = format!("[{seconds:9.3}] {}", text.replace('\n', " "));
-        // A console that refuses a line is no reason to lose it for the server.
+        // A failing console must not keep the line from the server.
         let _ = writeln!(std::io::stdout(), "firstlight: {line}\r");
         let mut lines = self.0.lines.lock();
         if lines.kept.len() >= LINES_MAX {
@@ -57,7 +58,7 @@ impl Journal {
         self.0.news.notify_one();
     }
 
-    /// The oldest `count` lines at most, and the number to give to [`Self::forget`] when they have been sent.
+    /// Returns at most `count` of the oldest lines, and the number to pass to [`Self::forget`] when they have been sent.
     pub fn oldest(&self, count: usize) -> (Vec<String>, u64) {
         let lines = self.0.lines.lock();
         let oldest: Vec<String> = lines.kept.iter().take(count).cloned().collect();
@@ -68,7 +69,7 @@ impl Journal {
         (oldest, number)
     }
 
-    /// Keeps the lines up to this number no longer.
+    /// Removes the lines up to this number.
     pub fn forget(&self, number: u64) {
         let mut lines = self.0.lines.lock();
         while lines.gone < number && lines.kept.pop_front().is_some() {
@@ -76,12 +77,12 @@ impl Journal {
         }
     }
 
-    /// Waits until there is something to send.
+    /// Waits until there are lines to send, or until [`Self::wake`].
     pub async fn news(&self) {
         self.0.news.notified().await;
     }
 
-    /// Wakes who waits for [`Self::news`].
+    /// Wakes the task that waits in [`Self::news`].
     pub fn wake(&self) {
         self.0.news.notify_one();
     }
@@ -99,7 +100,7 @@ mod tests {
         }
         let (lines, number) = journal.oldest(2);
         assert!(lines[0].ends_with("line 5 of two"), "{}", lines[0]);
-        // One of the two lines is dropped before they have been sent; no other may go with them.
+        // One of the two lines is dropped before they have been sent; `forget` must not remove another one in its place.
         journal.line("newer");
         journal.forget(number);
         let (rest, number) = journal.oldest(LINES_MAX);

@@ -1,7 +1,7 @@
-//! What runs on a machine that was booted over the network: `/init` of the initramfs that this program packs of itself.
+//! The agent that runs on a machine booted over the network: `/init` of the initramfs into which this program packs itself.
 //!
-//! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and does what that says: inspect, clean, deploy,
-//! restart. It decides nothing by itself.
+//! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and carries out the server's instructions:
+//! inspect, clean, deploy, restart. It makes no decisions of its own.
 
 mod clean;
 pub mod deploy;

@@ -1,4 +1,4 @@
-//! What the agent was started with: the kernel's arguments, its configuration, and who this machine is.
+//! The agent's inputs: the kernel's arguments, its configuration, and the identity of the machine.
 
 use std::path::Path;
 
@@ -7,24 +7,24 @@ use anyhow::{Context, Result, ensure};
 use crate::network::{Attached, Fixed, interfaces};
 use crate::protocol::{Configuration, Enrolment};
 
-/// Where the initramfs has the configuration.
+/// The path of the configuration in the initramfs.
 pub const CONFIGURATION: &str = "/etc/firstlight/agent.json";
 
-/// What the kernel was started with.
+/// The agent's arguments on the kernel command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {
     /// `firstlight.server=URL`, in order.
     pub servers: Vec<String>,
     /// `firstlight.token=TOKEN`.
     pub token: Option<String>,
-    /// `BOOTIF=01-MAC` or `BOOTIF=MAC`: the interface that the firmware used.
+    /// `BOOTIF=01-MAC` or `BOOTIF=MAC`: the interface that the firmware booted from.
     pub boot: Option<[u8; 6]>,
-    /// `firstlight.network=MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`, once for each interface that is not to ask for an address.
+    /// `firstlight.network=MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`, once for each interface that does not use DHCP.
     pub networks: Vec<Fixed>,
 }
 
 impl Arguments {
-    /// Reads a kernel command line.
+    /// Parses a kernel command line.
     pub fn read(line: &str) -> Self {
         let mut arguments = Self::default();
         for word in line.split_ascii_whitespace() {
@@ -34,7 +34,7 @@ impl Arguments {
                 "firstlight.server" => arguments.servers.push(value.to_owned()),
                 "firstlight.token" => arguments.token = Some(value.to_owned()),
                 "firstlight.network" => arguments.networks.extend(Fixed::read(value)),
-                // PXELINUX puts the type of the hardware (01: Ethernet) before the address.
+                // PXELINUX puts the hardware type (01: Ethernet) before the address.
                 "BOOTIF" => arguments.boot = read_boot_interface(value),
                 _ => {}
             }
@@ -49,10 +49,10 @@ fn read_boot_interface(value: &str) -> Option<[u8; 6]> {
     })
 }
 
-/// Reads the configuration; the kernel's arguments go before it.
+/// Reads the configuration; servers in the kernel's arguments precede those of the file.
 ///
 /// # Errors
-/// There is none, or it names no server.
+/// The file is missing or invalid, or there is no server.
 pub fn configuration(arguments: &Arguments) -> Result<Configuration> {
     let bytes = std::fs::read(CONFIGURATION).with_context(|| format!("cannot read {CONFIGURATION}"))?;
     let mut configuration: Configuration = serde_json::from_slice(&bytes)
@@ -67,7 +67,7 @@ pub fn configuration(arguments: &Arguments) -> Result<Configuration> {
     Ok(configuration)
 }
 
-/// Who this machine is; `by` is the interface that leads to the server.
+/// Returns the enrolment of this machine; `by` is the interface that leads to the server.
 pub fn enrolment(root: &Path, arguments: &Arguments, by: &Attached) -> Enrolment {
     let read = |path: &str| {
         let text = std::fs::read_to_string(root.join(path)).ok()?;

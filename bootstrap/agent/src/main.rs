@@ -1,4 +1,4 @@
-//! The agent as a program of its own, a twelfth of the server's size.
+//! The agent as a separate program, of a twelfth of the server's size.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     match agent::run() {
         Ok(never) => match never {},
         Err(error) => {
-            // Somebody has run it by hand.
+            // The program was started by hand and not as the first process.
             drop(writeln!(std::io::stderr(), "firstlight-agent: {error:#}"));
             ExitCode::FAILURE
         }

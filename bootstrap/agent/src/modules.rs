@@ -1,4 +1,4 @@
-//! Kernel modules: which of them the machine's devices ask for, and in what order they are loaded.
+//! Kernel modules: which of them the machine's devices need, and in which order they are loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,35 +11,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::Journal;
 
-/// Where the index is in the initramfs.
+/// The path of the index in the initramfs.
 pub const INDEX: &str = "/etc/firstlight/modules.json";
-/// Where the modules are in the initramfs.
+/// The folder of the modules in the initramfs.
 pub const FOLDER: &str = "/lib/modules";
 
-/// The modules of an initramfs.
+/// The index of the modules in an initramfs.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct Index {
-    /// All of them; those that others depend on among them.
+    /// All modules, including the dependencies of others.
     pub modules: Vec<Module>,
 }
 
-/// A kernel module, as its own description (`.modinfo`) has it.
+/// A kernel module, as its section `.modinfo` describes it.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct Module {
-    /// Name, with underscores.
+    /// The name, with underscores.
     pub name: String,
-    /// File below [`FOLDER`].
+    /// The file below [`FOLDER`].
     pub path: String,
-    /// Names of modules that are loaded before it.
+    /// The names of modules that must be loaded before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<String>,
-    /// Patterns of the devices (`MODALIAS`) that it drives.
+    /// The patterns of the devices (`MODALIAS`) that it drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
 }
 
 impl Index {
-    /// Paths of the module `name` and of those that it depends on, in the order in which they are loaded. Empty when it is unknown.
+    /// Returns the module `name` after all its dependencies, in load order; empty if the module is unknown.
     pub fn order(&self, name: &str) -> Vec<&Module> {
         let known: BTreeMap<&str, &Module> = self.modules.iter().map(|m| (m.name.as_str(), m)).collect();
         let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
@@ -47,7 +47,7 @@ impl Index {
         order
     }
 
-    /// Names of the modules that drive a device with this `MODALIAS`.
+    /// Returns the names of the modules that drive a device with this `MODALIAS`.
     pub fn wanted(&self, modalias: &str) -> Vec<&str> {
         let drives = |module: &&Module| module.aliases.iter().any(|pattern| matches(pattern, modalias));
         self.modules.iter().filter(drives).map(|module| module.name.as_str()).collect()
@@ -70,16 +70,16 @@ fn visit<'a>(
     order.push(module);
 }
 
-/// The kernel takes dashes and underscores in names for the same.
+/// Returns the name with underscores: the kernel treats dashes and underscores as equal.
 pub fn plain_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Whether a pattern of the kernel (`*`, `?`, `[a-z]`) matches the whole of `text`.
+/// Returns whether a pattern of the kernel (`*`, `?`, `[a-z]`) matches the whole of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut from) = (0, 0);
-    // Where to go on when what follows the last star did not match.
+    // The positions at which to retry if the text behind the last star does not match.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         match one(pattern, at, text[from]) {
@@ -101,7 +101,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 }
 
 enum Step {
-    /// The character matches; the pattern goes on there.
+    /// The character matches; the value is the next position in the pattern.
     Next(usize),
     Star,
     No,
@@ -123,19 +123,20 @@ fn one(pattern: &[u8], at: usize, byte: u8) -> Step {
     }
 }
 
-/// What was tried. Two threads load: that of the kernel's messages, and that which looks at what is there.
+/// The modules that have been tried. Two threads load modules: the one for the kernel's messages, and the one that enumerates devices.
 #[derive(Default)]
 struct Tried(Mutex<BTreeMap<String, Arc<Once>>>);
 
 impl Tried {
-    /// Does it unless it was done. While another thread does it, waits for that: the kernel refuses a module before those that it needs.
+    /// Runs `work` unless it was run for this name. If another thread is running it, waits for that thread: the kernel refuses a module
+    /// whose dependencies are not loaded.
     fn once(&self, name: &str, work: impl FnOnce()) {
         let one = self.0.lock().entry(name.to_owned()).or_insert_with(|| Arc::new(Once::new())).clone();
         one.call_once(work);
     }
 }
 
-/// Loads modules into the running kernel, each one once.
+/// Loads modules into the running kernel, each at most once.
 pub struct Loader {
     index: Index,
     folder: PathBuf,
@@ -144,10 +145,10 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Reads the index at [`INDEX`]; without one there is nothing to load.
+    /// Reads the index at [`INDEX`]; if the file is missing, there are no modules to load.
     ///
     /// # Errors
-    /// An index that is not one.
+    /// The index is invalid.
     pub fn of_initramfs(journal: Journal) -> Result<Self> {
         let index = match std::fs::read(INDEX) {
             Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| {
@@ -158,7 +159,7 @@ impl Loader {
         Ok(Self { index, folder: FOLDER.into(), tried: Tried::default(), journal })
     }
 
-    /// Loads a module and what it depends on.
+    /// Loads a module and its dependencies; errors are logged.
     pub fn load(&self, name: &str) {
         for module in self.index.order(name) {
             self.tried.once(&module.name, || {
@@ -169,15 +170,15 @@ impl Loader {
         }
     }
 
-    /// Loads what a device asks for.
+    /// Loads the modules for a device.
     pub fn load_for(&self, modalias: &str) {
         for name in self.index.wanted(modalias) {
             self.load(name);
         }
     }
 
-    /// Loads what the devices of all buses in `folder` (`/sys/bus`) ask for, until no further ones appear: first those of networks, since
-    /// the machine waits for its address. Devices that a driver finds later are told by [`crate::devices`].
+    /// Loads the modules for the devices of all buses in `folder` (`/sys/bus`) until no further devices appear. Network devices come
+    /// first, because the machine waits for its address. Devices that a driver finds later are reported by [`crate::devices`].
     pub fn load_for_all(&self, folder: &Path) {
         let mut asked = BTreeSet::new();
         loop {
@@ -195,12 +196,12 @@ impl Loader {
     }
 }
 
-/// Network controllers on PCI (class 02), and those of virtio.
+/// Returns whether the device is a network controller on PCI (class 02) or virtio.
 fn is_network(modalias: &str) -> bool {
     modalias.starts_with("virtio:d00000001") || modalias.starts_with("pci:") && modalias.contains("bc02sc")
 }
 
-/// What all devices of all buses say of themselves.
+/// Returns the modaliases of all devices of all buses.
 fn modaliases(buses: &Path) -> BTreeSet<String> {
     let list =
         |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -272,7 +273,7 @@ mod tests {
                 tried.once("net_failover", || loaded.lock().push("again"));
                 tried.once("virtio_net", || loaded.lock().push("virtio_net"));
             });
-            // Other modules are not held up, and the one that needs the first is not loaded before it.
+            // Other modules are not blocked, and the module that depends on the first one is not loaded before it.
             tried.once("virtio_blk", || loaded.lock().push("virtio_blk"));
             assert!(!second.is_finished());
             ends.send(()).unwrap();
@@ -291,7 +292,7 @@ mod tests {
             ],
         };
         let names = |name: &str| index.order(name).iter().map(|m| m.name.clone()).collect::<Vec<_>>();
-        // The circle through virtio_ring ends.
+        // The dependency cycle through virtio_ring is broken.
         assert_eq!(names("virtio-net"), ["failover", "net_failover", "virtio_ring", "virtio_net"]);
         assert!(names("missing").is_empty());
         assert_eq!(index.wanted("virtio:d00000001v00001AF4"), ["virtio_net"]);

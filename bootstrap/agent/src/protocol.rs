@@ -1,54 +1,54 @@
-//! What an agent and its server say to each other: JSON over HTTPS, with the agent's own certificate.
+//! The protocol between agents and the server: JSON over HTTPS, with a client certificate that the agent makes for itself.
 //!
 //! | request | body | answer |
 //! |---|---|---|
 //! | `POST /agent/v1/challenge` | [`Endorsement`] without a proof | [`Challenge`], for machines with a TPM |
 //! | `POST /agent/v1/enrol` | [`Enrolment`] | [`Enrolled`]; 403 when the server does not let this machine in |
-//! | `GET /agent/v1/instruction?after=ID` | | [`Instruction`] with another id than `ID`, or 204 when there is none for 30 s |
+//! | `GET /agent/v1/instruction?after=ID` | | [`Instruction`] with another id than `ID`, or 204 if there is none for 30 s |
 //! | `POST /agent/v1/report` | [`Report`] | 204 |
 //! | `GET /agent/v1/config-drive` | | the files of the configuration drive, [`ConfigDrive`]; 404 when the host has none |
 //!
-//! A machine with a TPM shows its endorsement key and proves that it has it, each time that it enrols: the server pins the key at the first
-//! contact, and what shows another one, or none, is not that machine.
-//! The certificate of the first enrolment is the machine's for as long as it runs: the server lets nobody else speak for it. An agent
-//! enrols again with the same certificate whenever the server answers 401 (a server that was started anew).
+//! A machine with a TPM shows its endorsement key and proves that it owns it, each time that it enrols: the server pins the key at the
+//! first contact, and refuses a machine with another key or none. The certificate of the first enrolment identifies the machine for as
+//! long as it runs: the server accepts no other certificate for it. An agent enrols again with the same certificate whenever the server
+//! answers 401 (after a restart of the server).
 
 use serde::{Deserialize, Serialize};
 
-/// What `/etc/firstlight/agent.json` in the initramfs says. Kernel arguments `firstlight.server=URL` (may be repeated) and
-/// `firstlight.token=TOKEN` go before it.
+/// The content of `/etc/firstlight/agent.json` in the initramfs. The kernel arguments `firstlight.server=URL` (may be repeated) take
+/// precedence over `servers`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Configuration {
-    /// Where the server is, tried in this order: `https://ADDRESS:PORT`.
+    /// The URLs of the server, tried in this order: `https://ADDRESS:PORT`.
     pub servers: Vec<String>,
     /// The certificate authority of the server, PEM.
     pub certificate_authority: String,
-    /// Further authorities of servers that images are fetched from over HTTPS, PEM.
+    /// Further certificate authorities for images that are fetched over HTTPS, PEM.
     pub image_authorities: String,
-    /// Names of kernel modules that are loaded although no device asks for them.
+    /// Names of kernel modules that are loaded even if no device needs them.
     pub modules: Vec<String>,
 }
 
-/// The first word of an agent.
+/// The body of an enrolment: the identity of the machine.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Enrolment {
-    /// The one-time token of the kernel arguments, when there was one.
+    /// The one-time token of the kernel arguments, if there was one.
     pub token: Option<String>,
-    /// MAC address of the interface that this connection goes out of, lower case with colons.
+    /// The MAC address of the interface that this connection uses, in lower case with colons.
     pub boot_mac_address: String,
-    /// MAC addresses of all interfaces.
+    /// The MAC addresses of all interfaces.
     pub mac_addresses: Vec<String>,
-    /// `system-uuid` of the machine's SMBIOS, lower case.
+    /// The `system-uuid` of the machine's SMBIOS, in lower case.
     pub system_uuid: Option<String>,
-    /// Serial number of the machine's SMBIOS.
+    /// The serial number of the machine's SMBIOS.
     pub serial_number: Option<String>,
-    /// `/proc/sys/kernel/random/boot_id`: another one after each start.
+    /// `/proc/sys/kernel/random/boot_id`, which differs after each start.
     pub boot_id: String,
-    /// Version of the program.
+    /// The version of the program.
     pub version: String,
-    /// The endorsement key of the machine's TPM, when it has one.
+    /// The endorsement key of the machine's TPM, if it has one.
     pub endorsement: Option<Endorsement>,
 }
 
@@ -56,28 +56,28 @@ pub struct Enrolment {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Endorsement {
-    /// Its public area (`TPMT_PUBLIC`), hexadecimal.
+    /// The public area of the key (`TPMT_PUBLIC`), hexadecimal.
     pub key: String,
-    /// The secret of the [`Challenge`], hexadecimal.
+    /// The secret of the [`Challenge`], hexadecimal; empty in a request for a challenge.
     pub proof: String,
 }
 
-/// What only the TPM with an endorsement key can open, for the certificate that asks for it ([`crate::tpm::Binding`]).
+/// A challenge that only the TPM with the endorsement key can open, for the certificate of the request ([`crate::tpm::Binding`]).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Challenge {
     /// The credential (`TPM2B_ID_OBJECT` without its length), hexadecimal.
     pub credential: String,
-    /// What its key is made of (`TPM2B_ENCRYPTED_SECRET` without its length), hexadecimal.
+    /// The encrypted seed of the credential's keys (`TPM2B_ENCRYPTED_SECRET` without its length), hexadecimal.
     pub secret: String,
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns the bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of hexadecimal digits; `None` when they are none.
+/// Returns the bytes of hexadecimal digits; `None` if the text is invalid.
 pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -91,62 +91,62 @@ pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Enrolled {
-    /// Name of the Agent object.
+    /// The name of the Agent object.
     pub name: String,
-    /// Seconds between two reports when there is nothing new; a machine that is silent for three of them is told so.
+    /// Seconds between two reports if there is nothing new.
     pub report_seconds: u64,
 }
 
-/// What the agent is to do next.
+/// The next instruction for an agent.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Instruction {
-    /// Another one for each instruction of a machine.
+    /// The identifier, which is unique among the instructions of a machine.
     pub id: String,
-    /// What to do.
+    /// The action to carry out.
     pub action: Action,
 }
 
-/// An instruction's action. All but `Wait` can be given again after a failure.
+/// The action of an instruction. Every action except `Wait` can be given again after a failure.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(tag = "type")]
 pub enum Action {
-    /// Stay there, say that you live.
+    /// Do nothing but report regularly.
     Wait,
     /// Report the inventory.
     Inspect,
-    /// Make disks empty.
+    /// Erase the disks.
     #[serde(rename_all = "camelCase")]
     Clean {
-        /// How thoroughly.
+        /// How thoroughly the disks are erased.
         erase: Erase,
     },
     /// Write an image to the root disk.
     Deploy(Box<Deployment>),
-    /// End what runs and restart the machine.
+    /// End the running work and restart the machine.
     Restart,
-    /// End what runs and switch the machine off.
+    /// End the running work and switch the machine off.
     PowerOff,
 }
 
-/// What is written to the root disk.
+/// The content for the root disk.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Deployment {
     /// The image.
     pub image: Image,
-    /// Which disk.
+    /// The hints that choose the disk.
     pub root_device_hints: RootDeviceHints,
     /// Whether `/agent/v1/config-drive` has files for a partition `config-2`.
     pub config_drive: bool,
 }
 
-/// How thoroughly disks are made empty.
+/// How thoroughly disks are erased.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// Partition tables and the signatures of file systems, RAID and LVM, at both ends of each disk and of each partition.
     Metadata,
-    /// Everything, by the fastest way that the device has: format, discard, secure erase, zeros.
+    /// The whole disk, by the fastest way that the device supports: format, discard, secure erase, zeros.
     Everything,
 }
 
@@ -154,17 +154,18 @@ pub enum Erase {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Image {
-    /// `http` or `https`.
+    /// The URL, with the scheme `http` or `https`.
     pub url: String,
-    /// The sum itself, or the URL of a file of sums.
+    /// The checksum, or the URL of a file of checksums.
     pub checksum: String,
-    /// `md5`, `sha256`, `sha512`, or `auto` and empty: told by the length.
+    /// `md5`, `sha256` or `sha512`; `auto` or empty: the length of the checksum decides.
     pub checksum_type: String,
-    /// `raw` or `qcow2`; either may be compressed with gzip, xz or zstd, which is told by its first bytes. Empty: told by the first bytes.
+    /// `raw` or `qcow2`; empty: the first bytes decide. A raw image may be compressed with gzip, xz or zstd, which the first bytes
+    /// show.
     pub format: String,
 }
 
-/// Which disk is the root disk: all that are given must hold (`BareMetalHost.spec.rootDeviceHints`).
+/// The hints that choose the root disk: all given hints must hold (`BareMetalHost.spec.rootDeviceHints`).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields of Metal3's rootDeviceHints")]
@@ -181,38 +182,38 @@ pub struct RootDeviceHints {
     pub rotational: Option<bool>,
 }
 
-/// What an agent has to tell: that it lives, what it does, what it found.
+/// A report of an agent, which is also its sign of life.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Report {
-    /// How the newest instruction fares.
+    /// The progress of the latest instruction.
     pub instruction: Option<Progress>,
-    /// What the machine has, as `HardwareData.spec.hardware` of Metal3 has it; sent with the end of `Inspect`.
+    /// The inventory of the machine in the format of Metal3's `HardwareData.spec.hardware`, sent with the end of `Inspect`.
     pub inventory: Option<serde_json::Value>,
     /// New lines of the agent's log, oldest first.
     pub log: Vec<String>,
 }
 
-/// How an instruction fares.
+/// The progress of an instruction.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The instruction's id.
+    /// The identifier of the instruction.
     pub id: String,
-    /// Where it stands.
+    /// The state of the instruction.
     pub state: State,
-    /// What is being done, or what went wrong, where, and what to do about it.
+    /// The current step, or the error with its place and how to fix it.
     #[serde(default)]
     pub message: String,
-    /// Bytes that are done.
+    /// The bytes done.
     #[serde(default)]
     pub done: u64,
-    /// Bytes that there are in all; 0 when that is not known.
+    /// The total number of bytes; 0 if unknown.
     #[serde(default)]
     pub total: u64,
 }
 
-/// Where an instruction stands.
+/// The state of an instruction.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum State {
@@ -225,6 +226,6 @@ pub enum State {
 #[derive(Serialize, Deserialize, Clone, Default, PartialEq)]
 #[serde(transparent)]
 pub struct ConfigDrive {
-    /// Path to content.
+    /// The content of each file by its path.
     pub files: std::collections::BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! The way to a cluster: a kubeconfig as kubectl's rules find it.
+//! Connects to a cluster with a kubeconfig, which is found by kubectl's rules.
 
 use std::path::PathBuf;
 
@@ -7,29 +7,29 @@ use kube::{Client, Config};
 
 use crate::{Context, Result};
 
-/// Which cluster is meant.
+/// Which cluster to use.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// The kubeconfig; without one `$KUBECONFIG`, then `~/.kube/config`.
+    /// The kubeconfig; by default `$KUBECONFIG`, then `~/.kube/config`.
     pub kubeconfig: Option<PathBuf>,
-    /// The context; without one the kubeconfig's current context.
+    /// The context; by default the kubeconfig's current context.
     pub context: Option<String>,
 }
 
-/// A cluster that can be asked, and the namespace that is meant where none is named.
+/// A connection to a cluster, and its default namespace.
 #[derive(Clone)]
 pub struct Connection {
-    /// Asks it.
+    /// Client for the cluster.
     pub client: Client,
-    /// The namespace of the context, `default` where it has none.
+    /// The namespace of the context, or `default`.
     pub namespace: String,
 }
 
 impl Choice {
-    /// What the kubeconfig says of the cluster. Nothing is sent yet.
+    /// Reads the cluster's data from the kubeconfig. Nothing is sent yet.
     ///
     /// # Errors
-    /// No kubeconfig, one that cannot be read, or one without such a context.
+    /// There is no kubeconfig, it cannot be read, or it does not have the context.
     pub async fn config(&self) -> Result<Config> {
         let named = || {
             let path = self.kubeconfig.as_ref().map(|path| format!(" {}", path.display()));
@@ -43,10 +43,10 @@ impl Choice {
         Config::from_custom_kubeconfig(kubeconfig.context(named)?, &options).await.context(named)
     }
 
-    /// The connection; it is opened with the first request.
+    /// Makes the connection; it is opened with the first request.
     ///
     /// # Errors
-    /// As [`Self::config`], and credentials that cannot be used.
+    /// As [`Self::config`], or the credentials cannot be used.
     pub async fn connect(&self) -> Result<Connection> {
         let config = self.config().await?;
         let namespace = config.default_namespace.clone();

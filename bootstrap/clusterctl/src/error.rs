@@ -1,39 +1,39 @@
-//! What can go wrong in a verb. The texts are what a user reads behind `Error: `.
+//! Errors of the verbs. Their texts are shown to users after `Error: `.
 
-/// What went wrong. The text names every cause, so that there is no chain of sources to print behind it.
+/// An error of a verb. The text contains every cause, so there is no chain of sources to print after it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What the user asked for cannot be done.
+    /// The user's request cannot be carried out.
     #[error("{0}")]
     Invalid(String),
-    /// A template that is none.
+    /// An invalid template or YAML text.
     #[error("{0}")]
     Template(String),
-    /// A repository, or any other place on the network, has no such thing.
+    /// A repository, or another place on the network, does not have the file.
     #[error("404 Not Found")]
     NotFound,
-    /// A kubeconfig that cannot be used.
+    /// The kubeconfig cannot be used.
     #[error("{0}")]
     Kubeconfig(kube::config::KubeconfigError),
-    /// The cluster refused, or did not answer.
+    /// The cluster refused a request or did not answer.
     #[error("{}", cluster(.0))]
     Cluster(kube::Error),
-    /// The disk refused.
+    /// A file could not be read or written.
     #[error("{0}")]
     Disk(std::io::Error),
     /// The network failed.
     #[error("{0}")]
     Network(String),
-    /// Another error, and what was being done.
+    /// Another error, with a text that says what was being done.
     #[error("{0}: {1}")]
     Context(String, Box<Self>),
 }
 
-/// Outcome of a verb.
+/// Result of a verb.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Whether the thing asked for does not exist, in a cluster or in a repository.
+    /// Whether the requested thing does not exist, in a cluster or in a repository.
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::NotFound => true,
@@ -43,7 +43,7 @@ impl Error {
         }
     }
 
-    /// An error of what was asked for.
+    /// An error in the user's request.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::Invalid(text.into())
     }
@@ -67,7 +67,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// An API server's own words, where it answered.
+/// The API server's message, if it answered.
 fn cluster(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
@@ -75,12 +75,12 @@ fn cluster(error: &kube::Error) -> String {
     }
 }
 
-/// Says what was being done when something failed.
+/// Adds to an error what was being done.
 pub trait Context<T> {
     /// Puts `doing` and a colon in front of the error.
     ///
     /// # Errors
-    /// The error with its context.
+    /// The error with this context.
     fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 

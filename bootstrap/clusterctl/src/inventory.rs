@@ -1,4 +1,4 @@
-//! What a management cluster says of itself: its API and its providers.
+//! Reads from a management cluster whether it has Cluster API, and its providers.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
@@ -7,13 +7,13 @@ use kube::{Api, Client};
 use crate::configuration::ProviderType;
 use crate::{Context, Error, Result};
 
-/// The version of Cluster API's kinds that these verbs know.
+/// The version of Cluster API's kinds that these verbs support.
 pub const CONTRACT: &str = "v1beta2";
 
-/// Whether Cluster API is there.
+/// Checks that Cluster API is installed.
 ///
 /// # Errors
-/// A server that does not answer, or whose clusters are stored in another version.
+/// Cluster API is not installed, or as [`installed`].
 pub async fn check(client: &Client) -> Result<()> {
     if installed(client).await? {
         return Ok(());
@@ -22,10 +22,10 @@ pub async fn check(client: &Client) -> Result<()> {
     Err(Error::invalid(format!("failed to check Cluster API version: {missing}")))
 }
 
-/// Whether Cluster API is there, `false` where it is not.
+/// Whether Cluster API is installed.
 ///
 /// # Errors
-/// As [`check`].
+/// The server refuses or does not answer, or Clusters are stored in another version.
 pub async fn installed(client: &Client) -> Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let definition = definitions.get_opt("clusters.cluster.x-k8s.io").await;
@@ -42,21 +42,21 @@ pub async fn installed(client: &Client) -> Result<bool> {
     }
 }
 
-/// One provider of the inventory.
+/// A provider in the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// `aws`
+    /// Its name, such as `aws`.
     pub name: String,
-    /// `InfrastructureProvider`
+    /// Name of its type, such as `InfrastructureProvider`.
     pub type_name: String,
-    /// `v2.1.0`
+    /// Its version, such as `v2.1.0`.
     pub version: String,
 }
 
 /// The providers of a cluster.
 ///
 /// # Errors
-/// A server that refuses, or has no inventory.
+/// The server refuses, or it has no inventory.
 pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
     let kind = GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider");
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -71,12 +71,12 @@ pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
     Ok(list.items.iter().map(installed).collect())
 }
 
-/// The name of the only provider of a type.
+/// The name of the provider of a type, if there is only one.
 pub fn only_name(providers: &[Installed], provider_type: ProviderType) -> Option<String> {
     only(providers.iter().filter(|one| one.type_name == provider_type.name()).map(|one| &one.name))
 }
 
-/// The only version of a provider.
+/// The version of a provider, if there is only one.
 pub fn only_version(providers: &[Installed], name: &str, provider_type: ProviderType) -> Option<String> {
     let own = providers.iter().filter(|one| one.name == name && one.type_name == provider_type.name());
     only(own.map(|one| &one.version))

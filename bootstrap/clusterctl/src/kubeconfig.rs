@@ -1,4 +1,4 @@
-//! `get kubeconfig`.
+//! The output of `get kubeconfig`.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -9,7 +9,7 @@ use crate::{Context, Error, Result, inventory};
 /// The kubeconfig of a cluster: the value in its Secret `NAME-kubeconfig`.
 ///
 /// # Errors
-/// No such Secret, or one without a value.
+/// The Secret does not exist or has no value.
 pub async fn of(connection: &Connection, namespace: Option<&str>, cluster: &str) -> Result<String> {
     inventory::check(&connection.client).await?;
     let namespace = namespace.unwrap_or(&connection.namespace);

@@ -1,6 +1,6 @@
-//! clusterctl's verbs, as far as they need no terminal: what they read, decide and print.
+//! clusterctl's verbs, except for their terminal input and output: what they read, decide and print.
 //!
-//! The words of errors and outputs that scripts depend on are those of clusterctl 1.14.
+//! Error messages and outputs that scripts depend on have the wording of clusterctl 1.14.
 
 pub mod components;
 pub mod configuration;

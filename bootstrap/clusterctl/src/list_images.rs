@@ -1,4 +1,4 @@
-//! `init list-images`: what an installation would pull.
+//! `init list-images`: the images that an installation would pull.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use crate::{Context, Error, Result, inventory, yaml};
 const CERT_MANAGER_VERSION: &str = "v1.21.1";
 const CERT_MANAGER_URL: &str =
     "https://github.com/cert-manager/cert-manager/releases/v1.21.1/cert-manager.yaml";
-/// Stands for no provider of a type.
+/// Chooses no provider of a type.
 const NOTHING: &str = "-";
 
-/// The providers that are named, as `name[:version]`. There is one core provider at most.
+/// The chosen providers, as `name[:version]`.
 pub type Chosen = ByType<Vec<String>>;
 
-/// The images of cert-manager, where it is not there, and of the providers.
+/// The images of the providers and, if cert-manager is not installed, those of cert-manager.
 ///
 /// # Errors
-/// A provider that is not known, or whose components cannot be read.
+/// A provider is not known, or its components cannot be read.
 pub async fn list(
     mut chosen: Chosen,
     client: &Client,
@@ -70,7 +70,7 @@ async fn cert_manager(
     Ok(images(&objects))
 }
 
-/// What a first installation has unless it says otherwise.
+/// Adds the default providers of a first installation.
 fn add_defaults(chosen: &mut Chosen) {
     let defaults = [
         (&mut chosen.core, "cluster-api"),

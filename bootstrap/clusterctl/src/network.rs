@@ -1,4 +1,4 @@
-//! The door to the network: HTTPS requests for repositories, templates and configuration files.
+//! Access to the network: requests for repositories, templates and configuration files.
 
 use std::time::Duration;
 
@@ -13,56 +13,56 @@ use hyper_util::rt::TokioExecutor;
 
 use crate::{Context, Error, Result};
 
-/// How large a file may be. Components of providers have some megabytes.
+/// Maximum size of a file. Components of providers have a few megabytes.
 pub const BODY_MAX: usize = 64 * 1024 * 1024;
-/// How often an answer may point elsewhere, as Go's client has it.
+/// Maximum number of redirects, as in Go's client.
 pub const REDIRECTS_MAX: usize = 10;
-/// How long one request may take.
+/// Time limit of one request.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A GET request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Where to.
+    /// The address.
     pub url: String,
-    /// Value of `Accept`.
+    /// Value of the header `Accept`.
     pub accept: Option<&'static str>,
-    /// A token that is sent as `Bearer`, to the host of [`Self::url`] only.
+    /// A token that is sent as `Bearer`, but only to the host of [`Self::url`].
     pub token: Option<String>,
 }
 
 impl Request {
-    /// Without a token.
+    /// A request without a token.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), accept: None, token: None }
     }
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
-    /// No more requests are allowed for now (GitHub's `X-RateLimit-Remaining: 0`).
+    /// Whether no more requests are allowed for now (GitHub's `X-RateLimit-Remaining: 0`).
     pub exhausted: bool,
     /// The body.
     pub body: Bytes,
 }
 
-/// Fetches things. Tests have their own.
+/// Sends requests. Tests implement it themselves.
 pub trait Network: Send + Sync {
-    /// The answer to a request; redirects are followed.
+    /// Sends a request and returns the answer; follows redirects.
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Answer>>;
 }
 
-/// The real one: the machine's authorities, TLS by rustls.
+/// The real network, with TLS by rustls and this machine's certificate authorities.
 pub struct Https(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
 
 impl Https {
-    /// A client that trusts the authorities of this machine.
+    /// A client that trusts the certificate authorities of this machine.
     ///
     /// # Errors
-    /// Where the machine has none.
+    /// The machine has no certificate authorities, or they cannot be read.
     pub fn new() -> Result<Self> {
         let roots = hyper_rustls::HttpsConnectorBuilder::new()
             .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
@@ -115,7 +115,7 @@ impl Network for Https {
     }
 }
 
-/// An error with everything below it.
+/// An error with all of its causes.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut below = error.source();
@@ -126,7 +126,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Where a `Location` points to.
+/// The address that a `Location` points to.
 fn relative(base: &Uri, target: &str) -> Result<Uri, String> {
     let uri: Uri = target.parse().map_err(|error| format!("redirected to {target:?}: {error}"))?;
     if uri.scheme().is_some() {

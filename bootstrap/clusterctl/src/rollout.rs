@@ -11,14 +11,14 @@ use crate::{Context, Error, Result};
 
 const PAUSED: &str = "cluster.x-k8s.io/paused";
 
-/// What is done.
+/// What to do with a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Every machine is replaced.
+    /// Replace every machine.
     Restart,
-    /// Nothing is replaced until it is resumed.
+    /// Replace no machine until resumed.
     Pause,
-    /// Replacing goes on.
+    /// Continue to replace machines.
     Resume,
 }
 
@@ -29,10 +29,11 @@ enum Kind {
     KubeadmControlPlane,
 }
 
-/// Does it with each resource, `kind/name`.
+/// Does `action` with each resource, written as `kind/name`.
 ///
 /// # Errors
-/// The first resource that is not there, is no such kind, or is in another state already.
+/// A resource is written wrongly; or a resource does not exist, has another kind, or is in a state that does not allow it. The first
+/// such error ends the run.
 pub async fn run(
     action: Action,
     resources: &[String],
@@ -66,7 +67,7 @@ pub async fn run(
     Ok(())
 }
 
-/// `kind/name`, in lower case.
+/// Parses `kind/name`; both are returned in lower case.
 fn reference(resource: &str) -> Result<(String, String)> {
     let resource = resource.to_lowercase();
     let parts: Vec<&str> = resource.split('/').collect();
@@ -121,7 +122,7 @@ impl Kind {
     }
 }
 
-/// Whether the object is in a state in which this can be done; `RESOURCE` in the reason stands for its name.
+/// Checks whether the object's state allows the action; `RESOURCE` in the reason is replaced by its name.
 fn check(action: Action, kind: Kind, object: &Value, now: DateTime<Utc>) -> Result<(), String> {
     let after = object.pointer("/spec/rollout/after").and_then(Value::as_str);
     let later = after.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).is_some_and(|time| time > now);

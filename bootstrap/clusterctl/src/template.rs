@@ -1,4 +1,4 @@
-//! Templates: their variables, and the objects that they make.
+//! Templates: their variables, and the objects that they produce.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use crate::components::set_namespace;
 use crate::configuration::Configuration;
 use crate::{Context, Result, substitution, yaml};
 
-/// A template, read.
+/// A template that has been read.
 #[derive(Debug, Clone, Default)]
 pub struct Template {
-    /// Its variables and the text of their defaults; `None` for one that must be set.
+    /// Its variables and the text of their defaults; a variable with `None` must be set.
     pub variables: BTreeMap<String, Option<String>>,
-    /// The objects; none where only the variables were asked for.
+    /// The objects; empty if only the variables are wanted.
     pub objects: Vec<Value>,
 }
 
-/// What is wanted of a template.
+/// How a template is to be read.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Where its namespaced objects shall be; as they are without.
+    /// The namespace for its namespaced objects; `None` leaves them as they are.
     pub namespace: Option<String>,
-    /// Only the variables.
+    /// Whether only the variables are wanted.
     pub variables_only: bool,
 }
 
 impl Template {
-    /// Reads a template and, unless only its variables are wanted, makes its objects.
+    /// Reads a template and produces its objects, unless only its variables are wanted.
     ///
     /// # Errors
-    /// A template that is none, variables that are not set, objects that are no YAML.
+    /// The template is invalid, a variable is not set, or an object is not valid YAML.
     pub fn read(text: &[u8], configuration: &Configuration, wanted: &Wanted) -> Result<Self> {
         let text = String::from_utf8_lossy(text);
         let variables = substitution::variables(&text)?;
@@ -46,7 +46,7 @@ impl Template {
         Ok(Self { variables, objects })
     }
 
-    /// This template behind `first`, whose defaults count before its own.
+    /// Appends this template to `first`, whose defaults take precedence.
     #[must_use]
     pub fn behind(self, mut first: Self) -> Self {
         for (name, default) in self.variables {
@@ -59,7 +59,7 @@ impl Template {
         first
     }
 
-    /// The objects as one text.
+    /// All objects as one YAML text.
     ///
     /// # Errors
     /// As [`yaml::write_all`].
@@ -67,7 +67,7 @@ impl Template {
         Ok(yaml::write_all(&self.objects)? + "\n")
     }
 
-    /// What `generate yaml --list-variables` prints.
+    /// The output of `generate yaml --list-variables`.
     pub fn list(&self) -> String {
         if self.variables.is_empty() {
             return "\n".to_owned();

@@ -1,4 +1,4 @@
-//! `convert`: what clusterctl 1.14 made of the same manifests, and what it loses.
+//! Compares `convert` with the results of clusterctl 1.14 for the same manifests, and tests the fields that clusterctl loses.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ fn read(text: &[u8]) -> Vec<Value> {
     yaml::split(text).into_iter().map(|document| yaml::read(&document).unwrap()).collect()
 }
 
-/// Removes what clusterctl writes where nothing was set: booleans that are false, and states of zeros.
+/// Removes values that clusterctl writes although they were not set: booleans that are false, and status fields with zeros.
 fn without_zeros(value: &mut Value) {
     const FALSE: [&str; 7] = [
         "paused",
@@ -48,7 +48,7 @@ fn what_clusterctl_converts_without_loss_means_the_same() {
         );
     }
     assert_eq!(ours.len(), expected.len());
-    // What is of the newest version already is left as it is.
+    // Objects of the newest version are left unchanged.
     let again = manifests(converted.text.as_bytes()).unwrap();
     assert_eq!((again.converted, again.unchanged), (0, 5));
     assert_eq!(again.text, converted.text);
@@ -84,7 +84,7 @@ fn with(mut object: Value, field: &str, value: Value) -> Value {
     object
 }
 
-/// Of each kind what it was and what it becomes, below the names.
+/// For each kind: its fields before and after the conversion.
 fn table() -> Vec<(&'static str, Value, Value)> {
     let condition = json!({"type": "Ready", "status": "True", "severity": "Info"});
     let newer = json!({"type": "Available", "status": "True", "reason": "Fine"});

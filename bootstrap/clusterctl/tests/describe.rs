@@ -1,7 +1,7 @@
-//! Recorded clusters, described as clusterctl 1.14 described them (`data/describe`).
+//! Describes recorded clusters and compares with the descriptions of clusterctl 1.14 (`data/describe`).
 //!
-//! A recording is a few seconds older than its descriptions. Ages differ by that, so their column is compared by form only. Of
-//! some descriptions the objects had moved on: a message had changed, a machine had been deleted, another had joined its group.
+//! A recording is a few seconds older than its descriptions. Ages therefore differ, so only the form of their column is compared. For
+//! some descriptions the objects had also changed: a message was different, a machine was deleted, another one had joined its group.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use clusterctl::describe::{Options, Snapshot, text};
 use regex::Regex;
 use serde_json::Value;
 
-/// Descriptions made when the recorded objects had changed.
+/// Descriptions that were made after the recorded objects had changed.
 const MOVED_ON: [(&str, &str); 9] = [
     ("plain-2.txt", "--echo"),
     ("plain-5.txt", "--show-conditions Machine"),
@@ -38,7 +38,7 @@ struct Description {
     output: String,
 }
 
-/// `$ clusterctl describe …`, what it printed, `exit 0`.
+/// The recorded `$ clusterctl describe …`, its output, and `exit 0`.
 fn descriptions(text: &str) -> Vec<Description> {
     let mut found: Vec<Description> = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -73,7 +73,7 @@ fn options(arguments: &str) -> Options {
     options
 }
 
-/// Ages become `AGE`, and their column as wide as the title asks for.
+/// Replaces ages by `AGE`, and makes their column as wide as its title needs.
 fn without_ages(text: &str) -> String {
     let header = text.lines().find(|line| line.starts_with("NAME")).expect("a header");
     let since = header.find("SINCE").expect("a column of ages");

@@ -1,4 +1,4 @@
-//! clusterctl's verbs against recorded outputs.
+//! Tests clusterctl's verbs with recorded outputs.
 
 mod convert;
 mod describe;

@@ -1,4 +1,4 @@
-//! Repositories of providers: a made-up GitHub and GitLab, a folder, and overrides before them.
+//! Tests repositories of providers: simulated GitHub and GitLab, a folder, and overrides.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use clusterctl::repository::{Fetcher, Repository};
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
 
-/// Answers by address; anything else is not there.
+/// Answers by address; other addresses answer 404.
 #[derive(Default)]
 struct Web {
     answers: BTreeMap<String, (u16, String)>,

@@ -1,4 +1,4 @@
-//! Templates whose results clusterctl 1.14 was recorded with: `data/envsubst.json`, and corners of the same forms in
+//! Tests templates whose results were recorded with clusterctl 1.14: `data/envsubst.json`, and special cases of the same forms in
 //! `data/envsubst-corners.json`.
 
 #![allow(
@@ -31,7 +31,7 @@ async fn configuration(recorded: &Value) -> Configuration {
     Configuration::load(None, Environment::fixed(variables), &Nowhere).await.unwrap()
 }
 
-/// The document that templates are recorded in.
+/// The document in which templates were recorded.
 fn document(template: &str) -> String {
     format!("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: x\ndata:\n  v: |\n    {template}\n")
 }

@@ -1,4 +1,4 @@
-//! The rules of the Cluster API kinds that upstream implements as webhooks, asked in this process.
+//! Admission of the Cluster API kinds: the rules that upstream implements as webhooks, called in this process.
 
 use machinery::field::FieldError;
 use machinery::status::Status;
@@ -12,7 +12,7 @@ use crate::names::MANIFEST_HASH;
 /// Defaults and validation of the Cluster API kinds.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterApiAdmission {
-    /// What is switched on.
+    /// The enabled feature gates.
     pub features: Features,
     /// The controllers that run beside the server: who creates an object that they should act on, and do not, is warned.
     pub controllers: Selection,
@@ -59,7 +59,8 @@ fn invalid(review: &Review<'_>, errors: &[FieldError]) -> Status {
     Status::invalid(&definition.group, &definition.kind, review.name, errors)
 }
 
-/// Definitions that somebody else installed under the same names bring rules of their own along.
+/// Returns whether the definition is firstlight's. Definitions that somebody else installed under the same names come with their own
+/// webhooks.
 fn is_ours(review: &Review<'_>) -> bool {
     review.served.definition.annotations.contains_key(MANIFEST_HASH)
 }

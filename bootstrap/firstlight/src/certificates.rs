@@ -1,4 +1,4 @@
-//! The server's own certificates in its data directory: made at the first start, renewed before they expire.
+//! The server's own certificates in its data directory: created at the first start, and renewed before they expire.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
 use crate::directory::{DataDirectory, update_private, write_private};
 
-/// The name of the certificate authority.
+/// The common name of the certificate authority.
 const AUTHORITY: &str = "firstlight-ca";
-/// The name in the server's certificate.
+/// The common name of the server's certificate.
 const SERVER: &str = "firstlight-apiserver";
 
-/// How often it is checked whether a certificate is due. Certificates live for a year.
+/// How often the certificates are checked. They are valid for a year.
 const CHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The administrator's group, which authorisation lets do everything.
+/// The administrator's group, which may do everything.
 const ADMIN_GROUP: &str = "system:masters";
 
-/// Everything the server needs to prove who it is and to know its administrator.
+/// The certificates of the server and of its administrator, with their authority.
 pub struct Certificates {
     folder: PathBuf,
     authority: CertificateAuthority,
@@ -37,10 +37,10 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Reads them from `directory`; makes what is missing, due, or does not name `listen`.
+    /// Reads the certificates in `directory`, and creates those that are missing, due for renewal, or lack the name of `listen`.
     ///
     /// # Errors
-    /// Where a file is damaged (it is named and left as it is) or the disk refuses.
+    /// A file is damaged (the message names it, and it is left unchanged), or a write fails.
     pub fn load_or_create(
         directory: &DataDirectory,
         listen: SocketAddr,
@@ -81,7 +81,7 @@ impl Certificates {
         Ok(certificates)
     }
 
-    /// Keeps what is on disk and still good, and writes down the rest.
+    /// Uses the certificates on disk that are still good, and stores new ones for the others.
     fn adopt(&mut self) -> Result<()> {
         for (name, is_server) in [("server", true), ("admin", false)] {
             let found = read_identity(&self.folder, name)?;
@@ -113,7 +113,7 @@ impl Certificates {
         Ok(())
     }
 
-    /// Whether it is valid now, whether or not it should be renewed.
+    /// Returns whether a certificate is currently valid, even if it is due for renewal.
     fn is_usable(&self, identity: &Identity, is_server: bool) -> bool {
         let now = self.clock.now();
         pki::inspect(&identity.certificate).is_ok_and(|facts| {
@@ -122,11 +122,11 @@ impl Certificates {
         })
     }
 
-    /// Writes the administrator's kubeconfig, where it is another than the one that is there. One that still opens this server does where the disk is
-    /// full.
+    /// Writes the administrator's kubeconfig if it differs from the existing one. If the write fails, an existing kubeconfig that still
+    /// works with this server is enough.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// The write fails, and the existing kubeconfig does not work.
     pub fn write_kubeconfig(&self, path: &Path, address: SocketAddr) -> Result<()> {
         let Err(error) = update_private(path, self.kubeconfig(address)?.as_bytes()) else { return Ok(()) };
         let found = std::fs::read_to_string(path).ok().and_then(|text| Kubeconfig::parse(&text).ok());
@@ -149,10 +149,10 @@ impl Certificates {
         })
     }
 
-    /// Renews what is due; whether anything was.
+    /// Renews the certificates that are due; returns whether there were any.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// A write fails.
     pub fn renew(&mut self) -> Result<bool> {
         let (server_due, admin_due) = (!self.is_good(&self.server, true), !self.is_good(&self.admin, false));
         if server_due {
@@ -168,24 +168,24 @@ impl Certificates {
         Ok(server_due || admin_due)
     }
 
-    /// The authority's certificate, PEM.
+    /// Returns the certificate of the authority, PEM.
     pub fn authority(&self) -> &str {
         self.authority.certificate()
     }
 
-    /// Settings of the TLS listener.
+    /// Returns the TLS configuration of the listener.
     ///
     /// # Errors
-    /// Where a certificate is damaged.
+    /// A certificate is damaged.
     pub fn server_config(&self) -> Result<rustls::ServerConfig> {
         let clients = ClientCertificates::Optional(self.authority.certificate().to_owned());
         Ok(server_config(Arc::new(ServerCertificates::new(&self.server)?), &clients, ALPN_HTTP, &self.clock)?)
     }
 
-    /// The administrator's kubeconfig for the server at `address`, YAML. Secret.
+    /// Returns the administrator's kubeconfig for the server at `address`, as YAML. It contains a private key.
     ///
     /// # Errors
-    /// Never for certificates that were made here.
+    /// Never, for certificates that were created here.
     pub fn kubeconfig(&self, address: SocketAddr) -> Result<String> {
         let kubeconfig = Kubeconfig {
             cluster: "firstlight".into(),
@@ -199,7 +199,7 @@ impl Certificates {
     }
 }
 
-/// Checks for ever whether certificates are due; hands renewed ones to `renewed`.
+/// Checks the certificates periodically, for ever, and passes renewed ones to `renewed`.
 pub async fn keep_renewed(
     mut certificates: Certificates,
     clock: Clock,
@@ -214,8 +214,8 @@ pub async fn keep_renewed(
     }
 }
 
-/// An authority whose validity has begun. One that a clock made which was ahead is nobody's root: it is made again with its key, so that what it
-/// issued stays good.
+/// Returns the authority, renewed if its validity has not begun, because a clock was ahead when it was made. The renewed certificate
+/// has the same key, so that certificates it has issued stay valid.
 pub(crate) fn begun(
     authority: CertificateAuthority,
     folder: &Path,
@@ -237,7 +237,7 @@ pub(crate) fn begun(
     Ok(renewed)
 }
 
-/// The address under which this machine reaches a server that listens on `address`.
+/// Returns the address at which this machine reaches a server that listens on `address`.
 pub fn reachable(address: SocketAddr) -> SocketAddr {
     let mut reachable = address;
     if address.ip().is_unspecified() {
@@ -318,7 +318,7 @@ mod tests {
         assert!(facts.not_after > clock.now() + chrono::Duration::days(300));
     }
 
-    /// Started once with a clock that was ahead: what was made then is nobody's for years.
+    /// The first start has a clock that is ahead, so its certificates are not valid for years.
     #[tokio::test(start_paused = true)]
     async fn what_is_not_valid_yet_is_made_again_with_the_same_key() {
         let folder = tempfile::tempdir().unwrap();
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(third.kubeconfig(listen).unwrap(), second.kubeconfig(listen).unwrap());
     }
 
-    /// A folder in the place of the file that would be written first stands for a disk that refuses.
+    /// A directory in place of the file that is written first simulates a failing disk.
     #[tokio::test(start_paused = true)]
     async fn a_kubeconfig_is_written_where_it_changes_and_a_good_one_does() {
         let folder = tempfile::tempdir().unwrap();

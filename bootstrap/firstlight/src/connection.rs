@@ -11,16 +11,16 @@ use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 
-/// A client from a kubeconfig file.
-///
+/// Returns a client from a kubeconfig file.
+/// Runs `metal approve`.
 /// # Errors
-/// Where the file cannot be read or is no kubeconfig.
+/// The file cannot be read or is not a kubeconfig.
 pub async fn client(path: &Path) -> Result<Client> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
     Ok(choice.connect().await?.client)
 }
 
-/// What controllers and views share when they work on another process's API server.
+/// Returns a manager for controllers and views that use another process's API server.
 pub fn manager(client: Client) -> Manager {
     Manager::new(engine::Options {
         client,
@@ -29,4 +29,12 @@ pub fn manager(client: Client) -> Manager {
         network: Arc::new(RealNetwork),
         metrics: metrics::Metrics::default(),
     })
+}
+
+/// Returns the message of an API error, without the parts for programs.
+pub fn reason(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-//! The data directory: where it is, what stands in it, with which permissions.
+//! The data directory: its place, its files, and their permissions.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,27 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// The directory that holds everything of one server.
+/// The directory with all data of one server.
 #[derive(Debug, Clone)]
 pub struct DataDirectory(PathBuf);
 
-/// What a running server writes down for `status` and other commands.
+/// The data about a running server for `status` and other commands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Running {
-    /// Process id.
+    /// The process identifier.
     pub pid: u32,
-    /// `https://127.0.0.1:6443`
+    /// The URL, for example `https://127.0.0.1:6443`.
     pub server: String,
-    /// Where the administrator's kubeconfig is.
+    /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
 }
 
 impl DataDirectory {
-    /// `chosen`, or the default: `$XDG_DATA_HOME/firstlight`, as root `/var/lib/firstlight`.
+    /// Returns `chosen`, or the default: `$XDG_DATA_HOME/firstlight`, or `/var/lib/firstlight` if `HOME` is `/root`, or
+    /// `~/.local/share/firstlight`.
     ///
     /// # Errors
-    /// Where neither `HOME` nor `XDG_DATA_HOME` is set.
+    /// Neither `HOME` nor `XDG_DATA_HOME` is set.
     pub fn locate(chosen: Option<&Path>) -> Result<Self> {
         if let Some(path) = chosen {
             return Ok(Self(path.to_owned()));
@@ -42,10 +43,10 @@ impl DataDirectory {
         Ok(Self(home.join(".local/share/firstlight")))
     }
 
-    /// Makes it, readable by its owner only.
+    /// Creates the directory, accessible only to its owner.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// The directory cannot be created.
     pub fn create(&self) -> Result<()> {
         use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
         for path in [self.0.clone(), self.pki()] {
@@ -60,27 +61,27 @@ impl DataDirectory {
         Ok(())
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Certificates and keys.
+    /// Returns the folder of certificates and keys.
     pub fn pki(&self) -> PathBuf {
         self.0.join("pki")
     }
 
-    /// The administrator's kubeconfig, unless the user chose another place.
+    /// Returns the default path of the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.0.join("kubeconfig")
     }
 
-    /// Says that there is a store, so that its loss is noticed.
+    /// Returns the path of the file that marks the existence of a store, so that its loss is noticed.
     fn store_mark(&self) -> PathBuf {
         self.pki().join("store-made")
     }
 
-    /// Notes that a store was made here.
+    /// Creates the mark of an existing store.
     pub fn remember_store(&self) {
         let mark = self.store_mark();
         if !mark.exists()
@@ -90,10 +91,10 @@ impl DataDirectory {
         }
     }
 
-    /// Whether a store that was made here is gone: an empty one in its place would look as if nothing had ever been stored.
+    /// Fails if a store that existed is missing: an empty store in its place would look as if no object had ever been stored.
     ///
     /// # Errors
-    /// That it is, and what to do.
+    /// The store is missing; the message says how to recover.
     pub fn refuse_lost_store(&self) -> Result<()> {
         let store = self.0.join("store.redb");
         ensure!(
@@ -111,20 +112,20 @@ impl DataDirectory {
         self.0.join("server.json")
     }
 
-    /// Writes down who serves.
+    /// Writes the file about the running server.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// The file cannot be written.
     pub fn write_running(&self, running: &Running) -> Result<()> {
         let (path, text) = (self.running_file(), serde_json::to_vec_pretty(running)?);
-        // On a full disk the file that is there has the room that the new one lacks.
+        // On a full disk the existing file can still be overwritten in place.
         write_private(&path, &text).or_else(|error| overwrite(&path, &text).map_err(|_| error))
     }
 
-    /// Who served last on this directory; it may have ended since.
+    /// Returns the server that ran last on this directory; it may have ended since.
     ///
     /// # Errors
-    /// Where the file is damaged.
+    /// The file is damaged.
     pub fn running(&self) -> Result<Option<Running>> {
         let path = self.running_file();
         match std::fs::read(&path) {
@@ -137,9 +138,9 @@ impl DataDirectory {
         }
     }
 
-    /// Nobody serves any more.
+    /// Removes the file about the running server.
     pub fn remove_running(&self) {
-        // Whoever reads the file also asks the server itself, so a file left behind misleads nobody.
+        // Readers of the file also check that the server answers, so a leftover file does no harm.
         drop(std::fs::remove_file(self.running_file()));
     }
 }
@@ -150,10 +151,10 @@ fn overwrite(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.set_len(content.len() as u64)
 }
 
-/// As [`write_private`], where the file has another content or can be read by others.
+/// Writes a file like [`write_private`], but only if its content differs or others can read it.
 ///
 /// # Errors
-/// Where the disk refuses.
+/// The file cannot be written.
 pub fn update_private(path: &Path, content: &[u8]) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let private = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 == 0);
@@ -163,10 +164,10 @@ pub fn update_private(path: &Path, content: &[u8]) -> Result<()> {
     write_private(path, content)
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file atomically, readable only by its owner.
 ///
 /// # Errors
-/// Where the disk refuses.
+/// The file cannot be written.
 pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let failed = || format!("cannot write {}", path.display());
@@ -184,7 +185,7 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
         .open(&temporary)
         .with_context(failed)?;
     if let Err(error) = file.write_all(content).and_then(|()| file.sync_all()) {
-        // Half a file takes the room that is missing.
+        // Remove the incomplete file, because it occupies the space that is missing.
         drop(std::fs::remove_file(&temporary));
         return Err(error).with_context(failed);
     }

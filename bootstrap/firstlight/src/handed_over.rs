@@ -1,4 +1,5 @@
-//! Clusters that were handed over belong to the server that has them now: nobody may work on them here, too, or make them again.
+//! Refuses work on clusters that have been handed over: they belong to the target now, and must not be reconciled or created here
+//! again.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,21 +12,21 @@ use crate::backup::JOURNAL;
 use crate::directory::DataDirectory;
 use crate::options::server::ServerOptions;
 
-/// What the journal of a data directory says of a pivot that has handed over.
+/// The data in the journal of a pivot that has handed over.
 struct HandedOver {
-    /// What people call the target, or its identity where an earlier version wrote the journal.
+    /// The name of the target, or its identity if an earlier version wrote the journal.
     target: String,
-    /// Only this namespace; empty for everything.
+    /// The namespace that was handed over; empty for all namespaces.
     namespace: String,
-    /// Nothing is left to be done.
+    /// Whether the pivot is complete.
     done: bool,
 }
 
-/// Reads the journal, and leaves it as it is.
+/// Reads the journal without changing it.
 fn read(journal: &Path) -> Result<Option<HandedOver>> {
     let content = match std::fs::read(journal) {
         Ok(content) => content,
-        // A directory that cannot be there is refused where it is made.
+        // A path that cannot be a directory is refused later, when the directory is created.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -48,10 +49,10 @@ fn read(journal: &Path) -> Result<Option<HandedOver>> {
     Ok(Some(HandedOver { target, namespace: header.namespace.clone(), done: state.done }))
 }
 
-/// Refuses where the journal says that everything was handed over.
+/// Fails if the journal says that everything has been handed over.
 ///
 /// # Errors
-/// That it was, and to whom; a journal that cannot be read.
+/// The clusters have been handed over (the message names the target), or the journal cannot be read.
 pub fn refuse(journal: &Path) -> Result<()> {
     let Some(HandedOver { target, namespace, done: true }) = read(journal)? else { return Ok(()) };
     if !namespace.is_empty() {
@@ -67,10 +68,10 @@ pub fn refuse(journal: &Path) -> Result<()> {
     );
 }
 
-/// Looks at the journal before a server starts; with `--start-afresh` it is set aside.
+/// Checks the journal before a server starts; with `--start-afresh` the journal is set aside.
 ///
 /// # Errors
-/// As [`refuse`], where the server would run controllers.
+/// The errors of [`refuse`], if the server would run controllers.
 pub fn before_start(options: &ServerOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let journal = directory.path().join(JOURNAL);
@@ -80,10 +81,10 @@ pub fn before_start(options: &ServerOptions) -> Result<()> {
     if options.controllers.is_none() { Ok(()) } else { refuse(&journal) }
 }
 
-/// Looks at the journal before manifests are applied: what was handed over is not made again.
+/// Checks the journal before manifests are applied, so that clusters that have been handed over are not created again.
 ///
 /// # Errors
-/// As [`refuse`]; also for a pivot that has yet to finish, and for one of a namespace that is in `namespaces`.
+/// The errors of [`refuse`]; also if a pivot is not complete, or if one of the `namespaces` was handed over.
 pub fn before_apply<'a>(directory: &Path, mut namespaces: impl Iterator<Item = &'a str>) -> Result<()> {
     let journal = directory.join(JOURNAL);
     let Some(HandedOver { target, namespace, done }) = read(&journal)? else { return Ok(()) };

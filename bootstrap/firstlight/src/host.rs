@@ -1,4 +1,4 @@
-//! What is said of a bare metal host and of its agent, wherever hosts are shown. Pure.
+//! Describes the state of a bare metal host and of its agent, for all views. Pure.
 
 use kube::ResourceExt;
 use metal::names::{self, operational, state};
@@ -6,25 +6,25 @@ use schemas::HasConditions;
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 
-/// What there is to say of a host.
+/// The described state of a host.
 #[derive(Debug, PartialEq)]
 pub struct Said {
-    /// `status.provisioning.state`, `new` while there is none.
+    /// `status.provisioning.state`, or `new` if it is empty.
     pub stage: String,
-    /// `on` or `off`; empty while that is not known.
+    /// `on` or `off`; empty if unknown.
     pub power: &'static str,
-    /// What its agent does, and how far it is, or did last; empty without one.
+    /// The agent's current or last instruction, with its progress; empty if there is no agent.
     pub agent: String,
-    /// Whether its agent is busy with that.
+    /// Whether the agent is carrying out that instruction.
     pub is_busy: bool,
-    /// What it waits for, or what is wrong; empty when for nothing.
+    /// The event for which the host waits, or its error; empty if there is neither.
     pub waiting_for: String,
-    /// Whether it is where it should be: nothing is on its way, nothing is wrong, and nobody is asked for anything.
+    /// Whether the host is in a state of rest, without an error and without a request to a person.
     pub rests: bool,
 }
 
 impl Said {
-    /// Of `host`, whose agent is one of `agents`.
+    /// Describes `host`, whose agent may be among `agents`.
     pub fn of(host: &BareMetalHost, agents: &[Agent]) -> Self {
         let status = host.status.as_ref();
         let stage = status.map_or(state::NONE, |status| status.provisioning.state.as_str());
@@ -53,7 +53,7 @@ impl Said {
     }
 }
 
-/// Whether the agent runs on the host's machine.
+/// Returns whether the agent runs on the host's machine.
 fn is_of(agent: &Agent, host: &BareMetalHost) -> bool {
     agent.spec.host_ref.as_ref().is_some_and(|known| {
         Some(&known.namespace) == host.metadata.namespace.as_ref()
@@ -61,13 +61,13 @@ fn is_of(agent: &Agent, host: &BareMetalHost) -> bool {
     })
 }
 
-/// What a person has to do at the machine.
+/// Returns the task of a person at the machine, if there is one.
 fn asked(host: &BareMetalHost) -> Option<&str> {
     let condition = host.condition(names::WAITING_FOR_OPERATOR)?;
     (condition.status == "True").then_some(condition.message.as_str())
 }
 
-/// The most urgent first.
+/// Returns the most urgent reason for which the host waits.
 fn waiting_for(host: &BareMetalHost, stage: &str) -> String {
     if host.annotations().contains_key(names::PAUSED) {
         return format!("paused: remove the annotation {}", names::PAUSED);
@@ -95,7 +95,8 @@ fn waiting_for(host: &BareMetalHost, stage: &str) -> String {
     }
 }
 
-/// What an agent does: `writing the image to /dev/vda, 32 %`, or did last, and whether it is busy; empty when it was told nothing yet.
+/// Returns the agent's current instruction (`writing the image to /dev/vda, 32 %`) or its last one, and whether it is busy; empty if it
+/// has no instruction.
 fn work(agent: &Agent) -> (String, bool) {
     let Some(instruction) = &agent.spec.instruction else { return Default::default() };
     let (doing, done) = match instruction.action.as_str() {
@@ -107,7 +108,7 @@ fn work(agent: &Agent) -> (String, bool) {
         "PowerOff" => ("switching off", "switched off"),
         other => (other, other),
     };
-    // What it says of the instruction before is no news of this one.
+    // The progress of an earlier instruction is ignored.
     let progress = agent.status.as_ref().and_then(|status| status.instruction.as_ref());
     let Some(progress) = progress.filter(|progress| progress.id == instruction.id) else {
         return (doing.to_owned(), true);
@@ -127,7 +128,7 @@ fn work(agent: &Agent) -> (String, bool) {
     (doing, true)
 }
 
-/// A number of bytes in two digits or more of a unit: `940 MiB`.
+/// Returns a number of bytes with at least two digits of a unit, for example `940 MiB`.
 pub fn bytes(number: i64) -> String {
     const UNITS: [(&str, i64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match UNITS.iter().find(|(_, size)| number >= 10 * size) {
@@ -200,7 +201,7 @@ mod tests {
         let paused = json!({ "baremetalhost.metal3.io/paused": "" });
         let booting = json!({ "metal.firstlight.dev/booting": "2026-11-22T09:00:00Z" });
         let off = json!({ "online": false, "image": { "url": "http://a/b" } });
-        // Annotations, spec, what the status has beside the stage.
+        // Annotations, spec, and the fields of the status besides the state.
         let cases = [
             (Value::Null, json!({}), "", json!({}), "", false),
             (Value::Null, json!({}), "provisioned", json!({}), "", true),

@@ -1,6 +1,6 @@
-//! The inventory that clusterctl reads and keeps: a `Provider` for each provider that a management cluster has. The controllers of this
-//! process are providers too: with their entries `clusterctl init` adds further ones beside them instead of installing them again, and
-//! `clusterctl move` knows that the target can take over what the source has.
+//! Maintains the inventory of clusterctl: a `Provider` object for each provider of a management cluster. The controllers of this
+//! process are providers, too. With their entries, `clusterctl init` adds further providers instead of installing these again, and
+//! `clusterctl move` recognises that the target can take over the source's objects.
 
 use anyhow::{Context as _, Result, anyhow};
 use futures::future::try_join_all;
@@ -11,17 +11,17 @@ use crate::controllers::Selection;
 use crate::names::FIELD_MANAGER;
 use crate::plane::Plane;
 
-/// The release of Cluster API whose contract, kinds and behaviour these controllers have.
+/// The release of Cluster API that the controllers implement.
 const VERSION: &str = "v1.14.0";
 
-/// Group, version and plural of the inventory.
+/// The group, version and plural of the inventory.
 const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
-/// Enters the providers whose controllers are selected. Entries that exist stay as they are: whoever installed a provider itself wrote
-/// down its version there.
-///
+/// Creates the entries of the selected providers. Existing entries are not changed, because they contain the version of a provider that
+/// somebody installed.
+/// Runs `metal approve`.
 /// # Errors
-/// Where the store refuses.
+/// The API refuses a write.
 pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
     let namespaces = namespaces(selection);
     try_join_all(namespaces.map(|namespace| create(plane, ("", "v1", "namespaces"), namespace))).await?;
@@ -29,7 +29,7 @@ pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
     Ok(())
 }
 
-/// The namespaces that the entries are in.
+/// Returns the namespaces of the entries.
 pub fn namespaces(selection: &Selection) -> impl Iterator<Item = Value> {
     selection.inventory().into_iter().map(|provider| {
         let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
@@ -38,7 +38,7 @@ pub fn namespaces(selection: &Selection) -> impl Iterator<Item = Value> {
     })
 }
 
-/// An entry for each provider.
+/// Returns an entry for each provider.
 pub fn entries(selection: &Selection) -> impl Iterator<Item = Value> {
     selection.inventory().into_iter().map(|provider| {
         let labels = json!({

@@ -1,4 +1,4 @@
-//! The binary's parts: command line, assembly of the process, manifests, live view.
+//! The parts of the binary: command line, assembly of the process, manifests, live view.
 
 pub mod admission;
 pub mod backup;

@@ -1,10 +1,10 @@
-//! Logs go to standard error: text on a terminal, JSON otherwise; `RUST_LOG` chooses what.
+//! Logging to standard error: text on a terminal, JSON otherwise; `RUST_LOG` is the filter.
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging. `quiet` shows warnings only, so that a live view is not torn apart.
+/// Starts logging. With `quiet` only warnings are shown, so that they rarely disturb a live view.
 pub fn start(quiet: bool) {
     let default = if quiet { "warn" } else { "info" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
@@ -14,6 +14,6 @@ pub fn start(quiet: bool) {
     } else {
         builder.json().with_target(true).try_init()
     };
-    // A second start, as tests do, keeps the first one's settings.
+    // An error means that logging was started before, as in tests; the first settings stay.
     drop(outcome);
 }

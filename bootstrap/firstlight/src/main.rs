@@ -1,4 +1,4 @@
-//! `firstlight`: from nothing to a first Cluster API management cluster, out of one binary.
+//! `firstlight`: one binary that sets up a first Cluster API management cluster.
 
 use std::process::ExitCode;
 
@@ -10,8 +10,8 @@ use firstlight::envtest::{self, Program};
 use firstlight::logging;
 use firstlight::signals::Interrupted;
 
-/// Writes and reads allocate many small pieces of JSON: this allocator takes a quarter less time for them than the C library's.
-/// What it keeps of freed memory is set in `.cargo/config.toml`.
+/// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
+/// much freed memory it keeps.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
         return report(program.name(), program.run(arguments));
     }
-    // Errors of the command line end here with exit code 2.
+    // Errors of the command line end the process here with exit code 2.
     let cli = match Cli::from_arg_matches(&command_line().get_matches()) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
@@ -36,12 +36,12 @@ fn main() -> ExitCode {
         command_line().error(clap::error::ErrorKind::ArgumentConflict, error).exit();
     }
     logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
-    // Scripts know clusterctl's errors by their first word.
+    // Scripts recognise errors of clusterctl by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
     report(program, run(cli))
 }
 
-/// The command line; as a plugin of kubectl, the program is called `kubectl firstlight`.
+/// Returns the command line; as a plugin of kubectl the program is named `kubectl firstlight`.
 fn command_line() -> clap::Command {
     let name = std::env::args_os().next().unwrap_or_default();
     match std::path::Path::new(&name).file_name() {
@@ -58,7 +58,7 @@ fn report(program: &str, outcome: Result<()>) -> ExitCode {
         }
         Err(error) => {
             use std::io::Write;
-            // Nobody is left to tell where standard error is closed.
+            // An error means that standard error is closed.
             drop(writeln!(std::io::stderr(), "{program}: {error:#}"));
             ExitCode::FAILURE
         }

@@ -1,11 +1,11 @@
 //! Names that what this program writes is known by.
 
-/// The field manager of what the plane itself writes.
+/// The field manager of the plane's own writes.
 pub const FIELD_MANAGER: &str = "firstlight";
 
-/// Who the controllers are.
+/// The user of the controllers.
 pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
 
-/// Which manifest of a CustomResourceDefinition was installed last: a start with the same one writes nothing. Its presence says
-/// that the definition is ours.
+/// Annotation with the hash of the last installed manifest of a CustomResourceDefinition: a start with the same manifest writes
+/// nothing. The annotation marks the definition as firstlight's.
 pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";

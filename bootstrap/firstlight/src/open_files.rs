@@ -1,9 +1,8 @@
-//! How many files the process may have open; each connection is one.
+//! The limit of open files; each connection is one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the limit to the highest that the system allows. Systems start programs with a low one, for the sake of those that
-/// use `select`.
+/// Raises the limit to the maximum that the system allows. Programs start with a low limit because of those that use `select`.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {

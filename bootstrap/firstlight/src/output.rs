@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::options::Output;
 
 /// Prints `value` as JSON or YAML.
-///
+/// Runs `metal approve`.
 /// # Errors
-/// Where standard output is closed.
+/// Standard output is closed.
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
     let text = match output {
         Output::Json => serde_json::to_string_pretty(value)? + "\n",
@@ -20,9 +20,9 @@ pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
 }
 
 /// Prints text to standard output.
-///
+/// Runs `metal approve`.
 /// # Errors
-/// Where it is closed.
+/// Standard output is closed.
 pub fn say(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -1,5 +1,5 @@
-//! Assembly: the API server with the Cluster API kinds, and the controllers on top of it. The binary and the simulation
-//! build the same plane; they differ in the doors they hand in.
+//! Assembly of the API server with the Cluster API kinds and of the controllers. The binary and the simulation build the same plane
+//! with different [`Doors`].
 
 use std::io;
 use std::sync::Arc;
@@ -26,18 +26,18 @@ use crate::backup;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::reboot;
 
-/// The doors to the outside.
+/// The dependencies on the outside.
 #[derive(Clone)]
 pub struct Doors {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Randomness.
+    /// The source of randomness.
     pub random: Random,
-    /// Other machines.
+    /// The network to other machines.
     pub network: Arc<dyn Network>,
 }
 
-/// Webhooks are reached through the same door as workload clusters.
+/// Dials webhooks through the same network as workload clusters.
 pub(crate) struct Outside(pub(crate) Arc<dyn Network>);
 
 impl Dialer for Outside {
@@ -49,9 +49,9 @@ impl Dialer for Outside {
 /// A management plane without its sockets.
 #[derive(Clone)]
 pub struct Plane {
-    /// All objects.
+    /// The registry of all objects.
     pub registry: Registry,
-    /// Answers requests.
+    /// The API server, which answers requests.
     pub server: Server,
     /// What server, store and controllers count.
     pub metrics: metrics::Metrics,
@@ -59,11 +59,11 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// The API server over `store`, with the Cluster API's CustomResourceDefinitions installed. `keys` sign and verify the
-    /// tokens of service accounts.
-    ///
+    /// Starts the API server over `store`, and installs the CustomResourceDefinitions of Cluster API. `keys` sign and verify the tokens
+    /// of service accounts.
+    /// Runs `metal approve`.
     /// # Errors
-    /// Where the store refuses, or what it holds cannot be served.
+    /// The store fails, or its content cannot be served.
     pub async fn start(
         store: Store,
         doors: &Doors,
@@ -75,9 +75,9 @@ impl Plane {
 
     /// As [`Plane::start`], with other features of Cluster API than upstream has on by default, and with warnings that follow from the
     /// controllers which will run.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
-    /// Those of [`Plane::start`].
+    /// The errors of [`Plane::start`].
     pub async fn start_with(
         store: Store,
         doors: &Doors,
@@ -112,7 +112,7 @@ impl Plane {
     }
 
     async fn install_kinds(&self) -> Result<()> {
-        // All at once, so that they share the disk's syncs and the processor's cores.
+        // Installed concurrently, so that they share the disk's syncs and the processor's cores.
         let install = |(name, text)| {
             let plane = self.clone();
             (name, tokio::spawn(async move { plane.install(name, text).await }))
@@ -140,24 +140,24 @@ impl Plane {
         outcome.map(drop).map_err(Into::into)
     }
 
-    /// The hash of the manifest by which the kind is served; `None` when it is not served, or not by ours.
+    /// Returns the hash of the manifest of a served kind; `None` if the kind is not served, or its definition is not firstlight's.
     fn installed(&self, name: &str) -> Option<String> {
         let (plural, group) = name.split_once('.')?;
         let definitions = self.registry.definitions();
         definitions.get(group, plural)?.annotations.get(MANIFEST_HASH).cloned()
     }
 
-    /// A client of this plane that acts as an administrator called `name`.
+    /// Returns a client of this plane that acts as an administrator named `name`.
     pub fn client(&self, name: &str) -> Client {
         Client::new(self.server.client_service(User::master(name)), "default")
     }
 
-    /// What the controllers of this process share.
+    /// Returns the manager for the controllers of this process.
     pub fn manager(&self) -> Manager {
         self.manager_with(self.client(CONTROLLER_USER))
     }
 
-    /// As [`Plane::manager`], with a client of the caller's making.
+    /// Returns a manager like [`Plane::manager`] with the given client.
     pub fn manager_with(&self, client: Client) -> Manager {
         Manager::new(engine::Options {
             client,
@@ -169,7 +169,7 @@ impl Plane {
     }
 }
 
-/// What `/version` says.
+/// Returns the answer of `/version`.
 pub(crate) fn version() -> VersionInfo {
     VersionInfo {
         git_version: format!("v1.36.0+firstlight.{}", env!("CARGO_PKG_VERSION")),

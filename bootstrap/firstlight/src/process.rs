@@ -1,4 +1,4 @@
-//! One serving process on a data directory: lock, store, certificates, sockets, controllers, and their orderly end.
+//! A serving process on a data directory: lock, store, certificates, sockets, controllers, and an orderly stop.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,13 +29,13 @@ use crate::token_keys;
 
 /// A running server.
 pub struct Process {
-    /// The plane it serves.
+    /// The plane that it serves.
     pub plane: Plane,
-    /// What its controllers share.
+    /// The manager of its controllers.
     pub manager: Manager,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// The administrator's kubeconfig.
+    /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
     _lock: store::DataDirectory,
@@ -46,23 +46,23 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts everything that `options` say. When it returns, the API answers and the kubeconfig is written. Where machines are started over
-    /// the network, the API answers once they can be.
+    /// Starts everything that `options` select. When this returns, the API answers and the kubeconfig is written. With network boot,
+    /// the API answers only after the network boot services have started.
     ///
     /// # Errors
-    /// A directory that another process holds or that is damaged, a port in use, a disk that refuses.
+    /// The directory is locked by another process or damaged, a port is in use, or a write fails.
     pub async fn start(options: &ServerOptions) -> Result<Self> {
         open_files::raise_limit();
         let doors =
             Doors { clock: Clock::system(), random: Random::system(), network: Arc::new(RealNetwork) };
         let features = options.features().map_err(|error| anyhow!(error))?;
         let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
-        // Also for a store in memory: certificates and kubeconfig are this process's alone.
+        // The lock is needed for a store in memory, too, because the certificates and the kubeconfig belong to one process.
         let lock = store::DataDirectory::open(directory.path())?;
         directory.create()?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
-        // Keys and their syncs to disk take as long as opening the store, and need nothing from it.
+        // Making the keys and syncing them to disk takes as long as opening the store, and is independent of it.
         let certificates = tokio::task::spawn_blocking({
             let (directory, doors) = (directory.clone(), doors.clone());
             move || Certificates::load_or_create(&directory, address, &doors.clock, &doors.random)
@@ -79,7 +79,7 @@ impl Process {
         let certificates = certificates.await.context("the certificates could not be made")??;
 
         let manager = plane.manager();
-        // First of all that others see: where it can't start, nothing has answered and nobody has worked.
+        // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
         let (netboot, images) = match netboot::start(&options.netboot, &directory, &manager).await {
             Ok(started) => started,
             Err(error) => {
@@ -128,7 +128,8 @@ impl Process {
         })
     }
 
-    /// Done when the store has stopped writing; what to say of it. The process should end: started again, it reads what the disk has.
+    /// Waits until the store fails, and returns the error. The process should end then, because after a restart it reads what is on the
+    /// disk.
     pub async fn store_failed(&self) -> anyhow::Error {
         let failure = self.plane.registry.store().failed().await;
         anyhow::anyhow!(
@@ -136,19 +137,19 @@ impl Process {
         )
     }
 
-    /// Where its data is.
+    /// Returns the path of the data directory.
     pub fn data(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Stops the controllers, answers what is in flight, and lets the directory go.
+    /// Stops the controllers, finishes running requests, and releases the directory.
     pub async fn stop(self) {
         self.renewing.abort();
         if let Some(netboot) = &self.netboot {
             netboot.stop().await;
         }
         self.manager.stop().await;
-        // The other end is gone only where serving has ended already.
+        // An error means that the listener has already ended.
         let _ = self.stop.send(());
         if let Err(error) = self.serving.await {
             tracing::warn!(%error, "the listener did not end well");

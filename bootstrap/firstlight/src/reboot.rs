@@ -1,5 +1,5 @@
-//! `baremetalhosts/NAME/reboot`: restarts a host. It sets the annotation that Metal3's clients set, and says at once when the host
-//! would not heed it.
+//! `baremetalhosts/NAME/reboot`: restarts a host. It sets the same annotation as Metal3's clients, and fails at once if the host would
+//! ignore the annotation.
 
 use access::User;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 
-/// Where it is mounted.
+/// The path of the subresource.
 pub const RESOURCE: ConnectResource = ConnectResource {
     group: BareMetalHost::GROUP,
     version: "v1alpha1",
@@ -29,10 +29,10 @@ pub const RESOURCE: ConnectResource = ConnectResource {
 const HOSTS: GroupResource<'_> = GroupResource { group: BareMetalHost::GROUP, resource: "baremetalhosts" };
 const MODES: [&str; 3] = ["", "soft", "hard"];
 
-/// The subresource.
+/// The implementation of the subresource.
 pub struct Reboot(pub Registry);
 
-/// What is sent to it. An empty body asks for a soft restart.
+/// The request body. An empty body requests a soft reboot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RebootRequest {
@@ -42,14 +42,14 @@ pub struct RebootRequest {
     /// `Reboot`, or empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// `soft` or empty: the system is asked to end; `hard`: the power is cut.
+    /// `soft` or empty: the operating system is asked to shut down; `hard`: the power is cut.
     pub mode: String,
-    /// Also while the host is inspected or provisioned, which then begins anew.
+    /// Whether to restart the host even during inspection or provisioning, which then starts again.
     pub force: bool,
 }
 
 impl RebootRequest {
-    /// The value of the annotation that asks for it.
+    /// Returns the value of the annotation that requests the reboot.
     pub fn annotation(&self) -> String {
         let mode = if self.mode == "hard" { "hard" } else { "soft" };
         match (mode, self.force) {
@@ -80,7 +80,7 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
     let patch = json!({
         "metadata": {
             "annotations": { names::REBOOT: asked.annotation() },
-            // What was looked at is what is changed.
+            // Ensures that the host is unchanged since the check.
             "resourceVersion": host.metadata.resource_version,
         },
     });
@@ -125,7 +125,7 @@ fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
     Err(Status::invalid("metal.firstlight.dev", "Reboot", name, &[error]))
 }
 
-/// Why the host would not heed the annotation.
+/// Returns why the host would ignore the annotation; `None` if it would not.
 fn ignores(host: &BareMetalHost, force: bool) -> Option<String> {
     let annotation = |key: &str| host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
     for (key, what) in [(names::PAUSED, "paused"), (names::DETACHED, "detached")] {

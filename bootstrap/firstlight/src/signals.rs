@@ -2,22 +2,22 @@
 
 use anyhow::Result;
 
-/// Who wants the process to end.
+/// A signal that ends the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// The user: SIGINT.
+    /// SIGINT, from the user.
     Interrupt,
-    /// The service manager: SIGTERM.
+    /// SIGTERM, from the service manager.
     Terminate,
 }
 
-/// A command that a signal ended before it had done what it was asked for. Nothing is said of it: the user knows.
+/// The error of a command that a signal ended before it was done. It is not printed, because the user knows about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted(pub Signal);
 
 impl Interrupted {
-    /// What a shell makes of such an end: 128 and the number of the signal.
+    /// Returns the exit code by the convention of shells: 128 plus the number of the signal.
     pub fn exit_code(self) -> u8 {
         match self.0 {
             Signal::Interrupt => 128 + 2,
@@ -26,23 +26,23 @@ impl Interrupted {
     }
 }
 
-/// The signals that end the process, caught from when this is made: one that comes earlier ends it at once.
+/// The handlers of the signals that end the process. A signal before they are installed ends the process at once.
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 impl Signals {
-    /// Catches them.
-    ///
+    /// Installs the handlers.
+    /// Runs `metal approve`.
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn catch() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Done when the user or the service manager wants the process to end.
+    /// Waits for a signal that ends the process.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             biased;

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use crate::directory::DataDirectory;
 use crate::options::DirectoryOptions;
 
-/// How long a server on this machine may take to accept a connection.
+/// The timeout of a connection to a server on this machine.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The cluster that a command works on.
@@ -37,18 +37,19 @@ pub struct Context {
 }
 
 impl TargetOptions {
-    /// The connection: `--kubeconfig`, else the server that runs on the data directory, else the kubeconfig that kubectl uses.
-    ///
+    /// Connects to the cluster of `--kubeconfig`, otherwise to the server that runs on the data directory, otherwise to the cluster of
+    /// kubectl's kubeconfig.
+    /// Runs `metal approve`.
     /// # Errors
-    /// A data directory that was named and has no server; no usable kubeconfig.
+    /// A given data directory has no running server, or there is no usable kubeconfig.
     pub async fn connect(&self) -> clusterctl::Result<Connection> {
         self.choice().await?.connect().await
     }
 
-    /// Which kubeconfig that is.
-    ///
+    /// Returns the choice of the kubeconfig and its context.
+    /// Runs `metal approve`.
     /// # Errors
-    /// A data directory that was named and has no server.
+    /// A given data directory has no running server.
     pub async fn choice(&self) -> clusterctl::Result<Choice> {
         let kubeconfig = match self.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty()) {
             Some(path) => Some(path),
@@ -78,7 +79,7 @@ impl TargetOptions {
     }
 }
 
-/// Whether somebody listens: the file that a server writes outlives a crash.
+/// Returns whether a server accepts connections: after a crash the file of a running server may still exist.
 async fn accepts(server: &str) -> bool {
     let address = server.strip_prefix("https://").unwrap_or(server);
     let connected = tokio::time::timeout(LOCAL_TIMEOUT, TcpStream::connect(address)).await;

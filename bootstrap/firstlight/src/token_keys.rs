@@ -1,7 +1,7 @@
-//! The keys of service accounts' tokens in the data directory: one signs, all verify.
+//! The keys of service account tokens in the data directory: one key signs, all of them verify.
 //!
-//! `service-account.key` signs. `service-account-ID.pub` is its public half, and those of earlier keys lie beside it: as long as they do,
-//! tokens that were signed with them are good. To change the key, remove `service-account.key` and start again.
+//! `service-account.key` signs. `service-account-ID.pub` is its public key. The public keys of earlier keys are kept beside it, and as
+//! long as they exist, tokens of those keys are valid. To change the key, remove `service-account.key` and restart.
 
 use anyhow::{Context, Result};
 use machinery::random::Random;
@@ -12,13 +12,13 @@ use crate::directory::{DataDirectory, write_private};
 const KEY: &str = "service-account.key";
 const PUBLIC_PREFIX: &str = "service-account-";
 const PUBLIC_SUFFIX: &str = ".pub";
-/// Characters of a key's id in the name of its file.
+/// The number of characters of a key's identifier in its file name.
 const ID_LENGTH: usize = 16;
 
-/// Reads the keys from `directory`; makes one when there is none.
+/// Reads the keys in `directory`, and creates one if there is none.
 ///
 /// # Errors
-/// Where a file is damaged (it is named and left as it is) or the disk refuses.
+/// A file is damaged (the message names it, and it is left unchanged), or a write fails.
 pub fn load_or_create(directory: &DataDirectory, random: &Random) -> Result<TokenKeys> {
     let folder = directory.pki();
     let path = folder.join(KEY);
@@ -52,7 +52,7 @@ pub fn load_or_create(directory: &DataDirectory, random: &Random) -> Result<Toke
             earlier.push(key);
         }
     }
-    // The order of a folder is any; that of published keys should not be.
+    // The order of directory entries is arbitrary; that of published keys must be stable.
     earlier.sort_by(|a, b| a.id().cmp(b.id()));
     Ok(TokenKeys::new(signing, earlier))
 }

@@ -1,4 +1,4 @@
-//! Backups of a running and of a stopped server, put back, and damaged in every way.
+//! Tests of backups of running and stopped servers, their restoration, and their damage.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests, which print their seeds")]
 
@@ -36,7 +36,7 @@ async fn start(path: &Path) -> Process {
     Process::start(&options).await.unwrap()
 }
 
-/// Stops a server and waits until its lock is free: the last holder of the store lets it go.
+/// Stops a server and waits until its lock is free: the last holder of the store releases it.
 async fn stop(process: Process, path: &Path) {
     process.stop().await;
     while store::DataDirectory::open(path).is_err() {
@@ -57,7 +57,7 @@ async fn get(client: &Client, path: &str) -> Value {
     client.request(request).await.unwrap()
 }
 
-/// The objects of some kinds.
+/// Returns the lists of several kinds.
 async fn lists(client: &Client) -> Vec<Value> {
     let mut lists = Vec::new();
     for path in [
@@ -121,7 +121,7 @@ async fn a_restored_server_is_the_one_of_that_moment() {
     let process = start(&restored).await;
     let client = process.plane.client("test");
     assert_eq!(lists(&client).await, before);
-    // What was seen after the backup is another history now.
+    // Revisions after the backup belong to another history.
     let seen = later.metadata.resource_version.unwrap();
     let watch =
         format!("/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&resourceVersion={seen}");
@@ -140,7 +140,7 @@ async fn a_restored_server_is_the_one_of_that_moment() {
     verify_directory(&located(&restored), &Clock::system()).await.unwrap();
 }
 
-/// Creates and deletes until `ended`; how much it did.
+/// Creates and deletes objects until `ended`; returns the number of operations.
 async fn write(maps: Api<ConfigMap>, writer: usize, ended: Arc<AtomicBool>) -> usize {
     let mut number = 0;
     while !ended.load(Ordering::Relaxed) {
@@ -166,7 +166,7 @@ async fn a_backup_under_load_is_a_moment_of_history() {
         (0..8).map(|writer| tokio::spawn(write(maps.clone(), writer, ended.clone()))).collect();
     let mut moments: Vec<(PathBuf, u64)> = Vec::new();
     for number in 0..3 {
-        // Every backup has something that the one before had not.
+        // Each backup must contain something that the one before did not.
         let until = moments.last().map_or(50, |(_, last)| last + 50);
         loop {
             let list = maps.list(&ListParams::default().limit(1)).await.unwrap();
@@ -198,7 +198,7 @@ async fn a_backup_under_load_is_a_moment_of_history() {
     }
 }
 
-/// A stopped server's directory with a few objects.
+/// Returns the directory of a stopped server with a few objects.
 async fn stopped(place: &Place) -> PathBuf {
     let data = place.at("data");
     let process = start(&data).await;
@@ -272,7 +272,7 @@ async fn a_flipped_bit_in_the_store_is_found_or_changes_nothing() {
             let at = |(at, window): (usize, &[u8])| (window == mark.as_bytes()).then_some(at);
             let places: Vec<usize> = whole.windows(mark.len()).enumerate().filter_map(at).collect();
             assert!(!places.is_empty());
-            // Pages that are no longer used may hold the value, too.
+            // Unused pages of the store may contain the value, too.
             places.iter().for_each(|place| bytes[*place] ^= 1 << bit);
         } else {
             bytes[below(&random, whole.len())] ^= 1 << bit;
@@ -297,7 +297,7 @@ async fn a_directory_that_is_not_empty_is_kept() {
     take(&located(&data), &file, &Clock::system()).await.unwrap();
     let refused = refusal(&data, &file, false).await;
     assert!(refused.contains("is not empty") && refused.contains("--replace"), "{refused}");
-    // What a restore that was killed left behind.
+    // The remains of a killed restore.
     std::fs::create_dir(place.at("data.restoring")).unwrap();
     drop(store::DataDirectory::open(&place.at("data.restoring")).unwrap());
     std::fs::write(place.at("data.restoring/half"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Kinds that a feature gate keeps off, asked of a running server.
+//! Tests of kinds that a feature gate disables, with a running server.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::path::Path;
@@ -23,7 +23,7 @@ fn options(place: &Path, controllers: &str, gates: &[&str]) -> ServerOptions {
     }
 }
 
-/// Creates one object of each kind that a gate keeps off; returns those that were refused with the answers.
+/// Creates one object of each kind behind a gate, and returns the refused ones with the messages.
 async fn refused(gates: &[&str]) -> Vec<(String, String)> {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "none", gates)).await.unwrap();

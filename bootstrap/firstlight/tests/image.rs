@@ -1,4 +1,4 @@
-//! The image of a program: its digests, its name, and that the program runs in it.
+//! Tests of the container image: its digests, its name, and the program in it.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests, one of which says why it skips")]
 
@@ -27,7 +27,7 @@ fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a descriptor describes.
+/// Returns the blob of a descriptor, after checking its digest and size.
 fn blob<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
     let name = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
     let content = &files[&format!("blobs/sha256/{name}")];
@@ -80,7 +80,7 @@ fn everything_is_where_its_digest_says_and_the_same_each_time() {
         names,
         ["firstlight", "lib64/", "lib64/ld.so", "usr/", "usr/lib/", "usr/lib/x/", "usr/lib/x/libc.so.6"]
     );
-    // The list of contents that older versions of Docker read.
+    // `manifest.json` is the list of contents for older versions of Docker.
     let docker: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
     assert_eq!(docker[0]["RepoTags"], json!(["registry.example/a/firstlight:v1"]));
     for path in [&docker[0]["Config"], &docker[0]["Layers"][0]] {
@@ -89,7 +89,7 @@ fn everything_is_where_its_digest_says_and_the_same_each_time() {
     assert_eq!(files.len(), 6);
 }
 
-/// This test's own program is put into an image; it must run where there is nothing else.
+/// Packs this test's own program into an image; the program must run with nothing else in its root folder.
 #[test]
 fn the_program_finds_everything_in_its_layer() {
     let entries = of_this_process().unwrap();
@@ -106,7 +106,7 @@ fn the_program_finds_everything_in_its_layer() {
     assert!(output.contains("the_program_finds_everything_in_its_layer: test"), "{output}");
 }
 
-/// What `/firstlight --list` prints in a root folder; `None` where this user may not change it.
+/// Returns the output of `/firstlight --list` in a root folder; `None` if this user may not change the root.
 fn run_in(root: &Path) -> Option<String> {
     for command in [&["chroot"][..], &["unshare", "--map-root-user", "chroot"]] {
         let allowed = Command::new(command[0]).args(&command[1..]).args(["/", "true"]).output();

@@ -1,4 +1,4 @@
-//! Commands of the program, against servers of their own.
+//! Tests of the program's commands, each with its own server.
 
 mod backup;
 mod diagnostics;

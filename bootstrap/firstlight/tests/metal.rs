@@ -1,4 +1,4 @@
-//! `firstlight metal` against a server: hosts are imported, approved, switched and restarted.
+//! Tests of `firstlight metal` with a server: hosts are imported, approved, switched and restarted.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -64,7 +64,7 @@ impl Server {
         (self.hosts().list(&all).await.unwrap().items.len(), secrets.list(&all).await.unwrap().items.len())
     }
 
-    /// Gives the host a status, as its controller would.
+    /// Sets a status of the host, as its controller would.
     async fn status(&self, name: &str, state: &str) {
         let status = json!({ "status": {
             "operationalStatus": "OK", "errorCount": 0, "errorMessage": "", "poweredOn": true,
@@ -330,7 +330,7 @@ async fn a_server_that_cannot_start_machines_does_not_start_at_all() {
         assert!(error.as_ref().is_some_and(|error| error.starts_with(expected)), "{interface}: {error:?}");
         assert!(!place.path().join("kubeconfig").exists(), "nobody is told of a server that is not there");
     }
-    // The directory is free again.
+    // The failed start has released the directory.
     let process = Process::start(&self::options(place.path())).await.unwrap();
     process.stop().await;
 }

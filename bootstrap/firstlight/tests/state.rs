@@ -1,4 +1,4 @@
-//! The program, the state of its data directory, and how it ends.
+//! Tests of the program, the state of its data directory, and its exit codes.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -31,14 +31,14 @@ fn wait_for(child: &mut Child, line: &str) {
     assert!(found, "it ended before it said {line:?}");
 }
 
-/// The exit code after a signal (`-INT`, `-TERM`).
+/// Sends a signal (`-INT`, `-TERM`), and returns the exit code.
 fn end(mut child: Child, signal: &str) -> Option<i32> {
     let id = child.id().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     child.wait().unwrap().code()
 }
 
-/// The exit code of a program that ends by itself, and what it says of it.
+/// Returns the exit code of a program that ends by itself, and its standard error.
 fn ended(mut child: Child) -> (Option<i32>, String) {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

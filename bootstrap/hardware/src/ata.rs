@@ -1,7 +1,8 @@
-//! ATA: the security feature set's erase (ATA/ATAPI Command Set 4, §7.41 to §7.46), through SCSI's ATA PASS-THROUGH (SAT-4, §12.2).
+//! The secure erase of the ATA security feature set (ATA/ATAPI Command Set 4, §7.41 to §7.46), through SCSI's ATA PASS-THROUGH (SAT-4,
+//! §12.2).
 //!
-//! A disk erases itself only for who has set a password. It is always the same one, so that a disk whose power went while it erased itself,
-//! and which is locked since, is opened again by the next attempt.
+//! A disk accepts the erase command only if a password is set. The password is always the same, so that a disk that lost power during
+//! its erase, and is locked since, can be unlocked by the next attempt.
 
 use std::fs::File;
 use std::io;
@@ -17,33 +18,33 @@ const UNLOCK: u8 = 0xf2;
 const ERASE_PREPARE: u8 = 0xf3;
 const ERASE_UNIT: u8 = 0xf4;
 const DISABLE_PASSWORD: u8 = 0xf6;
-/// Bytes that go with a command.
+/// The size of a data block of a command in bytes.
 const BLOCK: usize = 512;
-/// Set before the erase, gone after it.
+/// The password, which is set before the erase and removed by it.
 const PASSWORD: &[u8; 32] = b"firstlight\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-/// A command that the disk does at once; it may have to begin to turn.
+/// The timeout of a command that the disk carries out at once; it may have to spin up.
 const ANSWER: Duration = Duration::from_secs(30);
-/// An erase whose time the disk does not tell.
+/// The longest time of an erase, also if the disk does not report a time.
 const ERASE_TIME_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// Who takes commands.
+/// The interface that sends commands to a disk.
 pub trait Port {
     /// Sends a command without data.
     ///
     /// # Errors
-    /// The disk did not do it.
+    /// The disk did not carry out the command.
     fn send(&mut self, command: u8, timeout: Duration) -> io::Result<()>;
 
-    /// Sends a command with a block for the disk.
+    /// Sends a command with a data block for the disk.
     ///
     /// # Errors
-    /// The disk did not do it.
+    /// The disk did not carry out the command.
     fn write(&mut self, command: u8, block: &[u8; BLOCK], timeout: Duration) -> io::Result<()>;
 
-    /// Sends a command that the disk answers with a block.
+    /// Sends a command to which the disk returns a data block.
     ///
     /// # Errors
-    /// The disk did not do it.
+    /// The disk did not carry out the command.
     fn read(&mut self, command: u8, timeout: Duration) -> io::Result<[u8; BLOCK]>;
 }
 
@@ -70,9 +71,9 @@ enum Transfer {
     Out,
 }
 
-/// `ATA PASS-THROUGH (16)`: a command with one block, or none, by the processor's own transfer.
+/// Returns the CDB of `ATA PASS-THROUGH (16)` for a command with one data block or none, in PIO mode.
 fn pass_through(command: u8, transfer: Transfer) -> [u8; 16] {
-    // The protocol; and for data its direction, counted in blocks, as many as the count says.
+    // The protocol, the flags (direction of the data, counted in blocks by the field "count"), and the count.
     let (protocol, flags, count) = match transfer {
         Transfer::None => (3, 0, 0),
         Transfer::In => (4, 0b1110, 1),
@@ -83,32 +84,32 @@ fn pass_through(command: u8, transfer: Transfer) -> [u8; 16] {
     bytes
 }
 
-/// What a disk says of its security.
+/// The security state of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Security {
-    /// It can be erased so.
+    /// The disk supports the security feature set.
     pub supported: bool,
-    /// It has a password.
+    /// A password is set.
     pub enabled: bool,
-    /// It is closed by it.
+    /// The disk is locked by its password.
     pub locked: bool,
-    /// It takes no change until its power was off.
+    /// The state cannot be changed until the next power cycle.
     pub frozen: bool,
-    /// It can erase what it has put aside, too.
+    /// The enhanced erase is supported, which also covers reallocated sectors.
     pub enhanced: bool,
-    /// How long it says that takes, in minutes; 0 when it does not say.
+    /// The time of an erase in minutes, as the disk reports it; 0 if it does not.
     pub minutes: u32,
 }
 
 impl Security {
-    /// Reads the answer to `IDENTIFY DEVICE`.
+    /// Parses the answer to `IDENTIFY DEVICE`.
     pub fn read(block: &[u8; BLOCK]) -> Self {
         let word = |number: usize| u16::from_le_bytes([block[number * 2], block[number * 2 + 1]]);
         let status = word(128);
         let bit = |number: u16| status >> number & 1 == 1;
         let enhanced = bit(5);
         let time = word(if enhanced { 90 } else { 89 });
-        // With the highest bit the other fifteen count, without it eight; in two minutes.
+        // If the highest bit is set, the other fifteen bits count, otherwise the low eight; the unit is two minutes.
         let units = if time >> 15 == 1 { time & 0x7fff } else { time & 0xff };
         Self {
             supported: word(82) & 0b10 != 0 && bit(0),
@@ -120,7 +121,7 @@ impl Security {
         }
     }
 
-    /// How long to wait for an erase. What the disk says is no promise.
+    /// Returns the timeout of an erase. The reported time is only an estimate, so it is doubled.
     fn erase_time(&self) -> Duration {
         match self.minutes {
             0 => ERASE_TIME_MAX,
@@ -129,18 +130,19 @@ impl Security {
     }
 }
 
-/// What a disk says of its security.
+/// Returns the security state of a disk.
 ///
 /// # Errors
-/// It does not answer: it is no ATA disk.
+/// The disk does not answer, for example because it is not an ATA disk.
 pub fn security(port: &mut dyn Port) -> Result<Security> {
     Ok(Security::read(&port.read(IDENTIFY, ANSWER).context("the disk does not identify itself")?))
 }
 
-/// Has the disk erase itself, all that it has put aside too when it can.
+/// Makes the disk erase itself, with the enhanced erase if it supports that.
 ///
 /// # Errors
-/// It cannot, and why; it has no password then, but for one that was somebody else's, unless the error says otherwise.
+/// The disk cannot erase itself; the message says why. Afterwards the disk has no password, except for one that another program has
+/// set, or if the error says so.
 pub fn erase(port: &mut dyn Port) -> Result<()> {
     let mut known = security(port)?;
     if !known.supported {
@@ -155,7 +157,7 @@ pub fn erase(port: &mut dyn Port) -> Result<()> {
     }
     port.write(SET_PASSWORD, &with_password(0), ANSWER).context("the disk takes no password")?;
     let Err(error) = erase_unit(port, known) else { return Ok(()) };
-    // Without an answer the password is tried all the same.
+    // If the disk does not answer, removing the password is still tried.
     let now = security(port).unwrap_or_default();
     match reopen(port, now) {
         Ok(()) => Err(error.context("the disk did not erase itself")),
@@ -170,14 +172,14 @@ fn erase_unit(port: &mut dyn Port, known: Security) -> Result<()> {
     port.send(ERASE_PREPARE, ANSWER).context("ERASE PREPARE")?;
     let block = with_password(if known.enhanced { 0b10 } else { 0 });
     port.write(ERASE_UNIT, &block, known.erase_time()).context("ERASE UNIT")?;
-    // An erase that was done has taken the password away.
+    // A successful erase has removed the password.
     if security(port)?.enabled {
         bail!("the disk says that it is erased, and still has the password");
     }
     Ok(())
 }
 
-/// Takes our password away.
+/// Unlocks the disk if necessary, and removes the password.
 fn reopen(port: &mut dyn Port, known: Security) -> Result<()> {
     if known.locked {
         port.write(UNLOCK, &with_password(0), ANSWER)
@@ -186,7 +188,7 @@ fn reopen(port: &mut dyn Port, known: Security) -> Result<()> {
     port.write(DISABLE_PASSWORD, &with_password(0), ANSWER).context("the disk keeps a password")
 }
 
-/// The block of a command: its first word, then the password.
+/// Returns the data block of a command: its first word, and the password.
 fn with_password(word: u8) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[0] = word;

@@ -1,4 +1,4 @@
-//! The system calls, each with memory that it cannot outgrow. Nothing else in this workspace is `unsafe`.
+//! The system calls, each with memory whose bounds are checked. This is the only module of the workspace with `unsafe` code.
 
 use std::fs::File;
 use std::io;
@@ -59,17 +59,17 @@ struct SgHeader {
     info: u32,
 }
 
-/// Bytes that go with a command.
+/// The data of a command.
 pub(crate) enum Data<'a> {
-    /// None.
+    /// No data.
     None,
-    /// From the device.
+    /// Data from the device.
     In(&'a mut [u8]),
-    /// To the device.
+    /// Data for the device.
     Out(&'a [u8]),
 }
 
-/// Sends an NVMe admin command; `data` is filled by the device. The status that the device answers with: 0 when it has done it.
+/// Sends an NVMe admin command; the device fills `data`. Returns the status of the command: 0 if it succeeded.
 pub(crate) fn nvme_admin(
     device: &File,
     (opcode, namespace): (u8, u32),
@@ -80,7 +80,7 @@ pub(crate) fn nvme_admin(
     let mut command = NvmeCommand {
         opcode,
         namespace,
-        // The kernel writes through this address, which the compiler has to know.
+        // The kernel writes through this address, so its provenance is exposed to the compiler.
         data: if data.is_empty() { 0 } else { data.as_mut_ptr().expose_provenance() as u64 },
         data_length: u32::try_from(data.len()).map_err(io::Error::other)?,
         words_10_to_15,
@@ -99,13 +99,13 @@ pub(crate) fn nvme_admin(
 /// Sends a SCSI command.
 ///
 /// # Errors
-/// The kernel's, and [`io::ErrorKind::Other`] when the device did not do it.
+/// Errors of the kernel, and [`io::ErrorKind::Other`] if the device did not carry out the command.
 pub(crate) fn scsi(device: &File, command: &[u8; 16], data: Data<'_>, timeout: Duration) -> io::Result<()> {
     let mut sense = [0u8; 64];
     let (direction, address, length) = match data {
         Data::None => (SG_NONE, std::ptr::null_mut(), 0),
         Data::In(bytes) => (SG_FROM_DEVICE, bytes.as_mut_ptr(), bytes.len()),
-        // Of a transfer to the device the kernel only reads.
+        // For a transfer to the device the kernel only reads the buffer.
         Data::Out(bytes) => (SG_TO_DEVICE, bytes.as_ptr().cast_mut(), bytes.len()),
     };
     let mut header = SgHeader {
@@ -139,7 +139,8 @@ pub(crate) fn scsi(device: &File, command: &[u8; 16], data: Data<'_>, timeout: D
     if done < 0 {
         return Err(io::Error::last_os_error());
     }
-    // Of the driver's status the upper half is a hint; 8 says that there is sense data, which a command that was done may have, too.
+    // The upper half of the driver's status is a hint. The bit 8 means that there is sense data, which a successful command may have,
+    // too.
     let driver = header.driver_status & 0x07;
     if header.status != 0 || header.host_status != 0 || driver != 0 {
         return Err(io::Error::other(format!(

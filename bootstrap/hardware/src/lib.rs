@@ -1,7 +1,7 @@
-//! What the agent asks of disks, and no safe crate offers: their own ways to erase themselves.
+//! The commands with which disks erase themselves, which no safe crate offers.
 //!
-//! [`nvme`] and [`ata`] have what disks are told, over a door that tests put a disk of their own behind. Only the module `call`, a function
-//! for each system call, may use `unsafe`.
+//! [`nvme`] and [`ata`] contain the commands, behind interfaces that tests implement with simulated disks. Only the module `call`, with
+//! a function for each system call, may use `unsafe`.
 
 pub mod ata;
 #[allow(unsafe_code, reason = "the only place: docs/decisions/unsafe.md")]

@@ -1,4 +1,4 @@
-//! NVMe: a disk that forgets all that it holds by itself (NVM Express Base Specification 2.0, §5.14 Format NVM, §5.24 Sanitize).
+//! NVMe: disks that erase themselves (NVM Express Base Specification 2.0, §5.14 Format NVM, §5.24 Sanitize).
 
 use std::fs::File;
 use std::io;
@@ -8,43 +8,43 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::call;
 
-/// `Get Log Page`, `Identify`, `Format NVM`, `Sanitize`.
+/// The opcodes of `Get Log Page`, `Identify`, `Format NVM`, `Sanitize`.
 const GET_LOG_PAGE: u8 = 0x02;
 const IDENTIFY: u8 = 0x06;
 const FORMAT: u8 = 0x80;
 const SANITIZE: u8 = 0x84;
-/// What `Identify` tells of, in the lowest byte of its first word.
+/// The structure that `Identify` returns (CNS), in the lowest byte of its first command word.
 const OF_NAMESPACE: u32 = 0;
 const OF_CONTROLLER: u32 = 1;
-/// Bytes of what `Identify` tells.
+/// The size of such a structure in bytes.
 const IDENTIFIED: usize = 4096;
-/// The log page of `Sanitize`, and its bytes.
+/// The identifier of the log page of `Sanitize`, and its size in bytes.
 const SANITIZE_LOG: u32 = 0x81;
 const SANITIZE_LOG_BYTES: usize = 512;
-/// A question that the controller answers at once.
+/// The timeout of a command that the controller carries out at once.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Formatting writes each block of disks that cannot forget a key.
+/// The timeout of a format: a disk that does not encrypt its data overwrites each block.
 const FORMAT_TIME: Duration = Duration::from_secs(6 * 3600);
 
-/// Who takes commands.
+/// The interface that sends commands to a controller.
 pub trait Controller {
-    /// Sends an admin command and fills `data`: the status of its answer, 0 when it was done.
+    /// Sends an admin command, fills `data`, and returns the status: 0 if the command succeeded.
     ///
     /// # Errors
-    /// The command did not get there.
+    /// The command could not be sent.
     fn submit(&mut self, command: &Command, data: &mut [u8]) -> io::Result<u16>;
 }
 
 /// An admin command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Which.
+    /// The opcode.
     pub opcode: u8,
-    /// Of which namespace; 0 where it is of none.
+    /// The namespace; 0 if the command is not for a namespace.
     pub namespace: u32,
-    /// Its words 10 to 15.
+    /// The command words 10 to 15.
     pub words: [u32; 6],
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
 }
 
@@ -55,21 +55,21 @@ impl Controller for &File {
     }
 }
 
-/// How a disk can erase itself.
+/// The method by which a disk erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// `Format NVM` that forgets the key of what is encrypted on the disk.
+    /// `Format NVM` that discards the key of the encrypted data.
     FormatCrypto,
-    /// `Format NVM` that erases the user's data.
+    /// `Format NVM` that erases the user data.
     Format,
-    /// `Sanitize`: forgets the key.
+    /// `Sanitize` that discards the key.
     SanitizeCrypto,
-    /// `Sanitize`: erases all blocks.
+    /// `Sanitize` that erases all blocks.
     SanitizeBlocks,
 }
 
 impl Way {
-    /// As people say it.
+    /// Returns the name of the method for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::FormatCrypto => "NVMe format (cryptographic erase)",
@@ -80,9 +80,9 @@ impl Way {
     }
 }
 
-/// The ways that a controller says it has, from what `Identify` tells of it.
+/// Returns the methods that a controller supports, according to its `Identify` structure; the preferred one comes first.
 pub fn ways(controller: &[u8; IDENTIFIED]) -> Vec<Way> {
-    // OACS, FNA and SANICAP.
+    // The fields OACS, FNA and SANICAP.
     let has_format = controller[256] & 0b10 != 0;
     let has_key = controller[524] & 0b100 != 0;
     let sanitize = controller[328];
@@ -97,19 +97,19 @@ pub fn ways(controller: &[u8; IDENTIFIED]) -> Vec<Way> {
     .collect()
 }
 
-/// What a controller offers.
+/// Reads the methods that a controller supports.
 ///
 /// # Errors
-/// It does not say who it is.
+/// The controller does not answer `Identify`.
 pub fn offers(controller: &mut dyn Controller) -> Result<Vec<Way>> {
     Ok(ways(&identify(controller, 0, OF_CONTROLLER)?))
 }
 
-/// Erases the namespace `namespace`, or, with `Sanitize`, all that the controller has. `Format NVM` is over when this returns; of `Sanitize`
-/// [`sanitized`] says how far it is.
+/// Erases the namespace `namespace`, or, with `Sanitize`, everything that the controller has. `Format NVM` has ended when this returns;
+/// the progress of `Sanitize` is returned by [`sanitized`].
 ///
 /// # Errors
-/// The disk refuses: with what status.
+/// The disk refuses the command; the message has its status.
 pub fn erase(controller: &mut dyn Controller, namespace: u32, way: Way) -> Result<()> {
     match way {
         Way::FormatCrypto | Way::Format => {
@@ -119,7 +119,8 @@ pub fn erase(controller: &mut dyn Controller, namespace: u32, way: Way) -> Resul
             done(controller, &command, &mut [])
         }
         Way::SanitizeCrypto | Way::SanitizeBlocks => {
-            // Action 4 and 2; without "allow unrestricted sanitize exit", so that a disk that failed says so until it is tried again.
+            // The actions 4 and 2, without "allow unrestricted sanitize exit", so that a failed disk reports the failure until the next
+            // sanitize operation.
             let action = if way == Way::SanitizeCrypto { 4 } else { 2 };
             let command =
                 Command { opcode: SANITIZE, namespace: 0, words: [action, 0, 0, 0, 0, 0], timeout: ANSWER };
@@ -128,29 +129,30 @@ pub fn erase(controller: &mut dyn Controller, namespace: u32, way: Way) -> Resul
     }
 }
 
-/// The first word of `Format NVM` that keeps the namespace's blocks as they are: its format, its metadata, its protection.
+/// Returns the first command word of `Format NVM`, which keeps the namespace's block format, metadata and protection settings.
 fn format_word(namespace: &[u8; IDENTIFIED], way: Way) -> u32 {
     let (size, protection) = (u32::from(namespace[26]), u32::from(namespace[29]));
-    // FLBAS: bits 3:0 and 6:5 are the format's number, bit 4 says that metadata goes with the data. DPS: bits 2:0 the type, bit 3 the place.
+    // FLBAS: bits 3:0 and 6:5 are the number of the format, bit 4 means that metadata is transferred with the data. DPS: bits 2:0 are
+    // the type, bit 3 the position.
     let (low, metadata, high) = (size & 0x0f, size >> 4 & 1, size >> 5 & 0b11);
     let (kind, first) = (protection & 0b111, protection >> 3 & 1);
     let erase = if way == Way::FormatCrypto { 2 } else { 1 };
     low | metadata << 4 | kind << 5 | first << 8 | erase << 9 | high << 12
 }
 
-/// How far `Sanitize` is: done of 65536; `None` when it is over.
+/// Returns the progress of `Sanitize` in parts of 65536, or `None` if it has ended.
 ///
 /// # Errors
-/// It failed, or the disk does not say.
+/// The operation failed, or the disk does not report its progress.
 pub fn sanitized(controller: &mut dyn Controller) -> Result<Option<u16>> {
     let mut page = [0; SANITIZE_LOG_BYTES];
-    // Its length in words of four bytes, less one.
+    // The length is in units of four bytes, minus one.
     let word = SANITIZE_LOG | 127 << 16;
     let command =
         Command { opcode: GET_LOG_PAGE, namespace: u32::MAX, words: [word, 0, 0, 0, 0, 0], timeout: ANSWER };
     done(controller, &command, &mut page)?;
     match page[2] & 0b111 {
-        // Done, and done without telling that blocks are free.
+        // The operation has succeeded, with or without deallocation of the blocks.
         1 | 4 => Ok(None),
         2 => Ok(Some(u16::from_le_bytes([page[0], page[1]]))),
         3 => bail!("the disk says that sanitize failed"),
@@ -167,7 +169,7 @@ fn identify(controller: &mut dyn Controller, namespace: u32, what: u32) -> Resul
 
 fn done(controller: &mut dyn Controller, command: &Command, data: &mut [u8]) -> Result<()> {
     let status = controller.submit(command, data)?;
-    // The lower eleven bits: the kind of status, and the status; the bits above say whether to try again.
+    // The low eleven bits are the status code type and the status code; the bits above say whether a retry may help.
     ensure!(
         status == 0,
         "the disk refuses command {:#04x} with status {:#05x}",
@@ -181,7 +183,7 @@ fn done(controller: &mut dyn Controller, command: &Command, data: &mut [u8]) -> 
 mod tests {
     use super::*;
 
-    /// A disk: what it says of itself, what it was told, what it answers to `Format NVM`.
+    /// A simulated disk: its data structures, the received commands, and its status for `Format NVM`.
     struct Disk {
         controller: [u8; IDENTIFIED],
         namespace: [u8; IDENTIFIED],
@@ -233,7 +235,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_as_they_were_formatted() {
-        // FLBAS, DPS, the way, and the word.
+        // FLBAS, DPS, the method, and the expected word.
         let cases = [
             (0, 0, Way::Format, 1 << 9),
             (2, 0, Way::FormatCrypto, 2 << 9 | 2),

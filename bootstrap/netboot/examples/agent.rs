@@ -1,7 +1,7 @@
-//! The agent alone, and a packer of boot images of it: for trying it without the rest of firstlight.
+//! Runs only the agent, and packs its boot images, to try it without the rest of firstlight.
 //!
-//! `agent initramfs MODULES OUT SERVER CA.pem` packs this program as `/init`; `agent uki STUB KERNEL INITRAMFS ARGUMENTS OUT` makes a unified
-//! kernel image; `agent iso IMAGE OUT` an ISO image of one.
+//! `agent initramfs MODULES OUT SERVER CA.pem` packs this program as `/init`; `agent uki STUB KERNEL INITRAMFS ARGUMENTS OUT` makes a
+//! unified kernel image; `agent iso IMAGE OUT` makes an ISO image of a unified kernel image.
 
 use std::fs::File;
 use std::path::Path;

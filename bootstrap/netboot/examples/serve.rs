@@ -1,5 +1,5 @@
 //! Serves boot files on an interface to every machine that asks: `serve INTERFACE UNIFIED-IMAGE KERNEL INITRD TFTP-FOLDER [proxy|full]
-//! [disk]`, with `-` for what there is not. With `disk` machines are to start from their disks.
+//! [disk]`, with `-` for a file that does not exist. With `disk`, machines are told to start from their disks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

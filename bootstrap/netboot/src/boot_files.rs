@@ -1,4 +1,4 @@
-//! What this site has to boot: kernels, the first file system, unified images, iPXE. Nothing is fetched from elsewhere.
+//! The boot files of this site: kernels, initial file systems, unified images, and iPXE. Nothing is fetched from elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,28 +7,29 @@ use crate::client::Processor;
 use crate::dhcp4::boot::unified_name;
 use crate::error::Error;
 
-/// Where the files are that machines boot.
+/// The paths of the files that machines boot.
 #[derive(Clone, Debug, Default)]
 pub struct BootFiles {
     /// Unified kernel images, for UEFI.
     pub unified: BTreeMap<Processor, PathBuf>,
-    /// systemd's stubs, where unified images with other arguments may be made: not where the site signs them.
+    /// systemd's stubs for making unified images with other arguments; empty where the site signs its images.
     pub stubs: BTreeMap<Processor, PathBuf>,
-    /// Kernels, for iPXE.
+    /// Kernels for iPXE.
     pub kernels: BTreeMap<Processor, PathBuf>,
-    /// Their first file systems, with the agent.
+    /// The initial file systems for the kernels, with the agent.
     pub initial: BTreeMap<Processor, PathBuf>,
-    /// Folders with files for TFTP: iPXE's programs, a Raspberry Pi's boot loader. Of two files of a name the first counts.
+    /// Folders with files for TFTP: iPXE's programs, a Raspberry Pi's boot loader. If two files have the same name, the first one is
+    /// served.
     pub tftp: Vec<PathBuf>,
-    /// Arguments of the kernel, beside those of the server.
+    /// Arguments of the kernel in addition to those of the server.
     pub arguments: String,
 }
 
 impl BootFiles {
-    /// The names of the files in the folders for TFTP, those of subfolders with a slash.
+    /// Returns the names of the files in the folders for TFTP; names in subfolders contain slashes.
     ///
     /// # Errors
-    /// [`Error::File`] when a folder cannot be read.
+    /// [`Error::File`] if a folder cannot be read.
     pub fn tftp_names(&self) -> Result<BTreeSet<String>, Error> {
         let mut names = BTreeSet::new();
         let mut folders: Vec<(PathBuf, String)> =
@@ -38,7 +39,7 @@ impl BootFiles {
             for entry in std::fs::read_dir(&folder).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
                 let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-                // A link counts as what it points to.
+                // `metadata` follows symbolic links.
                 match std::fs::metadata(entry.path()) {
                     Ok(found) if found.is_file() => {
                         names.insert(name);
@@ -53,7 +54,8 @@ impl BootFiles {
         Ok(names)
     }
 
-    /// The file that is served as `/boot/NAME` over HTTP and as `NAME` over TFTP; only names that the configuration gave exist.
+    /// Returns the path of the file that is served as `/boot/NAME` over HTTP and as `NAME` over TFTP; `None` for names that are not
+    /// configured.
     pub fn path(&self, name: &str, tftp: &BTreeSet<String>) -> Option<PathBuf> {
         for (processor, path) in &self.unified {
             if name == unified_name(*processor) {
@@ -72,7 +74,7 @@ impl BootFiles {
         places.find(|path| tftp.contains(name) && path.is_file())
     }
 
-    /// All files by name, for a check at the start.
+    /// All files that the configuration names.
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.unified
             .values()
@@ -81,10 +83,10 @@ impl BootFiles {
             .chain(self.initial.values())
     }
 
-    /// Looks whether the files can be read: better now than when a machine asks.
+    /// Checks at the start that the files can be read, rather than when a machine asks for them.
     ///
     /// # Errors
-    /// [`Error::File`] for the first that cannot.
+    /// [`Error::File`] for the first file that cannot be read.
     pub fn check(&self) -> Result<(), Error> {
         for path in self.all() {
             std::fs::File::open(path)

@@ -1,10 +1,10 @@
-//! What kind of program asks, and for which kind of machine.
+//! Recognises which program sends a packet, and for which kind of machine.
 
 use crate::dhcp4::options;
 use crate::dhcp4::packet::Packet;
 use crate::mac::MacAddress;
 
-/// Instruction sets that there are boot files for.
+/// Instruction sets for which boot files exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Processor {
     /// x86-64; also 32-bit firmware of such machines.
@@ -14,7 +14,7 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// As `uname -m` and Metal3 name it.
+    /// Returns the name that `uname -m` and Metal3 use.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -28,8 +28,7 @@ impl Processor {
     }
 }
 
-/// How a machine's firmware loads a boot file: the numbers that IANA keeps for option 93 (RFC 4578), as far as there is something to
-/// boot for them.
+/// How a machine's firmware loads a boot file: the numbers of IANA for option 93 (RFC 4578) that this server has boot files for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
     /// BIOS: a program of the PXE interface.
@@ -40,12 +39,13 @@ pub enum Architecture {
     UefiHttp(Processor),
     /// A Raspberry Pi's boot loader.
     RaspberryPi,
-    /// A number that nothing here can be booted for.
+    /// A number for which this server has no boot file.
     Other(u16),
 }
 
 impl Architecture {
-    /// The meaning of a number of option 93. What vendors send, and not only what the list says: 6, 7 and 9 are all seen for x86-64.
+    /// Returns the meaning of a number of option 93. It follows what vendors send, not only the list: 6, 7 and 9 are all seen for
+    /// x86-64.
     pub fn from_number(number: u16) -> Self {
         match number {
             0 => Self::Bios,
@@ -58,7 +58,7 @@ impl Architecture {
         }
     }
 
-    /// The instruction set of the kernel that can be booted.
+    /// Returns the instruction set of the kernel for this architecture.
     pub fn processor(self) -> Option<Processor> {
         match self {
             Self::Bios => Some(Processor::X86_64),
@@ -68,7 +68,7 @@ impl Architecture {
         }
     }
 
-    /// What `DHCPLease` objects call it.
+    /// Returns the name that `DHCPLease` objects use.
     pub fn name(self) -> String {
         match self {
             Self::Bios => "bios".into(),
@@ -80,7 +80,7 @@ impl Architecture {
     }
 }
 
-/// The program that asks.
+/// The kind of program that sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Firmware that boots over the network.
@@ -91,7 +91,7 @@ pub enum Program {
     System,
 }
 
-/// Prefixes of the addresses that Raspberry Pi Ltd. and the foundation have.
+/// MAC address prefixes of Raspberry Pi Ltd. and the Raspberry Pi Foundation.
 const RASPBERRY_PI: [[u8; 3]; 7] = [
     [0xb8, 0x27, 0xeb],
     [0xdc, 0xa6, 0x32],
@@ -103,7 +103,7 @@ const RASPBERRY_PI: [[u8; 3]; 7] = [
 ];
 
 impl Program {
-    /// Who sent `packet`.
+    /// Recognises the program that sent `packet`.
     pub fn of(packet: &Packet) -> Self {
         let class = packet.options.get(options::VENDOR_CLASS).unwrap_or_default();
         let pxe = class.starts_with(b"PXEClient");
@@ -123,7 +123,7 @@ impl Program {
         }
     }
 
-    /// The machine's architecture, where it is told.
+    /// Returns the machine's architecture; `None` for [`Program::System`].
     pub fn architecture(self) -> Option<Architecture> {
         match self {
             Self::Firmware(architecture) | Self::Ipxe(architecture) => Some(architecture),
@@ -131,7 +131,7 @@ impl Program {
         }
     }
 
-    /// Whether a boot file is asked for.
+    /// Returns whether the program asks for a boot file.
     pub fn boots(self) -> bool {
         self != Self::System
     }
@@ -141,20 +141,20 @@ fn architecture(mac: MacAddress, number: Option<u16>, http: bool) -> Architectur
     let [a, b, c, ..] = mac.0;
     let found = number.map_or(Architecture::Bios, Architecture::from_number);
     match found {
-        // The boot loader of a Raspberry Pi calls itself a BIOS.
+        // The boot loader of a Raspberry Pi identifies itself as a BIOS.
         Architecture::Bios if RASPBERRY_PI.contains(&[a, b, c]) => Architecture::RaspberryPi,
-        // Some firmware keeps the number of its PXE client when it boots over HTTP.
+        // Some firmware sends the number of its PXE client when it boots over HTTP.
         Architecture::Uefi(processor) if http => Architecture::UefiHttp(processor),
         found => found,
     }
 }
 
-/// The user class is `iPXE`, or a list that holds it (RFC 3004).
+/// Returns whether the user class is `iPXE`, or a list that contains it (RFC 3004).
 fn is_ipxe(class: &[u8]) -> bool {
     class == b"iPXE" || class.windows(5).any(|part| part == b"\x04iPXE")
 }
 
-/// The number in `PXEClient:Arch:00007:…`.
+/// Returns the number in `PXEClient:Arch:00007:…`.
 fn class_architecture(class: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(class).ok()?;
     let (_, after) = text.split_once(":Arch:")?;

@@ -1,19 +1,19 @@
-//! Why a service cannot start, or cannot do what it was asked for.
+//! The errors of the network boot services.
 
 use std::net::IpAddr;
 
-/// Why a service cannot start, or cannot do what it was asked for.
+/// The reason why a service cannot start, or cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No interface has the name.
     #[error("there is no interface {name:?}; this machine has {known}")]
     UnknownInterface {
-        /// The name that was given.
+        /// The configured name.
         name: String,
-        /// The names that there are.
+        /// The names of the existing interfaces.
         known: String,
     },
-    /// Machines could not reach the server.
+    /// The interface has no IPv4 address, so machines could not reach the server.
     #[error(
         "interface {name} has no IPv4 address: give it one in the network that machines start in (`ip address add 10.0.0.1/24 dev {name}`)"
     )]
@@ -21,12 +21,12 @@ pub enum Error {
         /// The interface.
         name: String,
     },
-    /// The addresses to lease do not fit the interface.
+    /// The addresses to lease do not fit the network of the interface.
     #[error("interface {name}: {what}")]
     Pool {
         /// The interface.
         name: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and how to fix it.
         what: String,
     },
     /// Another program has the port.
@@ -34,34 +34,34 @@ pub enum Error {
         "{service} on {place}: port {port} is in use by another program (`ss -lnp 'sport = :{port}'` shows it): stop it, or name another interface"
     )]
     PortInUse {
-        /// `DHCP`, `TFTP` …
+        /// The service, for example `DHCP` or `TFTP`.
         service: &'static str,
         /// The interface or address.
         place: String,
         /// The port.
         port: u16,
     },
-    /// The process may not have the port or a raw socket.
+    /// The process lacks the permission for the port or for a raw socket.
     #[error(
         "{service} on {place}: not permitted: run as root, or with the capabilities CAP_NET_BIND_SERVICE and CAP_NET_RAW"
     )]
     NotPermitted {
-        /// `DHCP`, `TFTP` …
+        /// The service, for example `DHCP` or `TFTP`.
         service: &'static str,
         /// The interface or address.
         place: String,
     },
-    /// A socket fails in another way.
+    /// A socket fails for another reason.
     #[error("{service} on {place}: {source}")]
     Socket {
-        /// `DHCP`, `TFTP` …
+        /// The service, for example `DHCP` or `TFTP`.
         service: &'static str,
         /// The interface or address.
         place: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Two full servers give machines addresses that clash.
+    /// Another DHCP server answers, and two servers that lease addresses would conflict.
     #[error(
         "another DHCP server answers on {interface}: {server}. Run beside it (--netboot-dhcp proxy), answer reserved machines only \
          (--netboot-dhcp reservations), or stop it; --netboot-beside-dhcp-server starts all the same"
@@ -69,29 +69,29 @@ pub enum Error {
     OtherServer {
         /// The interface.
         interface: String,
-        /// The other server.
+        /// The address of the other server.
         server: IpAddr,
     },
-    /// A file that is to be served cannot be read.
+    /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Where it is.
+        /// The path of the file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// What is known of machines cannot be read or written.
+    /// The directory of machines cannot be read or written.
     #[error("{what}: {source}")]
     Directory {
-        /// The attempt.
+        /// The operation that failed.
         what: String,
-        /// Why it failed.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Error {
-    /// An error of a socket in the words that help.
+    /// Returns the error of a socket, with its own variant for a port in use and for a missing permission.
     pub(crate) fn socket(service: &'static str, place: &str, port: u16, source: std::io::Error) -> Self {
         let place = place.to_owned();
         match source.kind() {

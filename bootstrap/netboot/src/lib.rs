@@ -1,7 +1,7 @@
-//! What a machine needs to start over the network: DHCP, router advertisements, TFTP, HTTP boot, boot images, metadata.
+//! Network boot services for machines: DHCP, router advertisements, TFTP, HTTP boot, boot images, metadata.
 //!
-//! [`start()`] opens all services on the interfaces that are named, and on no others. Packets are read and answered by pure functions;
-//! what is known of machines comes from a [`machine::Directory`].
+//! [`start()`] opens all services on the configured interfaces, and on no others. Pure functions read and answer packets; the data
+//! about machines come from a [`machine::Directory`].
 
 pub mod agents;
 pub mod boot_files;

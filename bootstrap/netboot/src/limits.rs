@@ -1,111 +1,111 @@
-//! Every limit of the services.
+//! The limits of all services.
 
 use std::time::Duration;
 
-/// How long an address is a machine's when nothing else is asked.
+/// The lease time if the client requests none.
 pub const LEASE: Duration = Duration::from_secs(3600);
-/// The shortest lease that can be asked for: machines renew after half of it.
+/// The shortest lease time that a client can request: machines renew after half of it.
 pub const LEASE_SHORTEST: Duration = Duration::from_secs(120);
-/// An address that was offered is kept for the machine for so long.
+/// How long an offered address is reserved for the machine.
 pub const OFFER: Duration = Duration::from_secs(60);
-/// An address that a machine found to be in use elsewhere is not given away for so long.
+/// How long an address that a machine declined, because it was in use elsewhere, is not leased.
 pub const DECLINED: Duration = Duration::from_secs(600);
-/// Machines that offers are kept for: someone who makes up addresses gets no more.
+/// The largest number of open offers, so that a client that makes up MAC addresses cannot use more memory.
 pub const OFFERS: usize = 4096;
-/// How long another DHCP server may take to answer before this one believes to be alone.
+/// How long another DHCP server may take to answer the probe at the start.
 pub const OTHER_SERVER: Duration = Duration::from_secs(2);
-/// Leases that are made objects at the same time.
+/// Leases that are written as objects at the same time.
 pub const LEASE_OBJECTS: usize = 8;
-/// How long to wait before leases are made objects after some could not be, at first and in the end.
+/// The first pause before leases are written as objects again after a failure; each further failure doubles it.
 pub const LEASE_PAUSE_MIN: Duration = Duration::from_millis(100);
-/// See [`LEASE_PAUSE_MIN`].
+/// The longest pause, see [`LEASE_PAUSE_MIN`].
 pub const LEASE_PAUSE_MAX: Duration = Duration::from_secs(10);
-/// How long a machine that is to start the agent waits for its lease to be an object.
+/// How long a machine that starts the agent waits for its lease to be written as an object.
 pub const LEASE_OBJECT: Duration = Duration::from_secs(5);
-/// The largest message of DHCP that is read.
+/// The largest DHCP message that is read, in bytes.
 pub const MESSAGE: usize = 1500;
-/// Of every so many addresses one is kept for machines that somebody described: who makes up machines gets the others.
+/// One of this many addresses is kept for machines with a BareMetalHost, so that a client that makes up MAC addresses cannot take all.
 pub const KEPT_ADDRESSES: u64 = 4;
-/// Addresses that are not leased at a time because machines found them to be in use.
+/// The largest number of addresses that are blocked because machines declined them.
 pub const DECLINES: usize = 64;
-/// Transfers over TFTP at the same time.
+/// TFTP transfers at the same time.
 pub const TRANSFERS: usize = 512;
-/// Transfers over TFTP of one client at the same time.
+/// TFTP transfers of one client at the same time.
 pub const TRANSFERS_OF_ONE: usize = 8;
-/// Transfers over TFTP of machines that nobody described: the others are kept for those that are known.
+/// TFTP transfers of machines without a BareMetalHost at the same time; the others are kept for known machines.
 pub const TRANSFERS_OF_STRANGERS: usize = 384;
-/// The largest block of TFTP that fits one Ethernet frame.
+/// The largest TFTP block that fits one Ethernet frame, in bytes.
 pub const BLOCK: usize = 1468;
-/// The largest window of TFTP.
+/// The largest TFTP window, in blocks.
 pub const WINDOW: usize = 64;
-/// How long a block may stay unacknowledged when the client asks for nothing else.
+/// How long a block may stay unacknowledged if the client requests no other timeout.
 pub const TFTP_PATIENCE: Duration = Duration::from_secs(1);
-/// The longest that a client can ask for instead.
+/// The longest timeout that a client can request.
 pub const TFTP_PATIENCE_MAX: Duration = Duration::from_secs(5);
-/// How often a block is sent again before the client is given up.
+/// How often a block is sent again before the transfer is aborted.
 pub const TFTP_TRIES: u32 = 6;
-/// How often the first message is sent again, each time after [`TFTP_PATIENCE`]: whoever asked may be somebody else.
+/// How often the first message of a transfer is sent again, each time after [`TFTP_PATIENCE`]: its source address may be forged.
 pub const TFTP_FIRST_TRIES: u32 = 4;
-/// Connections of HTTP at the same time, on each address.
+/// HTTP connections at the same time, on each listener.
 pub const CONNECTIONS: usize = 1024;
-/// How long a client may take for a TLS handshake, and for the head of a request.
+/// How long a client may take for a TLS handshake, for the head of a request, and for the body of an agent's request.
 pub const HANDSHAKE: Duration = Duration::from_secs(20);
-/// Connections of HTTP of one client at the same time, on all addresses of this server.
+/// HTTP connections of one client at the same time.
 pub const CONNECTIONS_OF_ONE: usize = 32;
-/// Connections of HTTP of machines that nobody described: the others are kept for those that are known.
+/// HTTP connections of machines without a BareMetalHost at the same time; the others are kept for known machines.
 pub const CONNECTIONS_OF_STRANGERS: usize = 768;
-/// How long a client may take nothing of an answer before its connection is cut.
+/// How long a client may accept nothing of a response before its connection is closed.
 pub const STALLED: Duration = Duration::from_secs(60);
-/// The largest enrolment of an agent, and the largest question for a challenge.
+/// The largest body of an enrolment, and of a request for a challenge, in bytes.
 pub const ENROLMENT: usize = 16 << 10;
-/// The longest word of an enrolment, in bytes: serial numbers, the UUID.
+/// The longest string of an enrolment, for example the serial number or the UUID, in bytes.
 pub const WORD: usize = 128;
-/// Interfaces that a machine may say it has.
+/// The largest number of interfaces in an enrolment.
 pub const INTERFACES: usize = 128;
-/// The largest report of an agent.
+/// The largest report of an agent whose machine is a host, in bytes.
 pub const REPORT: usize = 1 << 20;
-/// The largest report of an agent whose machine is no host.
+/// The largest report of an agent whose machine is not a host, in bytes.
 pub const UNKNOWN_REPORT: usize = 96 << 10;
 /// The longest message of an instruction's progress, in characters.
 pub const PROGRESS_MESSAGE: usize = 2000;
-/// Bytes of an agent's log that are kept.
+/// Bytes of a host's agent log that are kept.
 pub const LOG: usize = 64 << 10;
-/// Bytes of the log that are kept of a machine that is no host.
+/// Bytes of an agent log that are kept if the machine is not a host.
 pub const UNKNOWN_LOG: usize = 8 << 10;
-/// Writes of one agent's object that do not wait for their turn, in ten seconds: instructions that begin and end, inventories.
+/// Urgent writes of one agent's object in ten seconds: the start and end of instructions, and inventories.
 pub const URGENT_WRITES: u32 = 20;
-/// Machines that are no hosts and of which objects are kept.
+/// The largest number of Agent objects of machines that are not hosts.
 pub const UNKNOWN_MACHINES: usize = 1024;
-/// How long one address waits before it may be another unknown machine.
+/// How long a source address must wait before it may enrol as another unknown machine.
 pub const UNKNOWN_AGAIN: Duration = Duration::from_secs(10);
-/// An agent that enrols again within this time is answered without being written down again.
+/// An agent that enrols again within this time is answered without a write.
 pub const ENROLLED_AGAIN: Duration = Duration::from_secs(1);
-/// A machine that is no host and was silent for so long makes room for another one when there is none.
+/// A machine that is not a host and has been silent for this long is deleted if [`UNKNOWN_MACHINES`] is reached.
 pub const UNKNOWN_SILENT: Duration = Duration::from_secs(600);
-/// A machine that is no host and was silent for so long is forgotten.
+/// A machine that is not a host and has been silent for this long is deleted.
 pub const UNKNOWN_FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
-/// How often machines are looked for that can be forgotten.
+/// How often machines and approvals are checked for expiry.
 pub const FORGET_EVERY: Duration = Duration::from_secs(120);
-/// A machine that waits for a person's approval and did not ask for so long waits no more.
+/// A machine that waits for an approval is forgotten if it has not asked for this long.
 pub const APPROVAL_WAITS: Duration = Duration::from_secs(60);
-/// The same warning about the same machine is an event no more often than this.
+/// The shortest time between two events with the same warning about the same machine.
 pub const ALERT: Duration = Duration::from_secs(60);
-/// Warnings that are remembered for that.
+/// Warnings that are remembered for [`ALERT`].
 pub const ALERTS: usize = 4096;
-/// How long a machine that loads an image in several parts finds the same token in it.
+/// How long a machine that loads an image in several parts gets the same token in it.
 pub const SAME_TOKEN: Duration = Duration::from_secs(300);
-/// Tokens that are remembered for that, and for machines that have an address of another server.
+/// Tokens that are remembered for [`SAME_TOKEN`], and for machines with an address of another DHCP server.
 pub const TOKENS: usize = 4096;
-/// Addresses of another server's that are remembered.
+/// Addresses of another DHCP server that are remembered.
 pub const OBSERVED: usize = 4096;
-/// How long an address that another server gave is taken for the machine's.
+/// How long an observed address of another DHCP server is attributed to its machine.
 pub const OBSERVED_TIME: Duration = Duration::from_secs(24 * 3600);
 /// How long a request for the next instruction waits.
 pub const INSTRUCTION: Duration = Duration::from_secs(30);
-/// Parts in which files are read.
+/// The size of the parts in which files are read, in bytes.
 pub const FILE_PART: usize = 512 << 10;
 
-/// A limit as a span of times of day.
+/// Converts a limit to a `chrono` duration.
 pub fn duration(limit: Duration) -> chrono::Duration {
     chrono::Duration::from_std(limit).unwrap_or(chrono::Duration::MAX)
 }

@@ -5,24 +5,25 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The address of an Ethernet interface. Machines are known by the one that they boot from.
+/// The address of an Ethernet interface. A machine is identified by the interface that it boots from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// With dashes, as objects are named: `52-54-00-12-34-56`.
+    /// Returns the address with dashes, as in the names of objects: `52-54-00-12-34-56`.
     pub fn dashed(self) -> String {
         self.to_string().replace(':', "-")
     }
 
-    /// The address that an interface gives itself in a network of IPv6 (RFC 4291, modified EUI-64): the last eight bytes of it.
+    /// Returns the interface identifier of this interface in an IPv6 network (RFC 4291, modified EUI-64): the last eight bytes of its
+    /// address.
     pub fn interface_identifier(self) -> [u8; 8] {
         let [a, b, c, d, e, f] = self.0;
         [a ^ 2, b, c, 0xff, 0xfe, d, e, f]
     }
 
-    /// The reverse of [`MacAddress::interface_identifier`]; `None` when the identifier was made in another way.
+    /// Performs the reverse of [`MacAddress::interface_identifier`]; `None` if the identifier is not a modified EUI-64.
     pub fn of_interface_identifier(identifier: [u8; 8]) -> Option<Self> {
         match identifier {
             [a, b, c, 0xff, 0xfe, d, e, f] => Some(Self([a ^ 2, b, c, d, e, f])),
@@ -44,7 +45,7 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// The text is not six bytes in hexadecimal digits with colons or dashes between them.
+/// The error for a text that is not six bytes in hexadecimal digits, separated by colons or dashes.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not a MAC address: write it as 52:54:00:12:34:56")]
 pub struct NotAMacAddress(pub String);

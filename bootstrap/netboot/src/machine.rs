@@ -1,4 +1,4 @@
-//! What the services know of a machine, and what they write down about it.
+//! The data that the services have about a machine, and the leases that they store.
 
 use std::net::Ipv4Addr;
 
@@ -9,69 +9,69 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::mac::MacAddress;
 
-/// What a machine that starts over the network is to do.
+/// What a machine boots over the network.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Boot {
-    /// Start the agent.
+    /// The agent.
     Agent,
-    /// Start what is on its disk. Firmware is given a boot file that does not exist, so that it goes on to its next boot device at
-    /// once; without any it waits for another server, for a minute.
+    /// The machine's own disk. Firmware gets the name of a boot file that does not exist, so that it continues with its next boot
+    /// device at once; without a name it waits a minute for another server.
     #[default]
     Disk,
-    /// Start this image (a CD, of a live system) from a URL.
+    /// An image (a CD, a live system) from a URL.
     Image(String),
 }
 
-/// What is known of a machine.
+/// The data about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Machine {
-    /// Somebody described it: a host, or an agent that was here before.
+    /// Whether the machine has a BareMetalHost or a reserved address.
     pub known: bool,
-    /// The address that is kept for it.
+    /// The address that is reserved for it.
     pub reserved: Option<Ipv4Addr>,
-    /// The name that it is told.
+    /// The host name that DHCP gives it.
     pub host_name: Option<String>,
-    /// What it is to boot.
+    /// What it boots.
     pub boot: Boot,
 }
 
-/// An address that a machine has for a while.
+/// The lease of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Whose it is.
+    /// The machine that has the lease.
     pub mac: MacAddress,
-    /// The address.
+    /// The leased address.
     pub address: Ipv4Addr,
-    /// Never before what the machine was told.
+    /// The end of the lease, which is never before the end that the machine was told.
     pub expires: DateTime<Utc>,
-    /// The name that the machine has.
+    /// The host name of the machine.
     pub host_name: Option<String>,
-    /// The interface of this server that it was asked through.
+    /// The interface of this server on which the request arrived.
     pub interface: String,
-    /// The relay that it was asked through.
+    /// The relay that forwarded the request.
     pub relay: Option<Ipv4Addr>,
-    /// [`crate::client::Architecture::name`], of a machine that boots.
+    /// [`crate::client::Architecture::name`] of the machine, if the program that asked boots over the network.
     pub architecture: Option<String>,
-    /// What the program that asked last calls itself.
+    /// The vendor class of the program that asked last.
     pub vendor_class: Option<String>,
 }
 
-/// Who knows the machines: objects of an API, or a table in memory.
+/// The directory of machines: objects of an API, or a table in memory.
 ///
-/// The look-ups are made for each packet: they must answer from memory.
+/// `machine` and `reserved_for` are called for each packet, so they must answer from memory.
 pub trait Directory: Send + Sync + 'static {
-    /// What is known of the machine.
+    /// Returns the data about the machine.
     fn machine(&self, mac: MacAddress) -> Machine;
 
-    /// Who `address` is kept for, whether or not it is in use.
+    /// Returns the machine that `address` is reserved for, whether or not it is in use.
     fn reserved_for(&self, address: Ipv4Addr) -> Option<MacAddress>;
 
-    /// The leases that were written down, in any order, to begin with.
+    /// Returns the stored leases in any order, for the start of the server.
     fn leases(&self) -> Vec<Lease>;
 
-    /// Writes down a lease; one for each machine.
+    /// Stores a lease; there is one for each machine.
     fn write_lease(&self, lease: Lease) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Removes the lease of a machine whose address is another one's now; a reservation stays.
+    /// Removes the lease of a machine whose address another machine has leased; a reservation stays.
     fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>>;
 }

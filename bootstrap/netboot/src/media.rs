@@ -1,5 +1,5 @@
-//! CDs that start the agent: one for each host whose BMC presents it as a drive, made of what all machines boot and the host's own
-//! arguments whenever a part of it is asked for.
+//! Virtual CDs that start the agent: one for each host whose BMC presents it as a drive. It is assembled on each request from the boot
+//! files of all machines and the host's own kernel arguments.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ use crate::http::listener::fingerprint;
 use crate::image::{Piece, Pieces, iso};
 use crate::personal::{self, Made};
 
-/// Where they are over HTTP; [`metal::preprovisioning::path`] follows.
+/// The path of the CDs over HTTP; [`metal::preprovisioning::path`] appends the rest.
 pub const FOLDER: &str = "/boot/media";
 
-/// The CDs of hosts.
+/// Serves the virtual CDs of hosts.
 pub struct Media {
     machines: Kube,
     secrets: Objects<Secret>,
 }
 
-/// A CD, and what tells it from one with other content.
+/// A CD, and a tag that changes with its content.
 struct Cd {
     image: Pieces,
     tag: String,
 }
 
 impl Media {
-    /// Starts to follow Secrets; all of them are known when it returns.
+    /// Starts to watch Secrets; the informer is synced when this returns.
     pub async fn start(manager: &Manager, machines: Kube) -> Arc<Self> {
         let secrets: Objects<Secret> = manager.objects();
         secrets.wait_until_synced().await;
         Arc::new(Self { machines, secrets })
     }
 
-    /// Answers a request for a CD, by namespace, name and the name of the file.
+    /// Answers a request for a CD, by namespace, name, and file name (`UID.iso`).
     pub async fn answer<B>(
         &self,
         boot: &BootFiles,
@@ -64,7 +64,7 @@ impl Media {
         }
     }
 
-    /// The kernel's arguments for the host of an image; `None` where what is booted takes none.
+    /// Returns the kernel's arguments for the host of an image; `None` if the boot image takes none.
     fn arguments(&self, image: &PreprovisioningImage, common: &str) -> Result<Option<String>> {
         let Some(token) = self.machines.media_token(image) else { return Ok(None) };
         let key = NamespacedName::of(image);
@@ -83,7 +83,7 @@ impl Media {
     }
 }
 
-/// Puts a CD together: of the unified image as it is, or of one with other arguments.
+/// Assembles a CD from the unified image, or from one with other arguments.
 fn cd(boot: &BootFiles, architecture: Option<&str>, arguments: Option<String>) -> Result<Cd> {
     let name = architecture.unwrap_or(std::env::consts::ARCH);
     let processor =

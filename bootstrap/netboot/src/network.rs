@@ -1,4 +1,4 @@
-//! The door to the network: interfaces of this machine, and sockets that are bound to one.
+//! Interfaces of this machine, and sockets that are bound to one of them.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::mac::MacAddress;
 /// An interface of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// The name of the interface.
     pub name: String,
-    /// Its number.
+    /// The interface index.
     pub index: u32,
-    /// Its hardware address; zeros where it has none.
+    /// The hardware address; zeros if the interface has none.
     pub mac: MacAddress,
-    /// Its addresses of IPv4 with their networks, at least one.
+    /// The IPv4 addresses with their networks, at least one.
     pub networks: Vec<Network>,
-    /// Its addresses of IPv6; those of the link begin with `fe80`.
+    /// The IPv6 addresses; link-local ones begin with `fe80`.
     pub addresses_v6: Vec<Ipv6Addr>,
 }
 
@@ -31,7 +31,7 @@ impl Interface {
     /// Looks up the interface `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownInterface`], [`Error::NoAddress`].
+    /// [`Error::UnknownInterface`], [`Error::NoAddress`], [`Error::Socket`].
     pub fn find(name: &str) -> Result<Self, Error> {
         let failed = |source: nix::Error| Error::socket("interfaces", name, 0, source.into());
         let mut found = Self {
@@ -71,17 +71,17 @@ impl Interface {
         Ok(found)
     }
 
-    /// The address that machines reach this server at.
+    /// Returns the IPv4 address at which machines reach this server.
     pub fn address(&self) -> Ipv4Addr {
         self.networks.first().map_or(Ipv4Addr::UNSPECIFIED, |network| network.address)
     }
 }
 
-/// A socket for datagrams of IPv4 that come in and go out through the interface only. The port is not shared with another program.
+/// Opens a UDP socket for IPv4 that sends and receives only through the interface. The port is not shared with another program.
 pub(crate) fn datagrams_v4(service: &'static str, interface: &str, port: u16) -> Result<UdpSocket, Error> {
     let open = || {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
-        // The order matters: the system compares interfaces when it looks for another owner of the port.
+        // The device must be bound before the port, because the kernel compares devices when it looks for another owner of the port.
         socket.bind_device(Some(interface.as_bytes()))?;
         socket.set_broadcast(true)?;
         enlarge(&socket)?;
@@ -92,15 +92,15 @@ pub(crate) fn datagrams_v4(service: &'static str, interface: &str, port: u16) ->
     open().map_err(|source| Error::socket(service, interface, port, source))
 }
 
-/// Room for what five hundred machines send that are switched on at once. The system's own limit holds two hundred and fifty messages;
-/// whoever may administer the network goes beyond.
+/// Enlarges the receive buffer for five hundred machines that are switched on at once; the kernel's default limit holds 250 messages.
+/// Going beyond the limit needs CAP_NET_ADMIN.
 fn enlarge(socket: &Socket) -> std::io::Result<()> {
     const ROOM: usize = 4 << 20;
     setsockopt(socket, sockopt::RcvBufForce, &ROOM).or_else(|_| socket.set_recv_buffer_size(ROOM))
 }
 
-/// The next datagram. Errors are those of earlier answers, whose receivers have no such port, and pass; when they do not (the interface is
-/// gone), it looks again ever more rarely, and says so once.
+/// Returns the next datagram. Errors caused by earlier answers (the receiver's port is closed) pass. If errors persist because the
+/// interface is gone, the pauses between attempts grow, and one warning is logged.
 pub(crate) async fn receive(
     service: &'static str,
     socket: &UdpSocket,
@@ -115,7 +115,7 @@ pub(crate) async fn receive(
     }
 }
 
-/// How long to wait before the next look at a socket that fails.
+/// The pause before the next attempt on a socket that fails.
 struct Pauses(Duration);
 
 impl Pauses {
@@ -132,7 +132,7 @@ impl Pauses {
     }
 }
 
-/// As [`datagrams_v4`], of IPv6, and of nothing else.
+/// Opens a UDP socket like [`datagrams_v4`], for IPv6 only, that joins `groups`.
 pub(crate) fn datagrams_v6(
     service: &'static str,
     interface: &Interface,
@@ -153,13 +153,13 @@ pub(crate) fn datagrams_v6(
     open().map_err(|source| Error::socket(service, &interface.name, port, source))
 }
 
-/// A socket for messages of ICMPv6 to all routers on the interface's link. The system fills in and verifies checksums.
+/// Opens a raw ICMPv6 socket for messages to all routers on the interface's link. The kernel computes and verifies checksums.
 pub(crate) fn router_messages(interface: &Interface) -> Result<UdpSocket, Error> {
     const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
     let open = || {
         let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
         socket.bind_device(Some(interface.name.as_bytes()))?;
-        // Hosts ignore advertisements that may have come through a router (RFC 4861, section 6.1.2).
+        // Hosts ignore advertisements with another hop limit, which may have passed a router (RFC 4861, section 6.1.2).
         socket.set_unicast_hops_v6(255)?;
         socket.set_multicast_hops_v6(255)?;
         socket.set_multicast_loop_v6(false)?;
@@ -171,12 +171,12 @@ pub(crate) fn router_messages(interface: &Interface) -> Result<UdpSocket, Error>
     open().map_err(|source| Error::socket("router advertisements", &interface.name, 0, source))
 }
 
-/// A listener for connections to `address`.
+/// Opens a TCP listener on `address`.
 pub(crate) fn connections(service: &'static str, address: SocketAddr) -> Result<TcpListener, Error> {
     let open = || {
         let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        // A server that was stopped leaves connections behind that still hold the port.
+        // Connections of a previous server process may still occupy the port.
         socket.set_reuse_address(true)?;
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
@@ -186,7 +186,7 @@ pub(crate) fn connections(service: &'static str, address: SocketAddr) -> Result<
     open().map_err(|source| Error::socket(service, &address.ip().to_string(), address.port(), source))
 }
 
-/// A socket for one transfer between `local` and `peer`, at a free port; its calls wait.
+/// Opens a blocking UDP socket for one transfer between `local` and `peer`, on a free port.
 pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<std::net::UdpSocket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
     socket.bind(&local.into())?;

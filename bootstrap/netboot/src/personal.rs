@@ -1,4 +1,4 @@
-//! What one machine boots: an image as all others have it, with the one-time token of this start among its arguments.
+//! Boot files for a single machine: the common files, with the one-time token of this start in the kernel arguments.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,36 +17,36 @@ use crate::http::listener::fingerprint;
 use crate::image::{Piece, Pieces, uki};
 use crate::machine::{Boot, Directory};
 
-/// The kernel takes no longer line of arguments.
+/// The longest kernel command line in bytes.
 const ARGUMENTS: usize = 2047;
-/// What a Raspberry Pi's boot loader reads its kernel's arguments from.
+/// The file with the kernel arguments for a Raspberry Pi's boot loader.
 const RASPBERRY_PI: &str = "cmdline.txt";
-/// The headers of an image, which say whether it is signed.
+/// The bytes of the headers of an image, which show whether it is signed.
 const HEAD: u64 = 4096;
 
-/// Makes the files of single machines.
+/// Makes the boot files of single machines.
 #[derive(Clone)]
 pub struct Personal {
-    /// What all machines boot.
+    /// The boot files of all machines.
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub tftp: BTreeSet<String>,
-    /// Who knows the machines.
+    /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// Who tells tokens.
+    /// The service that issues tokens.
     pub agents: Arc<Agents>,
 }
 
-/// A file of one machine, and what tells it from one with other content.
+/// A file of one machine, and a tag that changes with its content.
 pub struct Made {
-    /// The file.
+    /// The content of the file.
     pub content: Pieces,
-    /// Another one when the file is.
+    /// The entity tag, which changes with the content.
     pub tag: String,
 }
 
 impl Personal {
-    /// The file with that name for the machine at `client`; `None` when it has none of its own, so that the one of all machines is meant.
+    /// Returns the file with that name for the machine at `client`; `None` if the machine gets the common file.
     pub async fn find(&self, name: &str, client: IpAddr) -> Option<Made> {
         let processor = [Processor::X86_64, Processor::Aarch64];
         let processor = processor.into_iter().find(|processor| unified_name(*processor) == name);
@@ -73,17 +73,17 @@ impl Personal {
             None
         });
         if made.is_none() {
-            // It gets the file of all machines, which carries no token: nobody may expect one from it.
+            // The machine gets the common file, which has no token, so its enrolment must not require one.
             self.agents.withdraw_token(mac).await;
         }
         made
     }
 }
 
-/// The unified image with these arguments; `None` where the site has signed it, so that nothing can be added.
+/// Returns the unified image with these arguments; `None` if the site has signed the image, since a signed image cannot be changed.
 ///
 /// # Errors
-/// A file cannot be read, the arguments are too long.
+/// A file cannot be read, or the arguments are too long.
 pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Result<Option<Made>> {
     let (Some(stub), Some(whole)) = (boot.stubs.get(&processor), boot.unified.get(&processor)) else {
         return Ok(None);
@@ -109,7 +109,7 @@ pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Resul
     Ok(Some(made(uki::assemble(parts)?, arguments)))
 }
 
-/// The arguments in the file at `path`, one line, and the token.
+/// Returns the kernel arguments of the file at `path`, with the token appended, on one line.
 fn with_token(path: &Path, token: &str) -> Result<Made> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = format!("{} firstlight.token={token}\n", text.trim_end());
@@ -119,7 +119,7 @@ fn with_token(path: &Path, token: &str) -> Result<Made> {
 }
 
 fn made(content: Pieces, arguments: &str) -> Made {
-    // What all machines boot changes with a start of the server only, and then its length nearly always does.
+    // The common files change only when the server restarts, and then their length almost always changes.
     let tag = format!("{:x}-{}", content.len(), &fingerprint(arguments.as_bytes())[..32]);
     Made { content, tag }
 }

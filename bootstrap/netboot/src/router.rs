@@ -1,5 +1,5 @@
-//! Router advertisements (RFC 4861) of a router that routes nothing: machines that start over the network wait for one, iPXE for 13
-//! seconds, before they believe that there is no IPv6.
+//! Router advertisements (RFC 4861) of a router that routes nothing. Machines that boot over the network wait for an advertisement
+//! before they give up IPv6; iPXE waits 13 seconds.
 
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::network::{self, Interface};
 
 const SOLICITATION: u8 = 133;
 const ADVERTISEMENT: u8 = 134;
-/// Option: address of the sender's interface.
+/// Option: link-layer address of the sender.
 const SOURCE_ADDRESS: u8 = 1;
 /// Option: a prefix.
 const PREFIX: u8 = 3;
-/// Flags: addresses come by DHCPv6; other configuration does.
+/// Flags: addresses come from DHCPv6 (managed), and so does other configuration.
 const MANAGED: u8 = 0x80;
 const OTHER: u8 = 0x40;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-/// How long machines may use the prefix, in seconds.
+/// The lifetime of the prefix in seconds.
 const VALID: u32 = 3600;
 
-/// Who asks for a router: whether `message` is a solicitation, and from which interface it says that it comes.
+/// Returns `Some` if `message` is a router solicitation, with the link-layer address of the sender if it contains one.
 pub fn read_solicitation(message: &[u8]) -> Option<Option<MacAddress>> {
     let (header, mut rest) = message.split_at_checked(8)?;
     if header[0] != SOLICITATION || header[1] != 0 {
@@ -33,7 +33,7 @@ pub fn read_solicitation(message: &[u8]) -> Option<Option<MacAddress>> {
     }
     let mut sender = None;
     while !rest.is_empty() {
-        // Lengths count eight bytes each; none may be zero (section 4.6).
+        // Lengths are in units of eight bytes and must not be zero (section 4.6).
         let length = usize::from(*rest.get(1)?) * 8;
         let (option, after) = rest.split_at_checked(length).filter(|_| length > 0)?;
         if let [SOURCE_ADDRESS, 1, address @ ..] = option
@@ -46,22 +46,22 @@ pub fn read_solicitation(message: &[u8]) -> Option<Option<MacAddress>> {
     Some(sender)
 }
 
-/// What is advertised.
+/// The content of an advertisement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertisement {
-    /// The network of the link (64 bits), in which DHCPv6 gives addresses; without one there is nothing to configure.
+    /// The 64-bit prefix of the link, in which DHCPv6 gives addresses; `None` if there is nothing to configure.
     pub prefix: Option<Ipv6Addr>,
 }
 
 impl Advertisement {
-    /// The message: a router that is none (lifetime 0). The checksum is the system's work. It does not name the interface's own address:
-    /// that of a bridge changes with its members.
+    /// Returns the message: an advertisement with router lifetime 0, so machines do not use it as a router. The kernel computes the
+    /// checksum. The source link-layer address is omitted, because that of a bridge changes with its members.
     pub fn write(&self) -> Vec<u8> {
         let flags = if self.prefix.is_some() { MANAGED | OTHER } else { 0 };
         // Type, code, checksum, hop limit, flags, router lifetime, reachable time, retransmission time.
         let mut bytes = vec![ADVERTISEMENT, 0, 0, 0, 64, flags, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         if let Some(prefix) = self.prefix {
-            // On the link; addresses in it come by DHCPv6 only, so that each machine has one.
+            // The flags mark the prefix as on-link only: addresses come from DHCPv6, so that each machine has one.
             bytes.extend([PREFIX, 4, 64, 0x80]);
             bytes.extend(VALID.to_be_bytes());
             bytes.extend(VALID.to_be_bytes());
@@ -72,7 +72,7 @@ impl Advertisement {
     }
 }
 
-/// Answers solicitations on an interface.
+/// Answers router solicitations on an interface.
 pub struct Server {
     interface: Interface,
     socket: Arc<UdpSocket>,
@@ -103,7 +103,7 @@ impl Server {
             if read_solicitation(&buffer[..length]).is_none() {
                 continue;
             }
-            // To all: a machine that has just started has no address that could be answered.
+            // Sent to all nodes: a machine that has just started has no address that could be answered.
             let sent = self.socket.send_to(&self.advertisement, to).await;
             tracing::debug!(%source, interface = self.interface.name, ?sent, "router advertisement");
         }

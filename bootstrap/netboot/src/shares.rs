@@ -1,4 +1,4 @@
-//! Shares out places, so that nobody takes them all: not one client, and not many that nobody knows.
+//! Limits on concurrent use, so that neither one client nor many unknown clients can take all places.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// So many places.
+/// A limited number of places.
 pub struct Shares {
     most: usize,
     of_one: usize,
@@ -21,7 +21,7 @@ struct Taken {
     by_client: HashMap<IpAddr, usize>,
 }
 
-/// A place; free again when dropped.
+/// A place, which is released on drop.
 pub struct Place {
     shares: Arc<Shares>,
     client: IpAddr,
@@ -29,12 +29,13 @@ pub struct Place {
 }
 
 impl Shares {
-    /// `most` places, of which one client gets `of_one`, and machines that nobody described get `of_strangers` together.
+    /// Creates `most` places, of which one client gets at most `of_one`, and all machines without a BareMetalHost together at most
+    /// `of_strangers`.
     pub fn new(most: usize, of_one: usize, of_strangers: usize) -> Arc<Self> {
         Arc::new(Self { most, of_one, of_strangers, taken: Mutex::default() })
     }
 
-    /// A place for the client; `None` when there is none for it.
+    /// Takes a place for the client; `None` if a limit is reached.
     pub fn take(self: &Arc<Self>, client: IpAddr, is_known: bool) -> Option<Place> {
         let client = client.to_canonical();
         let mut taken = self.taken.lock();

@@ -1,4 +1,4 @@
-//! Starts all services.
+//! Starts all services of the crate.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -28,31 +28,31 @@ use crate::network::{self, Interface};
 use crate::personal::Personal;
 use crate::{dhcp4, dhcp6, router, tftp};
 
-/// The port of HTTP, unless another one is given.
+/// The default port of HTTP.
 pub const HTTP_PORT: u16 = 8080;
 /// The port of TFTP.
 pub const TFTP_PORT: u16 = 69;
-/// The port of HTTPS, unless another one is given.
+/// The default port of HTTPS.
 pub const HTTPS_PORT: u16 = 8443;
 
-/// What is served on an interface.
+/// The configuration of the services on an interface.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfiguration {
-    /// Its name.
+    /// The name of the interface.
     pub name: String,
-    /// Whom addresses are given. None: nobody, and nothing but HTTP is served, to machines that start from virtual media.
+    /// Which machines get addresses. If `None`, the interface serves only HTTP and HTTPS, for machines that start from virtual media.
     pub mode: Option<Mode>,
-    /// The networks that addresses are given in: that of the interface, and those behind relays. None: that of the interface, whose
-    /// upper half is given away.
+    /// The networks in which addresses are leased: that of the interface, and those behind relays. If the interface's own network is
+    /// missing, it is added with its upper half as the pool.
     pub subnets: Vec<Subnet>,
-    /// A network of 64 bits in which addresses of IPv6 are given.
+    /// The 64-bit prefix in which IPv6 addresses are given.
     pub prefix_v6: Option<Ipv6Addr>,
-    /// Start as a full server although another one answers.
+    /// Whether to start as a full server even if another DHCP server answers.
     pub beside_other_server: bool,
 }
 
 impl InterfaceConfiguration {
-    /// Full service on the interface `name`, addresses from the upper half of its network.
+    /// Full service on the interface `name`, with addresses from the upper half of its network.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -64,12 +64,12 @@ impl InterfaceConfiguration {
     }
 }
 
-/// What is served.
+/// The configuration of all services.
 #[derive(Clone)]
 pub struct Configuration {
-    /// Where.
+    /// The interfaces to serve.
     pub interfaces: Vec<InterfaceConfiguration>,
-    /// What machines boot.
+    /// The boot files.
     pub boot: BootFiles,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
@@ -79,25 +79,25 @@ pub struct Configuration {
     pub http_port: u16,
     /// The port of HTTPS.
     pub https_port: u16,
-    /// How HTTPS is served; without it agents cannot speak to the server.
+    /// The TLS configuration of HTTPS; without it agents cannot connect.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
-/// The doors of the services.
+/// The dependencies of the services on the outside.
 #[derive(Clone)]
 pub struct Doors {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Randomness.
+    /// The source of randomness.
     pub random: Random,
-    /// Who knows the machines.
+    /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// The API whose objects the services follow, for metadata and agents; without it there are neither.
+    /// The API whose objects the services watch; without it there are no metadata and no agents.
     pub kube: Option<(Manager, Kube)>,
 }
 
 impl Doors {
-    /// The services follow the objects of an API. `discovers`: machines that nobody described start the agent.
+    /// Doors for services that watch the objects of an API. With `discovers`, machines without a BareMetalHost start the agent.
     pub async fn kube(manager: &Manager, discovers: bool) -> Self {
         let kube = Kube::start(manager, discovers).await;
         Self {
@@ -109,20 +109,20 @@ impl Doors {
     }
 }
 
-/// The services that run.
+/// The running services.
 pub struct Handle {
-    /// Addresses of HTTP.
+    /// The listening addresses of HTTP.
     pub http: Vec<SocketAddr>,
-    /// Addresses of HTTPS.
+    /// The listening addresses of HTTPS.
     pub https: Vec<SocketAddr>,
-    /// Who has which address.
+    /// The leases, and the directory of machines.
     pub addresses: Arc<Addresses>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
 
 impl Handle {
-    /// Ends all services, and waits for them.
+    /// Stops all services, and waits for their tasks.
     pub async fn stop(&self) {
         self.shutdown.cancel();
         self.tasks.close();
@@ -130,10 +130,10 @@ impl Handle {
     }
 }
 
-/// Starts the services. All sockets are open when it returns; when one cannot be opened, none is.
+/// Starts the services. All sockets are open when it returns; if one of them cannot be opened, no service starts.
 ///
 /// # Errors
-/// [`Error`]: each says what to do.
+/// [`Error`], whose message says how to fix the problem.
 pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle, Error> {
     let blocking = {
         let boot = configuration.boot.clone();
@@ -182,7 +182,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     Ok(starting.run())
 }
 
-/// What is open but does not answer yet.
+/// Sockets that are open but not served yet.
 #[derive(Default)]
 struct Open {
     dhcp: Vec<dhcp4::server::Server>,
@@ -219,7 +219,7 @@ impl Starting<'_> {
         Ok(())
     }
 
-    /// Another server that gives addresses of a kind that this one gives. Both are looked for at once.
+    /// Returns another server that gives addresses of the same IP version as this one. Both versions are probed at the same time.
     async fn other_server(
         &self,
         asked: &InterfaceConfiguration,
@@ -236,7 +236,7 @@ impl Starting<'_> {
         Ok(four.map(IpAddr::V4).or(six))
     }
 
-    /// What firmware asks before it loads anything over HTTP.
+    /// Opens the services for firmware that boots over the network: DHCP, TFTP, and router advertisements.
     async fn network_boot(
         &mut self,
         asked: &InterfaceConfiguration,
@@ -270,7 +270,7 @@ impl Starting<'_> {
         Ok(())
     }
 
-    /// DHCP for IPv6, where the interface has an address that machines can load boot files from.
+    /// Opens DHCPv6, if the interface has an address that machines can load boot files from.
     fn ipv6(
         &mut self,
         asked: &InterfaceConfiguration,
@@ -303,7 +303,7 @@ impl Starting<'_> {
         Ok(())
     }
 
-    /// What there is to boot from `server`.
+    /// Returns the boot files that `server` offers.
     fn offer(&self, server: IpAddr) -> Offer {
         Offer {
             server,
@@ -315,7 +315,7 @@ impl Starting<'_> {
 
     fn link(&self, asked: &InterfaceConfiguration, mode: Mode, interface: &Interface) -> Result<Link, Error> {
         let mut subnets = asked.subnets.clone();
-        // The server knows each network of its own by its address there.
+        // The interface's own network is recognised by the server's address in it.
         let Some(own) = interface.networks.first().copied() else {
             return Err(Error::NoAddress { name: asked.name.clone() });
         };

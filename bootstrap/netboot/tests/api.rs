@@ -1,4 +1,4 @@
-//! The services against an API server in this process, on a paused clock: what they write down, and what they tell whom.
+//! Tests the services against an API server in this process, on a paused clock: the objects that they write, and their answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -203,21 +203,21 @@ pub fn with(token: Option<&str>, boot: &str) -> Enrolment {
     Enrolment { token: token.map(str::to_owned), ..enrolment(boot) }
 }
 
-/// The token that the machine is told when it starts.
+/// Returns the token in the machine's boot script.
 pub async fn token_of_script(site: &Site) -> String {
     let (_, text) = ask(site, "/boot/script/52-54-00-00-00-01.ipxe", MINE).await;
     let token = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next());
     token.unwrap_or_else(|| panic!("no token: {text}")).to_owned()
 }
 
-/// The controller has recognised the machine.
+/// Sets `hostRef`, as the controller does when it has recognised the machine.
 pub async fn is_host(manager: &Manager) {
     let agents: Objects<Agent> = manager.objects();
     let known = json!({ "spec": { "hostRef": { "namespace": "default", "name": "node-1" } } });
     agents.merge(&NamespacedName::new("", MAC.dashed()), None, known).await.unwrap();
 }
 
-/// The services as a process starts them.
+/// Starts the services as a new process would.
 pub async fn services(manager: &Manager) -> Site {
     let kube = Kube::start(manager, true).await;
     let folder = tempfile::tempdir().unwrap();
@@ -252,7 +252,7 @@ pub async fn services(manager: &Manager) -> Site {
     }
 }
 
-/// Asks over HTTP: status and body.
+/// Sends a request over HTTP, and returns status and body.
 pub async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
     let peer =
         Peer { address: (address, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
@@ -279,7 +279,7 @@ pub async fn alerted(manager: &Manager, reason: &str) {
     panic!("no event {reason}");
 }
 
-/// Has the host's user data go another way than by its drive.
+/// Makes the host's user data use another channel than the drive.
 pub async fn by(manager: &Manager, (hosts, key): (Objects<BareMetalHost>, NamespacedName), way: &str) {
     let annotations = json!({ netboot::metadata::channel::USER_DATA: way });
     hosts.merge(&key, None, json!({ "metadata": { "annotations": annotations } })).await.unwrap();
@@ -304,7 +304,7 @@ async fn user_data_is_told_to_its_machine_once() {
     assert_eq!(ask(&site, "/ignition", MINE).await, mine, "clients try several times");
     drop(site);
     manager.clock().sleep(Duration::from_secs(180)).await;
-    // Another process knows what the first one gave.
+    // A restarted process knows what the first one gave.
     let site = services(&manager).await;
     assert_eq!(ask(&site, "/ignition", MINE).await.0, 404, "it was given before");
     alerted(&manager, "UserDataAskedAgain").await;
@@ -343,7 +343,7 @@ async fn a_configuration_drive_is_given_once_for_each_instruction() {
     let agents = services(&manager).await.agents.unwrap();
     assert!(matches!(agents.config_drive("aa", HTTP).await, Err(Refusal::Forbidden(_))));
     alerted(&manager, "ConfigDriveAskedAgain").await;
-    // Provisioned once more.
+    // The host is provisioned again.
     let again =
         json!({ "operationHistory": { "provision": { "start": "2026-11-22T09:02:00Z", "end": null } } });
     hosts.merge(&name, Some("status"), json!({ "status": again })).await.unwrap();
@@ -351,7 +351,7 @@ async fn a_configuration_drive_is_given_once_for_each_instruction() {
     assert!(agents.config_drive("aa", HTTP).await.unwrap().is_some());
 }
 
-/// An agent that was told to deploy, and its object.
+/// Returns an agent that was told to deploy, and its object.
 async fn deploys(manager: &Manager, site: &Site) -> (Arc<Agents>, Objects<Agent>, NamespacedName) {
     let agents = site.agents.clone().unwrap();
     agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
@@ -435,7 +435,7 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     let (_, text) = ask(&site, script, MINE).await;
     let token = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert_eq!(token.len(), 32);
-    // The server is started anew in between.
+    // The server restarts in between.
     let agents = services(&manager).await.agents.unwrap();
     let address = IpAddr::from(ADDRESS);
     for wrong in [None, Some("0123")] {
@@ -447,12 +447,12 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     let again = agents.enrol("bb", address, &with(Some(token), "second")).await;
     assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
     alerted(&manager, "BootTokenRefused").await;
-    // Its next start has another one.
+    // The next start gets another token.
     let next = token_of_script(&services(&manager).await).await;
     assert_ne!(next, token);
     let agents = services(&manager).await.agents.unwrap();
     agents.enrol("bb", address, &with(Some(&next), "second")).await.unwrap();
-    // Firmware starts it in another way afterwards, twice; the token stays used.
+    // Afterwards the firmware starts the machine twice without a token; the used token stays refused.
     for (certificate, boot) in [("cc", "third"), ("dd", "fourth")] {
         manager.clock().sleep(Duration::from_secs(60)).await;
         agents.enrol(certificate, address, &with(None, boot)).await.unwrap();
@@ -462,7 +462,7 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
 }
 
-/// A CD, whole or in parts.
+/// Returns the CD or a range of it: status, content, entity tag.
 async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Option<String>) {
     let peer = Peer { address: (MINE, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
     let mut request = http::Request::get(path);
@@ -476,13 +476,13 @@ async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Opti
     (status, body.to_vec(), tag)
 }
 
-/// A program of UEFI with nothing in it, for sections to be added to.
+/// Returns an empty UEFI program, to which sections can be added.
 pub fn stub() -> Vec<u8> {
     let mut stub = vec![0; 1024];
     stub[..2].copy_from_slice(b"MZ");
     stub[0x3c] = 0x80;
     stub[0x80..0x84].copy_from_slice(b"PE\0\0");
-    // The optional header has 240 bytes; PE32+; sections begin at 4096 in memory and at multiples of 512 in the file.
+    // The optional header has 240 bytes and the format PE32+; sections are aligned to 4096 in memory and to 512 in the file.
     stub[0x80 + 20] = 240;
     stub[0x98..0x9a].copy_from_slice(&[0x0b, 0x02]);
     stub[0x98 + 32..0x98 + 36].copy_from_slice(&4096u32.to_le_bytes());
@@ -490,7 +490,7 @@ pub fn stub() -> Vec<u8> {
     stub
 }
 
-/// What machines boot, in files of `folder`.
+/// Returns boot files that are stored in `folder`.
 pub fn boot_files(folder: &Path) -> BootFiles {
     let file = |name: &str, content: &[u8]| {
         std::fs::write(folder.join(name), content).unwrap();
@@ -571,7 +571,7 @@ async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
         Err(Refusal::Token(_))
     ));
     alerted(&manager, "BootTokenRefused").await;
-    // The next start is from another CD.
+    // The next start uses another CD.
     let (_, next, other) = told().await;
     assert!(next != line && other != tag, "{next}");
     let next = next.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();

@@ -1,4 +1,4 @@
-//! What stands in the way of a start is said with what to do about it. Each test runs itself again in a network of its own.
+//! Checks that errors at the start say how to fix them. Each test runs itself again in a network namespace of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::UdpSocket;
@@ -12,10 +12,10 @@ use netboot::directory::Memory;
 use netboot::network::Interface;
 use netboot::{Configuration, Doors, Error, InterfaceConfiguration};
 
-/// Says that the test is where it is to be.
+/// The environment variable that marks the inner run of a test.
 const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
 
-/// Runs the test `name` again: in a network of its own, where `prepare` was run before it. `true`: this is that run.
+/// Runs the test `name` again in its own network namespace, after `prepare`. Returns `true` in that inner run.
 fn inside(name: &str, prepare: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -56,7 +56,7 @@ fn doors() -> Doors {
     }
 }
 
-/// Why the services do not start on the loopback interface.
+/// Returns the error with which the services fail to start on the loopback interface.
 fn start() -> Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -93,7 +93,7 @@ fn another_program_has_the_port() {
 
 #[test]
 fn somebody_who_is_not_root() {
-    // Root of the namespace without its capabilities.
+    // The process is root in the namespace, but has no capabilities.
     let prepare = format!(
         "{ADDRESS} exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" --exact bad_input::somebody_who_is_not_root --nocapture;"
     );

@@ -1,4 +1,5 @@
-//! A hostile machine on the provisioning network: it says what it likes to the services, from its own address and with its own certificate.
+//! Tests with a hostile machine on the provisioning network, which sends arbitrary claims from its own address and with its own
+//! certificate.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::IpAddr;
@@ -23,11 +24,11 @@ use crate::api::{
     services, stub, token_of_script, with,
 };
 
-/// The hostile machine's own.
+/// The MAC address of the hostile machine.
 const OWN: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 0x66]);
 const FROM: [u8; 4] = [10, 0, 0, 66];
 
-/// It says that it is somebody else, in each way that there is.
+/// Enrolments in which the hostile machine claims to be the honest one, in each possible way.
 fn claims() -> [(&'static str, Enrolment); 4] {
     let own =
         Enrolment { boot_mac_address: OWN.to_string(), boot_id: "hostile".into(), ..Enrolment::default() };
@@ -41,7 +42,7 @@ fn claims() -> [(&'static str, Enrolment); 4] {
     ]
 }
 
-/// A host whose machine has a lease, and a hostile one beside it, which has one as well where `has_lease`.
+/// Starts the services with a host whose machine has a lease, and a hostile machine, which has a lease if `has_lease`.
 async fn network(state: &str, has_lease: bool) -> (Manager, Site) {
     let manager = manager().await;
     host(&manager, state).await;
@@ -58,7 +59,7 @@ fn agent(manager: &Manager, mac: MacAddress) -> Option<Arc<Agent>> {
     manager.objects::<Agent>().get(&NamespacedName::new("", mac.dashed()))
 }
 
-/// The honest machine starts, is recognised, and is told to deploy.
+/// The honest machine enrols, becomes the host's, and is told to deploy.
 async fn installs(manager: &Manager, site: &Site) -> Arc<Agents> {
     let agents = site.agents.clone().unwrap();
     let token = token_of_script(site).await;
@@ -79,12 +80,12 @@ async fn a_claim_is_an_event_and_nothing_else() {
             let (manager, site) = network("provisioning", has_lease).await;
             let agents = installs(&manager, &site).await;
             let before = agent(&manager, MAC).unwrap();
-            // The machine restarts, and is silent meanwhile.
+            // The honest machine restarts and is silent meanwhile.
             for seconds in [0, 8, 600] {
                 manager.clock().sleep(Duration::from_secs(seconds)).await;
                 for token in [None, Some("0123")] {
                     let claim = Enrolment { token: token.map(str::to_owned), ..claim.clone() };
-                    // It may be let in as what it is.
+                    // The hostile machine may still enrol under its own name.
                     let _ = agents.enrol("hostile", FROM.into(), &claim).await;
                 }
             }
@@ -115,7 +116,7 @@ async fn a_token_is_told_to_its_lease_and_taken_from_its_lease() {
         assert!(status == 200 && !text.contains("firstlight.token="), "{from:?}: {text}");
     }
     let token = token_of_script(&site).await;
-    // It has heard it on the wire.
+    // The hostile machine has read the token on the network.
     for (what, claim) in claims() {
         let claim = Enrolment { token: Some(token.clone()), ..claim };
         let entered = agents.enrol("hostile", FROM.into(), &claim).await;
@@ -129,7 +130,7 @@ async fn a_token_is_told_to_its_lease_and_taken_from_its_lease() {
 async fn who_came_first_under_a_hosts_name_is_not_the_host_and_keeps_it_not_out() {
     let (manager, site) = network("inspecting", false).await;
     let agents = site.agents.clone().unwrap();
-    // The host's machine has not started yet: nobody has a lease of that address but the hostile one, which says so.
+    // The host's machine has not started yet: its lease is deleted, and the hostile machine claims its MAC address.
     let leases: Objects<DHCPLease> = manager.objects();
     leases.delete(&leases.get(&NamespacedName::new("", MAC.dashed())).unwrap()).await.unwrap();
     let later = services(&manager).await.agents.unwrap();
@@ -150,7 +151,7 @@ async fn who_came_first_under_a_hosts_name_is_not_the_host_and_keeps_it_not_out(
 async fn a_machine_that_can_be_told_no_token_waits_for_a_person_in_each_start() {
     let (manager, site) = network("available", true).await;
     let agents = site.agents.clone().unwrap();
-    // What the site has signed carries no token.
+    // An image that the site has signed contains no token.
     agents.enrol("first", ADDRESS.into(), &enrolment("first")).await.unwrap();
     is_host(&manager).await;
     let objects: Objects<Agent> = manager.objects();
@@ -166,13 +167,13 @@ async fn a_machine_that_can_be_told_no_token_waits_for_a_person_in_each_start() 
     let approved = objects.get(&key).unwrap();
     assert_eq!(approved.spec.approved, None, "it counts once");
     assert_eq!(approved.status.as_ref().and_then(|status| status.proven_by.as_deref()), Some("Approval"));
-    // An approval that nobody waits for does not wait for somebody.
+    // An approval that no machine waits for is removed.
     objects.merge(&key, None, json!({ "spec": { "approved": true } })).await.unwrap();
     manager.clock().sleep(2 * limits::FORGET_EVERY).await;
     assert_eq!(objects.get(&key).unwrap().spec.approved, None);
 }
 
-/// The unified image as the machine at `from` gets it: its length, and its content as text.
+/// Returns the unified image as the machine at `from` gets it: its length, and its content as text.
 async fn load(site: &Site, method: http::Method, from: [u8; 4]) -> (String, String) {
     let peer = Peer { address: (from, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
     let request = http::Request::builder().method(method).uri("/boot/uki/x86_64.efi");
@@ -183,13 +184,13 @@ async fn load(site: &Site, method: http::Method, from: [u8; 4]) -> (String, Stri
     (length, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// The token among the arguments of an image.
+/// Returns the token in the kernel arguments of an image.
 fn token(image: &str) -> Option<String> {
     let (_, after) = image.split_once("quiet firstlight.token=")?;
     Some(after[..32].to_owned())
 }
 
-/// Services whose boot files are in `folder`.
+/// Returns the services with boot files in `folder`.
 fn with_files(site: Site, folder: &std::path::Path) -> Site {
     let boot = boot_files(folder);
     let personal = site.personal.clone().unwrap();
@@ -201,10 +202,10 @@ async fn a_machine_that_starts_a_signed_image_is_expected_to_show_no_token() {
     let folder = tempfile::tempdir().unwrap();
     let (manager, site) = network("inspecting", true).await;
     let site = with_files(site, folder.path());
-    // Its firmware refuses what nobody has signed; the site signs it then.
+    // The firmware refuses the unsigned image, and then the site signs it.
     let refused = token(&load(&site, http::Method::GET, MINE).await.1).expect("a token");
     let mut signed = stub();
-    // The size of the table of certificates, a directory of the optional header.
+    // The size of the certificate table, a data directory of the optional header.
     signed[0x98 + 148..0x98 + 152].copy_from_slice(&1200u32.to_le_bytes());
     std::fs::write(folder.path().join("unified"), &signed).unwrap();
     let (length, text) = load(&site, http::Method::GET, MINE).await;
@@ -244,7 +245,7 @@ async fn a_unified_image_has_the_token_of_the_machine_that_loads_it() {
 
 #[tokio::test(start_paused = true)]
 async fn user_data_of_one_is_not_told_to_another_that_says_it_has_its_address() {
-    // Another server gives addresses here: none is known by its lease.
+    // Another server gives addresses here, so no machine is identified by its lease.
     let manager = manager().await;
     by(&manager, host(&manager, "provisioned").await, "http").await;
     let site = services(&manager).await;
@@ -266,7 +267,7 @@ async fn unknown_machines_are_so_many_and_are_forgotten() {
         (IpAddr::from([10, 9, c, d]), Enrolment { boot_mac_address: mac.to_string(), ..enrolment("first") })
     };
     let count = || manager.objects::<Agent>().all().len();
-    // One address is one machine, whatever it says.
+    // One address counts as one machine, whatever it claims.
     for number in 0..20 {
         agents.enrol(&format!("first-{number}"), FROM.into(), &stranger(number).1).await.unwrap();
         let more = agents.enrol("too-soon", FROM.into(), &stranger(number + 50).1).await;
@@ -283,7 +284,7 @@ async fn unknown_machines_are_so_many_and_are_forgotten() {
     let (address, said) = stranger(90_000);
     let refused = agents.enrol("more", address, &said).await;
     assert!(matches!(refused, Err(Refusal::Full(_))), "{refused:?}");
-    // What is described has its place.
+    // A machine with a BareMetalHost is admitted beyond the limit.
     let token = token_of_script(&site).await;
     agents.enrol("honest", ADDRESS.into(), &with(Some(&token), "first")).await.unwrap();
     is_host(&manager).await;

@@ -1,4 +1,4 @@
-//! Files and scripts over HTTP, through sockets.
+//! Tests of files and scripts over HTTP, through sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ struct Bench {
     tasks: TaskTracker,
 }
 
-/// More than is brought into memory at a time.
+/// More bytes than are read into memory at a time.
 const LENGTH: usize = 5_300_000;
 
 fn content() -> Vec<u8> {
@@ -63,7 +63,7 @@ impl Bench {
         Self { address, folder, shutdown, tasks }
     }
 
-    /// Status line, headers in lower case, and body of an answer.
+    /// Returns status, headers in lower case, and body of a response.
     async fn ask(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
         let ask = async {
             let mut stream = TcpStream::connect(self.address).await.unwrap();
@@ -143,7 +143,7 @@ async fn answers_on_one_connection_are_told_apart() {
     for (path, headers, _) in &asked {
         requests.push_str(&format!("GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n"));
     }
-    // All of them before the first answer.
+    // All requests are sent before the first response is read.
     stream.write_all(requests.as_bytes()).await.unwrap();
     for (path, headers, expected) in asked {
         let mut head = Vec::new();
@@ -162,7 +162,7 @@ async fn a_file_that_becomes_shorter_breaks_the_answer_off() {
     let bench = Bench::new().await;
     let mut stream = TcpStream::connect(bench.address).await.unwrap();
     stream.write_all(b"GET /boot/uki/x86_64.efi HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-    // What is not read yet does not fit between server and client.
+    // The unread rest is too large for the buffers between server and client.
     stream.read_u8().await.unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(bench.folder.path().join("uki")).unwrap();
     file.set_len(10).unwrap();
@@ -225,7 +225,7 @@ async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
     for _ in 0..2 * netboot::limits::CONNECTIONS_OF_ONE {
         held.push(from(1).await.connect(bench.address).await.unwrap());
     }
-    // Those that it has no share in are closed at once; the others are asked nothing.
+    // Connections beyond the client's share are closed at once; the others stay open without a request.
     let mut closed = 0;
     for stream in &mut held[netboot::limits::CONNECTIONS_OF_ONE..] {
         let read = tokio::time::timeout(Duration::from_secs(20), stream.read_u8()).await;

@@ -1,4 +1,4 @@
-//! The netboot services as machines see them.
+//! Tests of the network boot services from the machines' side.
 
 mod api;
 mod bad_input;

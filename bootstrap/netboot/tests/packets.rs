@@ -1,4 +1,4 @@
-//! What kinds of machines are told to boot that no recording is of, from the bytes of their questions to those of the answers.
+//! Answers to kinds of machines of which there is no recording, from the bytes of the requests to those of the answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -11,7 +11,7 @@ use netboot::dhcp6;
 
 use crate::server::{SERVER, answer, machine, offer};
 
-/// The bytes of a first message: header, cookie, options.
+/// The bytes of a discover message: header, cookie, options.
 fn discover(mac: [u8; 6], given: &[(u8, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; 236];
     bytes[..4].copy_from_slice(&[1, 1, 6, 0]);
@@ -74,7 +74,7 @@ fn arm_and_raspberry_pi() {
         assert_eq!((answer.kind, answer.file.as_str()), (Kind::Offer, file), "{name}");
         assert_eq!(answer.next_server, SERVER, "{name}");
         assert_eq!(answer.options.get(options::VENDOR_CLASS).unwrap_or_default(), answered, "{name}");
-        // Its boot loader goes on only when it finds its name in the menu.
+        // The boot loader continues only if it finds its name in the menu.
         let menu = answer.options.get(options::VENDOR_SPECIFIC).unwrap_or_default();
         let is_named = menu.windows(17).any(|part| part == b"Raspberry Pi Boot");
         assert_eq!(is_named, name == "Raspberry Pi", "{name}");
@@ -90,7 +90,7 @@ fn a_machine_without_anything_to_boot_gets_its_address_alone() {
     assert!(dhcp4::packet::Packet::read(&[0; 10]).is_err());
 }
 
-/// The bytes of a message of DHCPv6: kind, transaction, options.
+/// The bytes of a DHCPv6 message: type, transaction, options.
 fn message(kind: u8, given: &[(u16, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![kind, 1, 2, 3];
     let name: (u16, &[u8]) = (1, &[0, 3, 0, 1, 0x52, 0x54, 0, 1, 2, 3]);

@@ -1,4 +1,4 @@
-//! What real clients sent (OVMF 2022.11, iPXE 1.0.0+git-20190125, the agent) is understood.
+//! Checks that messages recorded from real clients (OVMF 2022.11, iPXE 1.0.0+git-20190125, the agent) are understood.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use netboot::client::{Architecture, Processor, Program};

@@ -1,4 +1,4 @@
-//! A server of the network 10.77.0.0/24, and its answers.
+//! A test server of the network 10.77.0.0/24, and its answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
@@ -14,18 +14,18 @@ use netboot::machine::{Boot, Machine};
 
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// Our image for all machines, and these files.
+/// An offer with unified images for all processors and the given TFTP files.
 pub fn offer(server: IpAddr, tftp: &[&str]) -> Offer {
     let tftp = tftp.iter().map(|name| (*name).to_owned()).collect();
     Offer { server, http_port: 8080, unified: [Processor::X86_64, Processor::Aarch64].into(), tftp }
 }
 
-/// A machine that is to run the agent.
+/// A machine that boots the agent.
 pub fn machine() -> Machine {
     Machine { boot: Boot::Agent, ..Machine::default() }
 }
 
-/// What the machine's message is answered with, where these files are served.
+/// Returns the answer to the machine's message if these TFTP files are served.
 pub fn answer(request: &Packet, tftp: &[&str], leases: &mut Leases) -> Answer {
     let pool = "10.77.0.128-10.77.0.254".parse().unwrap();
     let link = Link {

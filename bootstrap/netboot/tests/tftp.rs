@@ -1,4 +1,4 @@
-//! Files over TFTP, through sockets, to clients with good and bad networks.
+//! Tests of files over TFTP, through sockets, with clients on good and bad networks.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,7 +12,7 @@ use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A server on the loopback interface with a file `boot` of a length.
+/// A server on the loopback interface with one file, `boot`.
 struct Bench {
     folder: tempfile::TempDir,
     content: Vec<u8>,
@@ -43,7 +43,7 @@ impl Bench {
     }
 }
 
-/// Reads `file` as a client with these options; every `lossy`th packet in either direction is lost, or doubled in turn.
+/// Reads `file` as a client with these options; of the packets in either direction, every `lossy`th is lost or doubled, alternately.
 async fn read(port: u16, file: &str, options: &[(&str, &str)], lossy: usize) -> Result<Vec<u8>, String> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let mut request = format!("\0\u{1}{file}\0octet\0");
@@ -83,7 +83,7 @@ async fn read(port: u16, file: &str, options: &[(&str, &str)], lossy: usize) -> 
                     assert!(lossy > 0 || heard == received, "no block came twice");
                     return Ok(content);
                 }
-                // At the end of a window, and when a block is missing.
+                // Acknowledge at the end of a window, and when a block is missing.
                 (!is_next || received % window == 0).then_some((received & 0xffff) as u16)
             }
             6 => {
@@ -166,7 +166,7 @@ fn silent_clients_keep_nobody_waiting() {
     runtime.block_on(silent_clients());
 }
 
-/// A socket of its own address: on the loopback interface there are 16 million.
+/// Binds a socket to an address of its own; the loopback network has 16 million of them.
 async fn client(last: u8) -> UdpSocket {
     UdpSocket::bind((Ipv4Addr::new(127, 0, 1, last), 0)).await.unwrap()
 }
@@ -178,7 +178,7 @@ async fn silent_clients() {
         let socket = client(number).await;
         let request = b"\0\x01boot\0octet\0timeout\x005\0";
         socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
-        // Its options are acknowledged, and it says no more.
+        // The server acknowledges the options, and then the client stays silent.
         let mut buffer = [0; 600];
         let heard = tokio::time::timeout(Duration::from_secs(10), socket.recv(&mut buffer)).await;
         assert_eq!(&buffer[..heard.unwrap().unwrap()][..2], &[0, 6]);
@@ -187,7 +187,7 @@ async fn silent_clients() {
     assert_eq!(read(bench.port, "boot", &[], 0).await.as_deref(), Ok(bench.content.as_slice()));
     let elsewhere = tokio::time::timeout(Duration::from_secs(10), tokio::task::spawn_blocking(|| 7)).await;
     assert_eq!(elsewhere.expect("nobody holds the runtime's threads").unwrap(), 7);
-    // Long before their patience is over.
+    // The server stops long before the clients' timeouts expire.
     bench.end().await;
 }
 
@@ -195,7 +195,7 @@ async fn silent_clients() {
 async fn one_client_that_asks_without_end_keeps_nobody_else_waiting() {
     let bench = Bench::new(4096);
     let mut sockets = Vec::new();
-    // More than there are transfers, with as much patience as can be asked for.
+    // More requests than there are transfers, with the longest timeout that the option allows.
     for _ in 0..600 {
         let socket = client(1).await;
         let request = b"\0\x01boot\0octet\0timeout\x00255\0";
@@ -203,7 +203,7 @@ async fn one_client_that_asks_without_end_keeps_nobody_else_waiting() {
         sockets.push(socket);
     }
     assert_eq!(read(bench.port, "boot", &[], 0).await.as_deref(), Ok(bench.content.as_slice()));
-    // Its patience is not agreed on: without options, the first block is the answer.
+    // The timeout is not acknowledged: without options, the first block is the answer.
     let mut buffer = [0; 600];
     let heard = tokio::time::timeout(Duration::from_secs(10), sockets[0].recv(&mut buffer)).await;
     assert_eq!(&buffer[..heard.unwrap().unwrap()][..2], &[0, 3]);
@@ -220,7 +220,7 @@ async fn nobody_who_is_silent_keeps_a_place_for_long() {
         socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
         sockets.push(socket);
     }
-    // Its next request waits for a place, as any client's that asks again.
+    // The next request waits for a free transfer, as that of any client that retries.
     let (socket, mut buffer) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(), [0; 600]);
     let asks = async {
         loop {
@@ -244,7 +244,7 @@ async fn a_lost_block_comes_again_to_a_client_that_repeats_itself() {
     let mut buffer = [0; 600];
     let first = tokio::time::timeout(Duration::from_secs(10), socket.recv_from(&mut buffer)).await;
     let (_, peer) = first.unwrap().unwrap();
-    // It has not seen the first block, and says so more often than the server repeats anything.
+    // The client repeats that it lacks the first block, more often than the server repeats anything.
     let mut again = None;
     for _ in 0..50 {
         socket.send_to(&[0, 4, 0, 0], peer).await.unwrap();

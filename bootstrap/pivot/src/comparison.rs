@@ -1,18 +1,18 @@
-//! Whether a target has what was meant for it, and what it has added of its own. Pure.
+//! Compares an object at the target with the wanted one, and lists the fields that the target added. Pure.
 
 use serde_json::Value;
 
 use crate::normal::without_status;
 
-/// What Secrets and ConfigMaps hold. A target that adds to it holds something else.
+/// The content fields of Secrets and ConfigMaps. A target that adds to them has different content, so additions count as differences.
 const CONTENT: &[&str] = &["data", "binaryData"];
 
-/// An object at the target beside what was meant.
+/// The result of the comparison of an object at the target with the wanted one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The first path at which what was meant is not there. Values are not shown, since they may be secret.
+    /// The path of the first difference. Values are not shown, because they may be secret.
     pub difference: Option<String>,
-    /// Paths of what nobody meant: defaults, and what webhooks put in.
+    /// The paths that only the target's object has: defaults, and fields of webhooks.
     pub added: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Comparison {
         comparison
     }
 
-    /// Compares two whole objects, of which status and owners may be missing.
+    /// Compares two complete objects without their status and owner references.
     pub fn but_for_owners(wanted: &Value, there: &Value) -> Self {
         let bare = |object: &Value| {
             let mut object = without_status(object);
@@ -57,7 +57,7 @@ impl Comparison {
         }
     }
 
-    /// Items that the target added may stand between those that were meant, whose order must be the same.
+    /// Compares arrays: the target may have added items between the wanted ones, whose order must be the same.
     fn walk_items(&mut self, path: &str, wanted: &[Value], there: &[Value]) {
         let mut more = there.len().saturating_sub(wanted.len());
         let mut left = there.iter().enumerate();

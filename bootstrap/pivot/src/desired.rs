@@ -1,4 +1,4 @@
-//! What an object must be at the target. Pure.
+//! Determines the wanted form of an object at the target. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::inventory::Item;
 use crate::journal::Before;
 use crate::names;
 
-/// Metadata that each server sets itself; a write with another server's would be refused.
+/// Metadata that each server sets itself; a write with another server's values would be refused.
 const OF_THE_SOURCE: &[&str] = &[
     "uid",
     "resourceVersion",
@@ -20,29 +20,29 @@ const OF_THE_SOURCE: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
-/// Identities of objects at both servers.
+/// The UIDs of objects at both servers.
 #[derive(Debug, Clone, Default)]
 pub struct Identities {
-    /// By the UID at the source, the UID at the target.
+    /// The UID at the target by the UID at the source.
     pub at_target: HashMap<String, String>,
-    /// UIDs at the source of all that moves.
+    /// The UIDs at the source of all objects that move.
     pub moving: HashSet<String>,
 }
 
-/// What an object must be at the target.
+/// The wanted form of an object at the target.
 #[derive(Debug, Clone)]
 pub struct Desired {
-    /// The object as it is created: paused, owners rewritten, without what the server sets itself. Its status is in there too.
+    /// The object as it is created: paused, with rewritten owner references, without server-set metadata, but with its status.
     pub object: Value,
-    /// Who manages which fields, as at the source before the pivot.
+    /// The field managers at the source before the pivot.
     pub managed_fields: Value,
-    /// Generation at the source.
+    /// The generation at the source.
     pub generation: i64,
-    /// Some owners will only be there later: they own each other.
+    /// Whether some owners do not exist at the target yet, because objects own each other.
     pub waits_for_owners: bool,
 }
 
-/// What `item` must be at the target. `before` says what it was like before it was paused.
+/// Returns the wanted form of `item` at the target. `before` is its state before it was paused.
 pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) -> Desired {
     let mut object = item.object.value();
     let key = &item.object.key;
@@ -82,7 +82,7 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
     Desired { object, managed_fields, generation, waits_for_owners }
 }
 
-/// Field managers own owner references by the UID of the owner, which is another at the target.
+/// Rewrites the owner references in managed fields, which contain the UID of the owner, to the target's UIDs.
 pub fn with_owners_of_target(managed_fields: Value, identities: &Identities) -> Value {
     const OWNERS: &str = "/fieldsV1/f:metadata/f:ownerReferences";
     let Value::Array(mut entries) = managed_fields else { return managed_fields };
@@ -112,12 +112,13 @@ fn pause(is_cluster: bool, object: &mut Value) {
 }
 
 impl Desired {
-    /// In whose name the object is created: of one manager only nothing has to be put right afterwards.
+    /// Returns the field manager with which the object is created. If the object has only one manager, its managed fields need no
+    /// correction afterwards.
     pub fn manager(&self) -> &str {
         self.manager_of(|subresource| subresource.is_empty())
     }
 
-    /// In whose name the status is written.
+    /// Returns the field manager with which the status is written.
     pub fn status_manager(&self) -> &str {
         self.manager_of(|subresource| subresource == "status")
     }
@@ -135,7 +136,7 @@ impl Desired {
             .unwrap_or(names::FIELD_MANAGER)
     }
 
-    /// The status for a target where the object has this generation: what was observed at the source is observed there too.
+    /// Returns the status for a target at which the object has this generation: an up-to-date `observedGeneration` stays up to date.
     pub fn status(&self, generation: i64) -> Option<Value> {
         let mut status = self.object.get("status").cloned().filter(|status| !status.is_null())?;
         if status.as_object().is_some_and(serde_json::Map::is_empty) {
@@ -145,7 +146,7 @@ impl Desired {
         Some(status)
     }
 
-    /// A generation below 1 cannot be written: what was not observed there is left away.
+    /// Rewrites `observedGeneration`. It cannot be less than 1, so it is removed if it would be.
     fn observe(&self, value: &mut Value, generation: i64) {
         match value {
             Value::Object(fields) => {

@@ -1,78 +1,78 @@
-//! Why a pivot could not go on.
+//! The errors of a pivot.
 
 use crate::preflight::Finding;
 
-/// Why a pivot could not go on. Nothing is lost: whatever the error, the journal says where it stands.
+/// The reason why a pivot cannot continue. Nothing is lost with any error: the journal records the progress.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A server refused a request, or could not be reached.
+    /// A server refuses a request or cannot be reached.
     #[error("{server}: {what}: {}", message(.source))]
     Server {
-        /// `source` or `target`.
+        /// The role of the server: `source` or `target`.
         server: &'static str,
-        /// Verb and object.
+        /// The verb and the object.
         what: String,
-        /// What the client reported.
+        /// The error of the client.
         source: Box<kube::Error>,
     },
-    /// A server's answer is not what its API promises.
+    /// The answer of a server does not conform to its API.
     #[error("{server}: {what}: the answer cannot be read: {source}")]
     Answer {
-        /// `source` or `target`.
+        /// The role of the server: `source` or `target`.
         server: &'static str,
-        /// Verb and object.
+        /// The verb and the object.
         what: String,
-        /// Where in it.
+        /// The error with its position.
         source: serde_json::Error,
     },
-    /// The journal's disk refuses.
+    /// The journal cannot be read or written.
     #[error("the journal {path}: {source}")]
     Disk {
-        /// Where it is.
+        /// The path of the journal.
         path: String,
-        /// What the disk says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A record that is not the last one has been changed.
+    /// A record of the journal other than the last one has been changed.
     #[error(
         "the journal {path} is damaged at byte {offset} ({why}); nothing was done. Restore the file from a copy, or compare both \
          servers by hand: the Clusters at the source are paused, those at the target too until they were handed over"
     )]
     Damaged {
-        /// Where it is.
+        /// The path of the journal.
         path: String,
-        /// The first byte of the record.
+        /// The offset of the record in bytes.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem with the record.
         why: &'static str,
     },
     /// The journal belongs to another pivot, or its pivot has ended.
     #[error("{0}")]
     Journal(String),
-    /// Preflight found what must be put right first.
+    /// Preflight found problems that must be fixed first.
     #[error("{}", crate::preflight::in_words(.0))]
     Preflight(Vec<Finding>),
-    /// The copy of an object is not what it must be.
+    /// A copy differs from its object at the source.
     #[error(
         "{object} at the target is not what it is at the source: {difference}; nothing was deleted. {advice}"
     )]
     Different {
-        /// Which object.
+        /// The object.
         object: String,
-        /// Where they differ.
+        /// The path of the difference.
         difference: String,
-        /// What to do.
+        /// The advice for the user.
         advice: &'static str,
     },
     /// Providers hold objects back.
     #[error("{0}")]
     Blocked(String),
-    /// A file of a directory of objects cannot be used.
+    /// A file in a directory of objects is unusable.
     #[error("{path}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and how to fix it.
         why: String,
     },
 }
@@ -101,27 +101,27 @@ impl Error {
         }
     }
 
-    /// The object, its namespace or its kind is not there.
+    /// Returns whether the object, its namespace or its kind does not exist.
     pub fn is_not_found(&self) -> bool {
         self.code().is_some_and(|(code, _)| code == 404)
     }
 
-    /// The name is taken.
+    /// Returns whether an object of this name exists already.
     pub fn is_already_exists(&self) -> bool {
         self.code().is_some_and(|(_, reason)| reason == "AlreadyExists")
     }
 
-    /// The object has changed since it was read.
+    /// Returns whether the object has changed since it was read.
     pub fn is_conflict(&self) -> bool {
         self.code().is_some_and(|(_, reason)| reason == "Conflict")
     }
 
-    /// The server was reached, and answered that it will not do it now.
+    /// Returns whether the server answered, with whatever error status.
     pub fn is_answer(&self) -> bool {
         self.code().is_some()
     }
 
-    /// The server understood the request and will not do it, however often it is asked.
+    /// Returns whether the server refuses the request for good, so that a retry is useless.
     pub fn is_refusal(&self) -> bool {
         self.code().is_some_and(|(code, _)| (400..500).contains(&code) && code != 429)
     }

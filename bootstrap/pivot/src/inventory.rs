@@ -1,4 +1,4 @@
-//! What there is at the source: kinds once, objects as often as asked.
+//! What the source contains: the kinds are read once, the objects each time they are needed.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,30 +21,30 @@ use crate::server::{Page, Server};
 /// A provider of clusterctl's inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// Where it is installed.
+    /// The namespace in which it is installed.
     pub namespace: String,
-    /// `infrastructure-vsphere`
+    /// Its name with the prefix of its type, such as `infrastructure-vsphere`.
     pub name: String,
-    /// `InfrastructureProvider`
+    /// Its type, such as `InfrastructureProvider`.
     pub kind: String,
-    /// `v1.14.0`
+    /// Its version, such as `v1.14.0`.
     pub version: String,
 }
 
 impl Provider {
-    /// Whether both are the same provider, whatever their versions.
+    /// Whether both are the same provider in any version.
     pub fn is(&self, other: &Self) -> bool {
         self.name == other.name && self.kind == other.kind
     }
 }
 
-/// What does not change during a pivot.
+/// The part of a server that does not change during a pivot.
 pub struct Discovery {
-    /// The kinds that are looked at.
+    /// The kinds that the pivot looks at.
     pub kinds: Vec<Kind>,
-    /// Their definitions.
+    /// The CustomResourceDefinitions.
     pub definitions: Vec<Definition>,
-    /// Its providers.
+    /// The server's providers.
     pub providers: Vec<Provider>,
 }
 
@@ -52,25 +52,25 @@ pub struct Discovery {
 pub struct Item {
     /// The object.
     pub object: Object,
-    /// Which of [`Discovery::kinds`].
+    /// Index in [`Discovery::kinds`].
     pub kind: usize,
-    /// Changes when something changes that must arrive.
+    /// Changes if a part of the object changes that must arrive at the target.
     pub fingerprint: u64,
-    /// Why it has to wait, if it has.
+    /// Why it cannot be copied yet, if so.
     pub held: Option<Held>,
 }
 
 /// Why an object cannot be copied yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// A provider holds it back.
+    /// A provider blocks it with an annotation.
     Blocked,
-    /// Its provider makes ready what it hands over.
+    /// Its provider is still preparing what it hands over.
     HandsOver,
 }
 
 impl Held {
-    /// From an object, or its metadata alone.
+    /// Reads it from an object, or from its metadata alone.
     pub fn of(object: &Value) -> Option<Self> {
         let annotation = |name: &str| object["metadata"]["annotations"].get(name);
         if annotation(names::BLOCK_MOVE).is_some() {
@@ -80,39 +80,39 @@ impl Held {
     }
 }
 
-/// Everything that there is, at one time.
+/// All objects of the source at one time.
 #[derive(Default)]
 pub struct Inventory {
-    /// What moves.
+    /// The objects that move.
     pub items: HashMap<Key, Item>,
-    /// In which order, and what stays.
+    /// The order in which they move, and the objects that stay.
     pub plan: Plan,
-    /// Clusters and Machines that are not at rest.
+    /// Why Clusters, Machines and objects that are being deleted are not ready to move.
     pub unsteady: Vec<Finding>,
-    /// Owners that are not at the source, or do not move: `object: owner`.
+    /// Owners that do not exist at the source or do not move: the object, and `Kind name` of the owner.
     pub lost_owners: Vec<(Key, String)>,
 }
 
-/// What tells two inventories apart, without the objects' texts: one inventory in memory is enough.
+/// Enough to compare an inventory with a later one, without the objects' texts: only one inventory is in memory at a time.
 pub struct Summary {
     plan: Plan,
     fingerprints: HashMap<Key, u64>,
 }
 
 impl Inventory {
-    /// Forgets the objects, but not what they were like.
+    /// Drops the objects but keeps their fingerprints.
     pub fn into_summary(self) -> Summary {
         let fingerprints = self.items.into_iter().map(|(key, item)| (key, item.fingerprint)).collect();
         Summary { plan: self.plan, fingerprints }
     }
 
-    /// Whether nothing that must arrive has changed since `before`.
+    /// Whether everything that must arrive is the same as in `before`.
     pub fn is_same(&self, before: &Summary) -> bool {
         self.plan == before.plan
             && self.items.iter().all(|(key, item)| before.fingerprints.get(key) == Some(&item.fingerprint))
     }
 
-    /// Clusters and ClusterClasses that are paused: those that the source does not keep.
+    /// Clusters and ClusterClasses to pause: those that the source does not keep.
     pub fn roots(&self) -> impl Iterator<Item = &Item> {
         let pausable = |key: &Key| key.is_cluster() || key.is_class();
         self.plan
@@ -123,16 +123,16 @@ impl Inventory {
 }
 
 impl Discovery {
-    /// Reads it from `server`.
+    /// Reads kinds, definitions and providers from `server`.
     ///
     /// # Errors
-    /// Where the server refuses.
+    /// The server refuses the request or cannot be reached.
     pub async fn read(server: &Server) -> Result<Self> {
         let (definitions, providers) = futures::try_join!(kinds::definitions(server), providers(server))?;
         Ok(Self { kinds: kinds::kinds(&definitions), definitions, providers })
     }
 
-    /// The scope of a pivot of `namespace`.
+    /// The scope of the pivot of `namespace`.
     pub fn scope(&self, namespace: &str) -> Scope {
         let infrastructure =
             self.providers.iter().filter(|provider| provider.kind == "InfrastructureProvider");
@@ -143,7 +143,7 @@ impl Discovery {
     /// Reads all objects of the scope.
     ///
     /// # Errors
-    /// Where the server refuses.
+    /// The server refuses the request or cannot be reached.
     pub async fn inventory(&self, server: &Server, scope: &Scope) -> Result<Inventory> {
         let mut places: Vec<(usize, String)> =
             (0..self.kinds.len()).map(|kind| (kind, scope.namespace.clone())).collect();
@@ -160,7 +160,8 @@ impl Discovery {
         Ok(self.assemble(reading, scope))
     }
 
-    /// Where classes of other namespaces stand, with their templates; and all Clusters, since others may use the same classes.
+    /// Further places to list: the namespaces of classes in other namespaces, with their templates; and all Clusters, because others
+    /// may use the same classes.
     fn elsewhere(&self, reading: &[Found], scope: &Scope) -> Vec<(usize, String)> {
         let classes: BTreeSet<&str> = reading
             .iter()
@@ -207,7 +208,7 @@ impl Discovery {
         Ok(all)
     }
 
-    /// What follows from objects that were read.
+    /// Makes an inventory from objects that were read.
     pub(crate) fn assemble(&self, reading: Vec<Found>, scope: &Scope) -> Inventory {
         let mut seen = BTreeSet::new();
         let reading: Vec<Found> =
@@ -234,7 +235,7 @@ impl Discovery {
     }
 }
 
-/// An object with what it says.
+/// An object and what its content says about it.
 pub(crate) struct Found {
     node: Node,
     item: Item,
@@ -251,7 +252,7 @@ impl Found {
         Self { node, item, unsteady }
     }
 
-    /// An object of a directory: it moves whatever it says.
+    /// An object from a directory: it moves whatever its content says.
     pub(crate) fn saved(kind: &Kind, index: usize, (object, value): (Object, Value)) -> Self {
         let mut found = Self::new(kind, index, object, value);
         found.node.facts.moves = true;
@@ -260,10 +261,10 @@ impl Found {
     }
 }
 
-/// The providers of clusterctl's inventory; none where there is no inventory.
+/// The providers in clusterctl's inventory; an empty list if there is no inventory.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server refuses the request or cannot be reached.
 pub(crate) async fn providers(server: &Server) -> Result<Vec<Provider>> {
     let listed =
         server.list("list providers", &format!("/apis/{}/v1alpha3/providers", names::INVENTORY_GROUP)).await;

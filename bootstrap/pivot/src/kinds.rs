@@ -13,21 +13,21 @@ use crate::server::{Server, encode};
 /// A kind of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The version that is stored.
+    /// The version in which the server stores objects.
     pub version: String,
-    /// `Machine`
+    /// Name of the kind, such as `Machine`.
     pub kind: String,
-    /// `machines`
+    /// Plural in paths, such as `machines`.
     pub plural: String,
-    /// Whether its objects stand in namespaces.
+    /// Whether its objects are in namespaces.
     pub namespaced: bool,
-    /// Whether status is written by a request of its own.
+    /// Whether status is a subresource, written by a separate request.
     pub status: bool,
-    /// All of its objects move.
+    /// Whether all of its objects move.
     pub moves: bool,
-    /// All of its objects move with everything that they own.
+    /// Whether all of its objects move with everything that they own.
     pub moves_hierarchy: bool,
 }
 
@@ -46,17 +46,17 @@ impl Kind {
         }
     }
 
-    /// `cluster.x-k8s.io/v1beta2`
+    /// The `apiVersion` of its objects, such as `cluster.x-k8s.io/v1beta2`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// `machines.cluster.x-k8s.io`
+    /// Plural and group, such as `machines.cluster.x-k8s.io`.
     pub fn resource(&self) -> String {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
-    /// Whether this is the kind of that name in that group.
+    /// Whether this is the kind of this name in this group.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// A CustomResourceDefinition, as far as it matters here.
+/// A CustomResourceDefinition, reduced to the fields that are needed here.
 #[derive(Deserialize)]
 pub struct Definition {
     metadata: Metadata,
@@ -113,12 +113,12 @@ struct Version {
 }
 
 impl Definition {
-    /// `machines.cluster.x-k8s.io`
+    /// Name of the definition, such as `machines.cluster.x-k8s.io`.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }
 
-    /// The provider that it came with: `infrastructure-vsphere`; empty where it does not say so.
+    /// The provider that it belongs to, such as `infrastructure-vsphere`; empty if no label names one.
     pub fn provider(&self) -> &str {
         self.metadata.labels.get(names::PROVIDER).map(String::as_str).unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl Definition {
         self.spec.versions.iter().find(|version| version.storage)
     }
 
-    /// Whether both have the same schema of `version`: what one has accepted, the other accepts too.
+    /// Whether both have the same schema of `version`: an object that one accepted, the other also accepts.
     pub fn same_schema(&self, other: &Self, version: &str) -> bool {
         let schema = |definition: &Self| {
             let known = definition.spec.versions.iter().find(|known| known.name == version)?;
@@ -153,8 +153,8 @@ impl Definition {
         }
     }
 
-    /// The kind that it defines, or `None` where nothing is stored. Clusters, ClusterClasses and ClusterResourceSets move with what
-    /// they own, and whatever a provider labels so (contract of `clusterctl move`).
+    /// The kind that it defines, or `None` if no version is stored. Clusters, ClusterClasses and ClusterResourceSets move with what
+    /// they own, and so do kinds that a provider labels accordingly (contract of `clusterctl move`).
     fn kind(&self) -> Option<Kind> {
         let stored = self.stored()?;
         let (group, kind) = (self.spec.group.clone(), self.spec.names.kind.clone());
@@ -179,7 +179,7 @@ impl Definition {
 /// The definitions that carry clusterctl's label.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server refuses the request or cannot be reached.
 pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
     let selector = encode(names::CLUSTERCTL);
     let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions?labelSelector={selector}");
@@ -197,7 +197,8 @@ pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
         .collect()
 }
 
-/// The kinds that are looked at, in the order of their names. clusterctl's own inventory says what runs on a server and stays there.
+/// The kinds to look at, sorted by group and kind. clusterctl's own inventory describes the providers that run at a server and stays
+/// there.
 pub fn kinds(definitions: &[Definition]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = definitions
         .iter()

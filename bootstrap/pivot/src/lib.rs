@@ -1,8 +1,8 @@
-//! The pivot: hands the Cluster API objects of one management cluster over to another one, without losing any and without ever letting
-//! both reconcile one cluster.
+//! The pivot: moves the Cluster API objects of one management cluster to another one without losing any, and so that the controllers of
+//! the two never reconcile one cluster at the same time.
 //!
-//! [`inventory`] reads the source, [`graph`] says what belongs together, [`plan`] in which order it moves; [`preflight`] looks for what
-//! stands in the way; [`executor`] does it, with a [`journal`] record before each step; [`report`] says what was done.
+//! [`inventory`] reads the source, [`graph`] finds which objects belong together, [`plan`] decides the order of the move, [`preflight`]
+//! looks for obstacles, [`executor`] moves the objects with a [`journal`] record before each step, and [`report`] tells the result.
 
 pub mod comparison;
 pub mod desired;

@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-/// Requests in flight at one server.
+/// Concurrent requests to one server.
 pub const IN_FLIGHT: usize = 16;
 /// Objects of one page of a list.
 pub const PAGE: usize = 500;
-/// Up to so many namespaces each is listed by itself.
+/// Up to this many namespaces are listed one by one; with more, one list covers all namespaces.
 pub const NAMESPACES_LISTED_ALONE: usize = 4;
-/// Objects between two syncs of the journal: what a resumed pivot may have to look at twice.
+/// Objects between two syncs of the journal; a resumed pivot may have to look at as many again.
 pub const BATCH: usize = 64;
-/// Objects that one request of deletion removes; a server has a minute for a request.
+/// Objects that one deletion request removes; a server limits a request to one minute.
 pub const DELETE_BATCH: usize = 500;
-/// How often a request that failed for want of a connection, or was shed, is tried again.
+/// How often a request is tried again that found no connection or that an overloaded server refused.
 pub const RETRIES: u32 = 5;
-/// The first pause before a request is tried again; it doubles.
+/// The first pause before a retry; it doubles each time.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// How long providers may hold objects back, as long as clusterctl waits.
+/// How long providers may hold objects back; clusterctl waits as long.
 pub const BLOCK_MOVE_WAIT: Duration = Duration::from_secs(150);
-/// How long a provider may take to make ready what it hands over; one that does not run never will.
+/// How long a provider may take to prepare what it hands over; a provider that does not run never does.
 pub const HAND_OVER_WAIT: Duration = Duration::from_secs(5);
-/// The longest pause before a watch that has ended is begun anew.
+/// The longest pause before a watch that ended is started again.
 pub const HELD_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// How often objects that still change are copied again before a person must look.
+/// How often objects that keep changing are copied again before the pivot gives up.
 pub const ROUNDS: u32 = 8;
 /// Pause between two such rounds.
 pub const ROUND_PAUSE: Duration = Duration::from_millis(250);
-/// Clocks may differ by this much before it is worth a word.
+/// Clocks may differ by this much before there is a warning.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(5);
-/// One record of a journal.
+/// Bytes of one record of a journal.
 pub const RECORD: usize = 64 * 1024 * 1024;

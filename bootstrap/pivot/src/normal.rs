@@ -1,4 +1,4 @@
-//! What of an object must arrive, without what each server says for itself. Pure.
+//! The part of an object that must arrive, without what each server sets itself. Pure.
 
 use serde_json::{Map, Value};
 
@@ -16,8 +16,8 @@ const OF_THE_SERVER: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
-/// The object without what differs between servers by nature, and without what the pivot itself changes: the pause, and the
-/// conditions by which controllers say that they have seen it.
+/// The object without what naturally differs between servers, and without what the pivot itself changes: the pause, and the conditions
+/// by which controllers confirm it.
 pub fn normal(mut object: Value) -> Value {
     let is_class = object["kind"] == "ClusterClass";
     if object["kind"] == "Cluster"
@@ -48,7 +48,7 @@ pub fn normal(mut object: Value) -> Value {
     object
 }
 
-/// The same without the status.
+/// The normal form without the status.
 pub fn without_status(object: &Value) -> Value {
     let mut object = normal(object.clone());
     if let Some(fields) = object.as_object_mut() {
@@ -57,7 +57,7 @@ pub fn without_status(object: &Value) -> Value {
     object
 }
 
-/// `Paused` conditions and observed generations tell of a server's own history.
+/// `Paused` conditions and observed generations describe the history at one server.
 fn normal_status(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -84,12 +84,12 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A number that changes when something that must arrive changes.
+/// A number that changes if a part of the object changes that must arrive.
 pub fn fingerprint(object: Value) -> u64 {
     machinery::hash::fnv1a_64(normal(object).to_string().as_bytes())
 }
 
-/// Where two values differ first, as a path; values themselves are not shown, since they may be secret.
+/// The path at which two values first differ. The values themselves are not shown, because they may be secret.
 pub fn difference(one: &Value, other: &Value) -> Option<String> {
     let found = differing(one, other)?;
     Some(if found.is_empty() { "everything".to_owned() } else { found.trim_start_matches('.').to_owned() })
@@ -116,7 +116,7 @@ fn differing(one: &Value, other: &Value) -> Option<String> {
     }
 }
 
-/// `managedFields` without the times, and in an order of their own.
+/// `managedFields` without the times, in a fixed order.
 pub fn managers(object: &Value) -> Vec<Value> {
     let mut entries: Vec<Value> = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     for entry in &mut entries {

@@ -1,4 +1,4 @@
-//! Objects as they were read: who they are, and their text.
+//! Objects as they were read: their names, UIDs and text.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 use crate::kinds::Kind;
 
-/// What names an object on either server.
+/// Names an object at both servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// `Machine`
+    /// Name of the kind, such as `Machine`.
     pub kind: String,
-    /// Empty for cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: String,
     /// The name.
     pub name: String,
 }
 
 impl Key {
-    /// Whether it is of that kind.
+    /// Whether it names an object of this kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }
@@ -48,7 +48,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// JSON, compressed: of many objects it is most of the memory.
+/// Compressed JSON: with many objects, their texts take most of the memory.
 #[derive(Debug, Clone)]
 pub struct Text(Box<[u8]>);
 
@@ -57,7 +57,7 @@ impl Text {
         Self(lz4_flex::compress_prepend_size(text.as_bytes()).into())
     }
 
-    /// As it was.
+    /// Returns the original text.
     pub fn get(&self) -> String {
         let text = lz4_flex::decompress_size_prepended(&self.0).unwrap_or_default();
         String::from_utf8(text).unwrap_or_default()
@@ -67,21 +67,21 @@ impl Text {
 /// An object of the source. Its text is kept; it is parsed where it is needed.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// What names it.
+    /// Group, kind, namespace and name.
     pub key: Key,
     /// Its identity at the source.
     pub uid: String,
-    /// Its state at the source.
+    /// Its resource version at the source.
     pub resource_version: String,
     /// The whole object, with `apiVersion` and `kind`.
     pub text: Text,
 }
 
 impl Object {
-    /// The object of `kind` with this text; also as JSON.
+    /// The object of `kind` with this text, and its content as JSON.
     ///
     /// # Errors
-    /// Where it is no JSON object.
+    /// The text is not a JSON object.
     pub fn parse(kind: &Kind, text: &str) -> Result<(Self, Value), serde_json::Error> {
         let mut fields: Map<String, Value> = serde_json::from_str(text)?;
         let complete = fields.contains_key("kind");
@@ -101,7 +101,7 @@ impl Object {
         Ok((Self { key, uid: field("uid"), resource_version: field("resourceVersion"), text }, value))
     }
 
-    /// The object as JSON; it was JSON when it was read.
+    /// The content as JSON. Parsing cannot fail, because the text was JSON when it was read.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.text.get()).unwrap_or_default()
     }

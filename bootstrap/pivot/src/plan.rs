@@ -1,4 +1,4 @@
-//! The plan: what moves in which order, what does not and why. Pure, printable, serialisable.
+//! The plan: what moves in which order, what stays and why. Pure, printable, serialisable.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,17 +11,17 @@ use crate::object::Key;
 /// One object that moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What names it.
+    /// Group, kind, namespace and name.
     pub object: Key,
     /// Its identity at the source.
     pub uid: String,
-    /// Why it moves although `clusterctl move` would leave it.
+    /// Why it moves although `clusterctl move` would leave it behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
-    /// Why the source keeps it.
+    /// Why the source keeps the object although it is copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// It is left as it is where the target has it already.
+    /// Whether it is left as it is if the target already has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
 }
@@ -29,18 +29,18 @@ pub struct Step {
 /// One object that stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stay {
-    /// What names it.
+    /// Group, kind, namespace and name.
     pub object: Key,
-    /// Why.
+    /// Why it stays.
     pub why: String,
 }
 
-/// What moves, in groups: whoever stands in one has its owners in earlier ones. Deletion goes the other way round.
+/// What moves, in groups: the owners of an object are in earlier groups. Deletion goes in the reverse order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The groups.
     pub groups: Vec<Vec<Step>>,
-    /// What does not move. Secrets and ConfigMaps that have nothing to do with what moves are not listed.
+    /// What does not move. Secrets and ConfigMaps that stay are not listed.
     pub stays: Vec<Stay>,
 }
 
@@ -81,7 +81,7 @@ impl Plan {
         self.groups.iter().flatten()
     }
 
-    /// How many objects move.
+    /// The number of objects that move.
     pub fn len(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
@@ -91,7 +91,7 @@ impl Plan {
         self.groups.is_empty()
     }
 
-    /// The namespaces that must be there.
+    /// The namespaces that the target needs.
     pub fn namespaces(&self) -> BTreeSet<&str> {
         self.steps().map(|step| step.object.namespace.as_str()).filter(|name| !name.is_empty()).collect()
     }

@@ -1,33 +1,33 @@
-//! How far a pivot is, for whoever watches.
+//! Reports how far a pivot has come.
 
-/// The phases, in their order.
+/// The phases, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum Phase {
     /// Reading the source.
     Read,
-    /// Looking for what stands in the way.
+    /// Looking for obstacles.
     Preflight,
     /// Pausing the source.
     Pause,
     /// Creating at the target.
     Copy,
-    /// Reading back and comparing.
+    /// Reading the copies back and comparing them.
     Verify,
-    /// Marking the source, unpausing the target.
+    /// Marking the source and unpausing the target.
     HandOver,
     /// Deleting at the source.
     Delete,
-    /// Undoing.
+    /// Rolling the pivot back.
     RollBack,
 }
 
-/// Takes note of progress.
+/// Receives the progress.
 pub trait Progress: Send + Sync {
-    /// `done` of `total` objects are through this phase.
+    /// `done` of `total` objects have completed this phase.
     fn at(&self, phase: Phase, done: usize, total: usize);
 }
 
-/// Nobody watches.
+/// Ignores the progress.
 pub struct Silent;
 
 impl Progress for Silent {

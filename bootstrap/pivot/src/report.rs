@@ -1,4 +1,4 @@
-//! What a pivot has done, object by object.
+//! The result of a pivot, object by object.
 
 use std::fmt;
 
@@ -9,35 +9,35 @@ use crate::object::Key;
 use crate::preflight::Finding;
 use crate::progress::Phase;
 
-/// What became of an object.
+/// The result for one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Outcome {
-    /// It would move.
+    /// It is to be moved.
     Planned,
-    /// It is at the target, and no longer at the source.
+    /// It is at the target and has been deleted at the source.
     Moved,
-    /// It is at the target, and kept at the source.
+    /// It is at the target and kept at the source.
     Copied,
-    /// The target had it already and keeps its own.
+    /// The target already had it and keeps its own.
     Left,
     /// It stays at the source.
     Stays,
-    /// It is back at the source alone.
+    /// It is at the source only again.
     RolledBack,
 }
 
 /// One object.
 #[derive(Debug, Clone, Serialize)]
 pub struct Entry {
-    /// Which.
+    /// Kind, namespace and name.
     #[serde(serialize_with = "as_text")]
     pub object: Key,
-    /// What became of it.
+    /// The result.
     pub outcome: Outcome,
-    /// Why, where it is not simply moved.
+    /// The reason, unless it simply moved.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// It moved although `clusterctl move` would have left it.
+    /// Whether it moved although `clusterctl move` would have left it behind.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beyond_clusterctl: bool,
     /// How it was verified.
@@ -57,25 +57,25 @@ pub struct Report {
     pub source: String,
     /// Identity of the target.
     pub target: String,
-    /// Each object.
+    /// One entry per object.
     pub objects: Vec<Entry>,
     /// What preflight found.
     pub findings: Vec<Finding>,
-    /// How many objects preflight tried to create.
+    /// How many objects preflight tried to create in a dry run.
     pub tried: usize,
-    /// Seconds by phase.
+    /// Duration of each phase in seconds.
     pub seconds: Vec<(Phase, f64)>,
-    /// Requests to the source.
+    /// Number of requests to the source.
     pub source_requests: u64,
-    /// Requests to the target.
+    /// Number of requests to the target.
     pub target_requests: u64,
 }
 
-/// Read back from the target after it was written, and compared.
+/// The copy was read back from the target and compared.
 const COMPARED: &str = "read back: labels, annotations, owners, finalizers, spec and status are equal";
 
 impl Report {
-    /// The objects of a journal, as they are now.
+    /// Adds the objects of a journal in their present state.
     pub fn take_objects(&mut self, state: &State) {
         let Some(plan) = &state.plan else { return };
         if let Some(header) = &state.header {
@@ -124,7 +124,7 @@ impl Report {
         }));
     }
 
-    /// The pivot wrote to, or read from, this directory: nothing has left it.
+    /// Marks the objects as written to, or read from, this directory: the source, or the directory, keeps them.
     pub(crate) fn saved(&mut self, directory: &str) {
         for entry in &mut self.objects {
             if entry.outcome != Outcome::Stays && entry.outcome != Outcome::Left {
@@ -134,7 +134,7 @@ impl Report {
         }
     }
 
-    /// How many objects ended so.
+    /// The number of objects with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.objects.iter().filter(|entry| entry.outcome == outcome).count()
     }
@@ -142,7 +142,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What is only planned stands in the plan, which is printed before.
+        // Objects that are only planned are in the plan, which is printed before.
         for entry in self.objects.iter().filter(|entry| entry.outcome != Outcome::Planned) {
             write!(f, "{:<10} {}", format!("{:?}", entry.outcome), entry.object)?;
             let beyond = if entry.beyond_clusterctl { "beyond clusterctl's rules: " } else { "" };

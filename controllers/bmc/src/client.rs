@@ -1,4 +1,4 @@
-//! What every controller can be asked, and which client asks it.
+//! The interface that all clients implement, and the choice of a client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,92 +13,92 @@ use crate::{
     Settings, Subscribed, Subscription, Target, Task, TaskState, Verification, ipmi, limits, redfish,
 };
 
-/// A baseboard management controller. What it cannot do is [`Error::Unsupported`].
+/// A client of a baseboard management controller (BMC). A function that the controller lacks returns [`Error::Unsupported`].
 pub trait Bmc: Send + Sync {
-    /// Whether the machine runs.
+    /// Returns the power state of the machine.
     fn power(&self) -> BoxFuture<'_, Result<Power>>;
 
-    /// Does something with the machine's power; done when the controller has taken it on, which is before the machine is there
-    /// ([`wait_for_power`]). Nothing is sent when the machine already is where the action leads, but for resets and interrupts.
+    /// Changes the machine's power. It returns when the controller has accepted the action, which is before the machine reaches the
+    /// state ([`wait_for_power`]). Nothing is sent if the machine is already in the resulting state, except for resets and interrupts.
     fn set_power(&self, action: PowerAction) -> BoxFuture<'_, Result<()>>;
 
-    /// The boot device that is chosen; `None` when there is none, or one that [`crate::BootDevice`] does not know.
+    /// Returns the selected boot device; `None` if none is selected, or one that [`crate::BootDevice`] does not have.
     fn boot(&self) -> BoxFuture<'_, Result<Option<Boot>>>;
 
-    /// Chooses the boot device, and reads it back: the answer is what is stored. Its persistence may differ, since there are
-    /// controllers that know no persistent boot device and others that know nothing else.
+    /// Selects the boot device, reads it back, and returns the stored selection. Its persistence may differ, since some controllers
+    /// have no persistent boot device and others no other one.
     ///
     /// # Errors
-    /// [`Error::NotStored`] when another device or mode is read back.
+    /// [`Error::NotStored`] if another device or mode is read back.
     fn set_boot<'a>(&'a self, boot: &'a Boot) -> BoxFuture<'a, Result<Boot>>;
 
-    /// Inserts the image at `url` as a CD, in place of one that is inserted. With [`crate::BootDevice::VirtualMedia`] the machine
-    /// starts from it.
+    /// Inserts the image at `url` as a CD, and replaces an inserted one. With [`crate::BootDevice::VirtualMedia`] the machine boots
+    /// from it.
     fn insert_media<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// Ejects the CD; nothing happens when there is none.
+    /// Ejects the CD; does nothing if there is none.
     fn eject_media(&self) -> BoxFuture<'_, Result<()>>;
 
-    /// The address of the image that is inserted as a CD. Some controllers do not tell all of it.
+    /// Returns the URL of the inserted CD image, or `None`. Some controllers show only a part of it.
     fn media(&self) -> BoxFuture<'_, Result<Option<String>>>;
 
-    /// What the controller knows about its machine.
+    /// Returns the data that identify the machine.
     fn identity(&self) -> BoxFuture<'_, Result<Identity>>;
 
-    /// Whether Secure Boot is set to be on.
+    /// Returns whether Secure Boot is enabled in the settings.
     fn secure_boot(&self) -> BoxFuture<'_, Result<bool>>;
 
     /// Sets Secure Boot for the next start.
     fn set_secure_boot(&self, on: bool) -> BoxFuture<'_, Result<()>>;
 
-    /// The firmware's settings.
+    /// Returns the firmware's settings.
     fn settings(&self) -> BoxFuture<'_, Result<Settings>>;
 
-    /// Changes settings of the firmware for the next start.
+    /// Changes firmware settings for the next start.
     fn set_settings<'a>(&'a self, settings: &'a BTreeMap<String, Setting>) -> BoxFuture<'a, Result<()>>;
 
-    /// The versions that are installed.
+    /// Returns the installed firmware versions.
     fn firmware(&self) -> BoxFuture<'_, Result<Vec<FirmwareComponent>>>;
 
-    /// Installs the firmware at `url` into a component that [`Self::firmware`] names. The task tells how it goes on.
+    /// Installs the firmware at `url` into a component that [`Self::firmware`] lists. The returned task shows the progress.
     fn update_firmware<'a>(&'a self, component: &'a str, url: &'a str) -> BoxFuture<'a, Result<Task>>;
 
-    /// How a task is getting on.
+    /// Returns the state of a task.
     fn task<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<TaskState>>;
 
-    /// Where the controller's events are sent already.
+    /// Returns the existing event subscriptions.
     fn subscriptions(&self) -> BoxFuture<'_, Result<Vec<Subscribed>>>;
 
-    /// Has the controller's events sent somewhere; the answer identifies the subscription.
+    /// Makes the controller send its events to a destination, and returns the identifier of the subscription.
     fn subscribe<'a>(&'a self, subscription: &'a Subscription) -> BoxFuture<'a, Result<String>>;
 
-    /// Ends a subscription; nothing happens when it does not exist any more.
+    /// Ends a subscription; does nothing if it does not exist.
     fn unsubscribe<'a>(&'a self, identifier: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// Ends the session at the controller, which has few of them. The client may be used again.
+    /// Ends the session at the controller, which supports only few of them. The client can still be used afterwards.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// The doors to the outside.
+/// The dependencies of clients on the outside.
 #[derive(Clone)]
 pub struct Doors {
-    /// Sockets.
+    /// The network.
     pub network: Arc<dyn Network>,
-    /// Random numbers, for the keys of IPMI's sessions.
+    /// The source of random numbers for the keys of IPMI sessions.
     pub random: Random,
 }
 
 impl Doors {
-    /// Those of this machine.
+    /// Returns the sockets and the randomness of this machine.
     pub fn system() -> Self {
         Self { network: Arc::new(Sockets), random: Random::system() }
     }
 }
 
-/// The client for a target. Nothing is sent yet.
+/// Creates the client for a target. It sends nothing yet.
 ///
 /// # Errors
-/// Credentials that the protocol cannot carry, options it does not know, or authorities that cannot be read.
+/// The protocol cannot carry the credentials, the protocol lacks an option, or the certificate authorities are invalid.
 pub fn connect(
     target: Target,
     credentials: Credentials,
@@ -113,10 +113,10 @@ pub fn connect(
     })
 }
 
-/// Waits until the controller says that the machine has this power.
+/// Waits until the controller reports that the machine has the power state `wanted`.
 ///
 /// # Errors
-/// [`Error::Power`] after `within`; those of [`Bmc::power`] when the last look failed.
+/// [`Error::Power`] after `within`; an error of [`Bmc::power`] if the last query failed.
 pub async fn wait_for_power(bmc: &dyn Bmc, wanted: Power, within: Duration) -> Result<()> {
     let mut last = Ok(Power::Unknown);
     let looking = async {

@@ -1,20 +1,20 @@
-//! Who asks, and whom they trust.
+//! Credentials for controllers, and how their certificates are verified.
 
 use std::fmt;
 
 use base64::Engine as _;
 use rustls_pki_types::CertificateDer;
 
-/// A user of a controller. Its password is in no text that this type makes.
+/// A user of a controller. `Debug` does not show the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The name.
+    /// The user name.
     pub username: String,
     password: String,
 }
 
 impl Credentials {
-    /// A user with a password.
+    /// Returns credentials of a user with a password.
     pub fn new(username: impl Into<String>, password: impl Into<String>) -> Self {
         Self { username: username.into(), password: password.into() }
     }
@@ -23,13 +23,13 @@ impl Credentials {
         &self.password
     }
 
-    /// The value of `Authorization` (RFC 7617).
+    /// Returns the value of the header `Authorization` (RFC 7617).
     pub(crate) fn basic(&self) -> String {
         let pair = format!("{}:{}", self.username, self.password);
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
     }
 
-    /// `text` without the password, in whichever form it was sent.
+    /// Returns `text` with the password removed, in plain form and in the form of [`Self::basic`].
     pub(crate) fn redact(&self, text: &str) -> String {
         let basic = self.basic();
         let mut text = text.to_owned();
@@ -48,14 +48,14 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// How a controller's certificate is checked.
+/// How a controller's certificate is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
-    /// By the authorities of this machine.
+    /// By the certificate authorities of this machine.
     Machine,
-    /// By these authorities alone.
+    /// By these certificate authorities only.
     Authorities(Vec<CertificateDer<'static>>),
-    /// Not at all: whoever answers gets the password.
+    /// Not at all: any server that answers gets the password.
     Off,
 }
 

@@ -1,162 +1,162 @@
-//! What goes wrong, with which call.
+//! The errors of controllers, each with the call that failed.
 
 use std::time::Duration;
 
-/// A result of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. `call` is the call and where it went: `GET /redfish/v1 at https://10.0.0.7:443`, or
-/// `Get Chassis Status at ipmi://10.0.0.7:623`. No password, token or media address is in a text.
+/// An error of a controller. `call` is the call and its destination: `GET /redfish/v1 at https://10.0.0.7:443`, or `Get Chassis Status
+/// at ipmi://10.0.0.7:623`. Messages contain no password, token or URL of an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No connection, or it broke.
+    /// There is no connection, or it broke.
     #[error("{call}: {reason}; check the address, and that this machine reaches the controller's network")]
     Unreachable {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The service's certificate is not trusted.
+    /// The controller's certificate is not trusted.
     #[error(
         "{call}: the certificate is not trusted: {reason}; give the controller a certificate of a known authority, or set disableCertificateVerification on the host"
     )]
     Certificate {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// No answer in time.
+    /// The controller did not answer in time.
     #[error(
         "{call}: no answer within {}; check that the controller is not overloaded or hung",
         seconds(after)
     )]
     TimedOut {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// How long it had.
+        /// The timeout.
         after: Duration,
     },
-    /// User or password are wrong, or the user may not.
+    /// User or password are wrong, or the user lacks the privilege.
     #[error("{call}: {message}; check user, password and role in the host's credentials Secret")]
     Unauthorized {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// The controller's words.
+        /// The controller's message.
         message: String,
     },
-    /// The controller answered that it will not.
+    /// The controller answered with an error status.
     #[error("{call}: status {status}: {message}{}", hint(*status))]
     Status {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The controller's words.
+        /// The controller's message.
         message: String,
     },
-    /// The answer makes no sense.
+    /// The answer is malformed or unexpected.
     #[error(
         "{call}: not the expected answer: {reason}; check that the address is that of the controller, and its firmware"
     )]
     Answer {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// What is wrong with it.
+        /// The problem with the answer.
         reason: String,
     },
-    /// The controller said yes and did nothing.
+    /// The controller reported success, but did not store the change.
     #[error(
         "{call}: answered that it was done, but it was not stored: {what} is {found}, not {wanted}; try again, and if it stays so, update the controller's firmware or reset it"
     )]
     NotStored {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// What was written.
+        /// The name of the written value.
         what: String,
-        /// What it should be.
+        /// The value that was written.
         wanted: String,
-        /// What was read back.
+        /// The value that was read back.
         found: String,
     },
-    /// The machine did not get to the power that was asked for in the time given.
+    /// The machine did not reach the requested power state in time.
     #[error(
         "{call}: the machine is still {found} after {}, not {wanted}; the controller may not be telling the truth, or the operating system does not react",
         seconds(after)
     )]
     Power {
-        /// Which controller.
+        /// The call, with the controller.
         call: String,
-        /// What it should be.
+        /// The requested state.
         wanted: String,
-        /// What it is.
+        /// The state after the wait.
         found: String,
-        /// How long was waited.
+        /// The time that was waited.
         after: Duration,
     },
-    /// The controller cannot do this.
+    /// The controller does not support this.
     #[error("{call}: {what} is not supported: {reason}")]
     Unsupported {
-        /// Which controller, or which call.
+        /// The controller or the call.
         call: String,
-        /// What was asked for.
+        /// The unsupported function.
         what: String,
-        /// Why not, and what to do instead.
+        /// The reason, and an alternative.
         reason: String,
     },
-    /// The address does not name one system.
+    /// The address does not identify one system.
     #[error("{call}: {reason}; give the system's path in the host's bmc.address")]
     System {
-        /// Which call.
+        /// The call that failed.
         call: String,
-        /// What there is.
+        /// The systems that exist.
         reason: String,
     },
     /// A task of the controller failed.
     #[error("{call}: the task ended with {state}: {message}")]
     Task {
-        /// Which call.
+        /// The call that failed.
         call: String,
         /// The state of the task.
         state: String,
-        /// The controller's words.
+        /// The controller's message.
         message: String,
     },
     /// An IPMI controller refused a command.
     #[error("{call}: completion code {code:#04x}: {meaning}")]
     Completion {
-        /// Which command.
+        /// The command that failed.
         call: String,
         /// The completion code.
         code: u8,
-        /// Its meaning.
+        /// The meaning of the code.
         meaning: &'static str,
     },
-    /// Something in the host's definition cannot be used.
+    /// The host's definition contains an invalid value.
     #[error("{0}")]
     Input(String),
 }
 
 impl Error {
-    /// The user, the password or the role is wrong: trying again does not help, and may lock the user out.
+    /// Returns whether user, password or privilege are wrong: another attempt does not help, and may lock the user out.
     pub fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Unauthorized { .. })
     }
 
-    /// The controller cannot do this, whatever is tried.
+    /// Returns whether the controller does not support the call, so that no other attempt can succeed.
     pub fn is_unsupported(&self) -> bool {
         matches!(self, Self::Unsupported { .. })
     }
 
-    /// Nothing is known of whether the call was done: there was no answer.
+    /// Returns whether there was no answer, so that it is unknown whether the call was carried out.
     pub fn is_unanswered(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
 }
 
 impl Error {
-    /// The same without `secret`, which a controller may have put into its words.
+    /// Returns the error with `secret` removed from the controller's message.
     pub(crate) fn without(mut self, secret: &str) -> Self {
         let words = match &mut self {
             Self::Unauthorized { message, .. }
@@ -177,7 +177,7 @@ fn seconds(duration: &Duration) -> String {
     format!("{} s", duration.as_secs())
 }
 
-/// What to do about an HTTP status.
+/// Returns a hint for the operator about an HTTP status.
 fn hint(status: u16) -> &'static str {
     match status {
         404 => "; check the path in the host's bmc.address",

@@ -1,8 +1,8 @@
-//! Power, boot device and virtual media of machines through their baseboard management controller: Redfish and IPMI 2.0.
+//! Power, boot device and virtual media of machines through their baseboard management controllers: Redfish and IPMI 2.0.
 //!
-//! [`connect`] makes the client that fits a [`Target`]; [`Bmc`] is what every client can be asked. What is sent and what answers mean
-//! is pure code; sockets and random numbers come through [`Doors`]. Every write is read back, because services answer that they stored
-//! what they did not store. [`wake`] holds Wake-on-LAN, for machines that have no such controller.
+//! [`connect`] creates the client for a [`Target`]; [`Bmc`] is the interface of all clients. Encoding and decoding is pure code;
+//! sockets and random numbers come through [`Doors`]. Every write is read back, because some services report success without storing
+//! the value. [`wake`] implements Wake-on-LAN for machines without a BMC.
 
 mod client;
 mod credentials;

@@ -1,44 +1,44 @@
-//! How long and how much.
+//! Timeouts and size limits.
 
 use std::time::Duration;
 
-/// How long a connection may take to be made, TLS included. Controllers are slow at keys.
+/// The timeout of establishing a connection, including TLS. Controllers are slow at key exchanges.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long one Redfish request may take, from connecting to the last byte.
+/// The timeout of a Redfish request, from connecting to the last byte.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// How large an answer may be. Attribute registries have some megabytes.
+/// The largest answer in bytes. Attribute registries have some megabytes.
 pub const BODY_MAX: usize = 16 * 1024 * 1024;
-/// How often an answer may point elsewhere.
+/// The largest number of redirections of a request.
 pub const REDIRECTS_MAX: usize = 3;
-/// How often a GET is sent when the service is too busy or the connection breaks.
+/// The number of attempts of a GET if the service is busy or the connection breaks.
 pub const GET_ATTEMPTS: u32 = 4;
-/// The longest wait that a `Retry-After` is granted.
+/// The longest `Retry-After` that is honoured.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
-/// How long an idle connection is kept. Controllers drop them soon, and have few.
+/// How long an idle connection is kept. Controllers close them soon, and support only few.
 pub const IDLE_MAX: Duration = Duration::from_secs(5);
-/// How many members of a collection are read.
+/// The largest number of members of a collection that are read.
 pub const MEMBERS_MAX: usize = 64;
 
-/// How long a task is waited for that belongs to a power, boot or media call.
+/// The timeout of a task that belongs to a power, boot or media call.
 pub const TASK_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often a task is looked at.
+/// The interval at which a task is polled.
 pub const TASK_INTERVAL: Duration = Duration::from_secs(2);
-/// How often a write is read back before it counts as not stored.
+/// The number of times that a write is read back before it counts as not stored.
 pub const READ_BACK_ATTEMPTS: u32 = 5;
-/// How long between two of them.
+/// The interval between these reads.
 pub const READ_BACK_INTERVAL: Duration = Duration::from_secs(2);
-/// How often power is looked at while it is waited for.
+/// The interval at which the power state is polled.
 pub const POWER_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How long an IPMI answer is waited for; doubled with each attempt.
+/// The timeout of an IPMI request; doubled with each attempt.
 pub const IPMI_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often an IPMI request is sent.
+/// The number of attempts of an IPMI request.
 pub const IPMI_ATTEMPTS: u32 = 4;
-/// The largest datagram that is read.
+/// The largest datagram that is read, in bytes.
 pub const DATAGRAM_MAX: usize = 1024;
-/// IPMI 2.0 passwords are no longer.
+/// The longest password of IPMI 2.0, in bytes.
 pub const IPMI_PASSWORD_MAX: usize = 20;
-/// IPMI user names are no longer.
+/// The longest user name of IPMI, in bytes.
 pub const IPMI_USERNAME_MAX: usize = 16;
-/// The largest FRU inventory that is read: the areas that identify a machine are at its start.
+/// The largest part of an FRU inventory that is read, in bytes: the areas that identify a machine are at its start.
 pub const FRU_MAX: u16 = 2048;

@@ -1,16 +1,16 @@
-//! What controllers are asked and what they answer, whatever they speak.
+//! The requests and results of controllers, independent of the protocol.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Whether a machine runs.
+/// The power state of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
-    /// It runs, if only until it has stopped.
+    /// The machine runs, or is still shutting down.
     On,
-    /// It does not.
+    /// The machine is off.
     Off,
-    /// The controller cannot say.
+    /// The controller does not know the state.
     Unknown,
 }
 
@@ -24,32 +24,32 @@ impl fmt::Display for Power {
     }
 }
 
-/// How a machine is started again.
+/// The kind of a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// The operating system is asked.
+    /// The operating system is asked to restart.
     Soft,
-    /// At once.
+    /// The machine is reset at once.
     Hard,
 }
 
-/// What to do with a machine's power.
+/// An action on a machine's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerAction {
-    /// Start it; nothing happens to one that runs.
+    /// Start the machine; no effect if it runs.
     On,
-    /// Ask its operating system to stop.
+    /// Ask the operating system to shut down.
     SoftOff,
-    /// Stop it at once.
+    /// Switch the machine off at once.
     HardOff,
-    /// Start it again. A machine that is off is started.
+    /// Restart the machine; start it if it is off.
     Reset(Reset),
     /// Raise a non-maskable interrupt, which makes an operating system write a dump.
     Interrupt,
 }
 
 impl PowerAction {
-    /// The power that a machine has when the action has been done; `None` where it stays as it was.
+    /// Returns the power state after the action; `None` if the action does not change it.
     pub fn outcome(self) -> Option<Power> {
         match self {
             Self::On | Self::Reset(_) => Some(Power::On),
@@ -72,14 +72,14 @@ impl fmt::Display for PowerAction {
     }
 }
 
-/// Where a machine starts from.
+/// A boot device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootDevice {
     /// PXE.
     Network,
-    /// UEFI HTTP boot, from this address or from the one that DHCP gives.
+    /// UEFI HTTP boot, from this URL or from the one that DHCP gives.
     UefiHttp {
-        /// What to boot; `None` leaves it to DHCP.
+        /// The URL of the boot image; `None` leaves it to DHCP.
         url: Option<String>,
     },
     /// The first disk.
@@ -99,7 +99,7 @@ impl fmt::Display for BootDevice {
     }
 }
 
-/// How long a boot device holds.
+/// The duration of a boot device selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
     /// For the next start only.
@@ -108,7 +108,7 @@ pub enum Persistence {
     Always,
 }
 
-/// How firmware starts an operating system. Secure Boot is a setting beside it: [`crate::Bmc::set_secure_boot`].
+/// The boot mode of the firmware. Secure Boot is a separate setting: [`crate::Bmc::set_secure_boot`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BootMode {
     /// BIOS, or UEFI's compatibility with it.
@@ -126,143 +126,143 @@ impl fmt::Display for BootMode {
     }
 }
 
-/// A boot device as it is asked for, or as a controller has stored it.
+/// A boot device selection, as requested or as stored by a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
-    /// Where from.
+    /// The boot device.
     pub device: BootDevice,
-    /// For how long.
+    /// The duration of the selection.
     pub persistence: Persistence,
-    /// In which mode; `None` leaves it as it is, or says that the controller does not tell.
+    /// The boot mode; `None` leaves it unchanged, or means that the controller does not report it.
     pub mode: Option<BootMode>,
 }
 
-/// What a controller knows about its machine. Fields that it does not tell are empty.
+/// The data of a controller that identify its machine. Missing fields are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Who made it.
+    /// The manufacturer.
     pub manufacturer: String,
-    /// Which product it is.
+    /// The product name.
     pub model: String,
-    /// Its serial number.
+    /// The serial number.
     pub serial: String,
-    /// The system UUID as SMBIOS has it, in lower case.
+    /// The system UUID of SMBIOS, in lower case.
     pub uuid: String,
-    /// Addresses of its network cards, in lower case with colons.
+    /// The MAC addresses of the machine's network interfaces, in lower case with colons.
     pub macs: Vec<String>,
 }
 
-/// What is installed in one component.
+/// The firmware of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirmwareComponent {
     /// `bios`, `bmc`, or `nic:` with the identifier of the adapter: the names of Metal3's HostFirmwareComponents.
     pub component: String,
-    /// Its version.
+    /// The installed version.
     pub version: String,
 }
 
-/// The value of a setting of the firmware.
+/// The value of a firmware setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// A whole number.
+    /// An integer.
     Number(i64),
-    /// A text, or one of an enumeration.
+    /// A text, or a value of an enumeration.
     Text(String),
-    /// Yes or no.
+    /// A boolean.
     Switch(bool),
 }
 
-/// Settings of the firmware.
+/// The firmware settings of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is in force.
+    /// The values in force.
     pub current: BTreeMap<String, Setting>,
-    /// What the next start brings, where it differs.
+    /// The values after the next start, where they differ.
     pub pending: BTreeMap<String, Setting>,
-    /// What each may be, as far as the controller's attribute registry says.
+    /// The constraints of each setting, if the controller has an attribute registry.
     pub limits: BTreeMap<String, SettingLimits>,
 }
 
-/// The types that Redfish's attribute registry knows.
+/// The types of settings in Redfish's attribute registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingType {
     /// One of [`SettingLimits::allowed`].
     Enumeration,
     /// A text.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// Yes or no.
+    /// A boolean.
     Boolean,
-    /// A text that is never read back.
+    /// A text that cannot be read back.
     Password,
 }
 
-/// What a setting may be.
+/// The constraints of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingLimits {
-    /// Its type.
+    /// The type of the setting.
     pub kind: SettingType,
     /// The values of an enumeration.
     pub allowed: Vec<String>,
-    /// The least number.
+    /// The smallest number.
     pub lower: Option<i64>,
-    /// The greatest number.
+    /// The largest number.
     pub upper: Option<i64>,
-    /// The least number of characters.
+    /// The smallest number of characters.
     pub min_length: Option<i64>,
-    /// The greatest number of characters.
+    /// The largest number of characters.
     pub max_length: Option<i64>,
-    /// It cannot be set.
+    /// Whether the setting cannot be changed.
     pub read_only: bool,
-    /// No other machine has this value.
+    /// Whether the value is unique to this machine.
     pub unique: bool,
 }
 
-/// Work that a controller goes on with after its answer.
+/// Work that a controller continues after its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// The path that tells how it goes on.
+    /// The path of the resource that shows the progress.
     pub path: String,
 }
 
-/// How a [`Task`] is getting on.
+/// The state of a [`Task`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
-    /// It goes on.
+    /// The task is running.
     Running {
-        /// How much is done.
+        /// The progress in percent, if known.
         percent: Option<u8>,
-        /// The controller's words.
+        /// The controller's message.
         message: String,
     },
-    /// It has ended well.
+    /// The task has succeeded.
     Done,
-    /// It has failed.
+    /// The task has failed.
     Failed {
-        /// The controller's words.
+        /// The controller's message.
         message: String,
     },
 }
 
-/// Where a controller sends its events.
+/// A request for a controller's events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Where to; with a path.
+    /// The destination URL, with a path.
     pub destination: String,
-    /// What it sends along.
+    /// The context string, which is sent with each event.
     pub context: String,
-    /// Headers that it sends along, which may hold tokens.
+    /// HTTP headers that are sent with each event; they may contain tokens.
     pub headers: BTreeMap<String, String>,
 }
 
-/// A subscription that a controller has.
+/// An existing event subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscribed {
-    /// What the controller calls it.
+    /// The identifier at the controller.
     pub identifier: String,
-    /// Where events are sent.
+    /// The destination URL.
     pub destination: String,
-    /// What is sent along.
+    /// The context string.
     pub context: String,
 }

@@ -1,4 +1,4 @@
-//! The door to the network.
+//! The interface to the network.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,29 +9,29 @@ use tokio::net::{TcpStream, UdpSocket};
 
 use crate::limits::DATAGRAM_MAX;
 
-/// A connection in both directions.
+/// A bidirectional connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Datagrams to and from one peer.
 pub trait Datagrams: Send + Sync {
-    /// Sends one.
+    /// Sends a datagram.
     fn send<'a>(&'a self, datagram: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Waits for one.
+    /// Waits for a datagram.
     fn receive(&self) -> BoxFuture<'_, io::Result<Vec<u8>>>;
 }
 
-/// Sockets. Tests have their own.
+/// The operations on the network. Tests have their own implementation.
 pub trait Network: Send + Sync {
-    /// A TCP connection to `host`, a name or an address, at `port`.
+    /// Opens a TCP connection to `host` (a name or an address) at `port`.
     fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
 
-    /// UDP to and from `host` at `port`.
+    /// Opens a UDP socket that is connected to `host` at `port`.
     fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>>;
 
-    /// A UDP broadcast out of the network interface `interface`.
+    /// Sends a UDP broadcast through the network interface `interface`.
     fn broadcast<'a>(
         &'a self,
         interface: &'a str,
@@ -40,7 +40,7 @@ pub trait Network: Send + Sync {
     ) -> BoxFuture<'a, io::Result<()>>;
 }
 
-/// The sockets of this machine.
+/// The network of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sockets;
 

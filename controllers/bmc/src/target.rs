@@ -1,6 +1,6 @@
-//! Which controller.
+//! The address of a controller.
 
-/// What a controller speaks.
+/// The protocol of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// Redfish over HTTP.
@@ -9,39 +9,40 @@ pub enum Protocol {
     Ipmi,
 }
 
-/// What an IPMI session may do; the numbers are IPMI's.
+/// The privilege level of an IPMI session; the numbers are IPMI's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Privilege {
-    /// The least.
+    /// The lowest level.
     Callback = 1,
-    /// Reading.
+    /// Read access.
     User = 2,
-    /// Power, and the boot device with most controllers.
+    /// Power control, and with most controllers the boot device.
     Operator = 3,
-    /// Everything.
+    /// Full access.
     Administrator = 4,
 }
 
-/// A controller's address, parsed.
+/// The parsed address of a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// What it speaks.
+    /// The protocol.
     pub protocol: Protocol,
-    /// Name or address; an IPv6 address without brackets.
+    /// The host name or address; an IPv6 address has no brackets.
     pub host: String,
-    /// TCP or UDP port.
+    /// The TCP or UDP port.
     pub port: u16,
-    /// HTTPS; without meaning for IPMI.
+    /// Whether Redfish uses HTTPS; not used for IPMI.
     pub tls: bool,
-    /// Redfish: the path of the system, `/redfish/v1/Systems/1`. Empty or the service root: the only system that there is.
+    /// For Redfish, the path of the system, for example `/redfish/v1/Systems/1`. If it is empty or the service root, the only system of
+    /// the service is used.
     pub path: String,
-    /// What an IPMI session asks to be allowed; without meaning for Redfish.
+    /// The privilege level of IPMI sessions; not used for Redfish.
     pub privilege: Privilege,
 }
 
 impl Target {
-    /// A Redfish service over HTTPS at port 443.
+    /// Returns the target of a Redfish service over HTTPS on port 443.
     pub fn redfish(host: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::Redfish,
@@ -53,7 +54,7 @@ impl Target {
         }
     }
 
-    /// IPMI at port 623.
+    /// Returns the target of an IPMI controller on port 623.
     pub fn ipmi(host: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::Ipmi,
@@ -65,13 +66,13 @@ impl Target {
         }
     }
 
-    /// `host:port`, with brackets around an IPv6 address.
+    /// Returns `host:port`, with brackets around an IPv6 address.
     pub fn authority(&self) -> String {
         let host = &self.host;
         if host.contains(':') { format!("[{host}]:{}", self.port) } else { format!("{host}:{}", self.port) }
     }
 
-    /// What errors call the service: `https://10.0.0.7:443`, `ipmi://10.0.0.7:623`.
+    /// Returns the name of the service for error messages: `https://10.0.0.7:443`, `ipmi://10.0.0.7:623`.
     pub fn origin(&self) -> String {
         let scheme = match (self.protocol, self.tls) {
             (Protocol::Ipmi, _) => "ipmi",

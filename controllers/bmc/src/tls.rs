@@ -1,4 +1,4 @@
-//! TLS to controllers.
+//! The TLS configuration for controllers.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::{Error, Result, Verification};
 
-/// How to speak TLS with a controller.
+/// Returns the TLS configuration for a controller.
 ///
 /// # Errors
-/// The machine has no authorities, or one that was given is not a certificate.
+/// The machine has no certificate authorities, or a given one is invalid.
 pub(crate) fn configuration(verification: &Verification) -> Result<Arc<ClientConfig>> {
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -50,8 +50,8 @@ fn machine_authorities() -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Trusts every certificate. Signatures are not checked either: controllers have keys that are too short for that, and a signature
-/// by an unknown key says nothing.
+/// A verifier that accepts every certificate. Signatures are not verified either: some controllers have keys that are too short for
+/// that, and a signature by an unknown key proves nothing.
 #[derive(Debug)]
 struct Anyone;
 

@@ -1,15 +1,16 @@
-//! Wake-on-LAN: for machines without a controller.
+//! Wake-on-LAN, for machines without a BMC.
 
 use crate::network::Network;
 use crate::{Error, Result};
 
-/// The port that magic packets are sent to: discard, as AMD's white paper (20213) and most tools have it.
+/// The UDP port of magic packets: discard, as in AMD's white paper (20213) and most tools.
 pub const PORT: u16 = 9;
 
-/// The magic packet for the card with this address (`52:54:00:aa:bb:cc`, or with `-`): six bytes `ff`, then the address sixteen times.
+/// Returns the magic packet for the interface with this MAC address (`52:54:00:aa:bb:cc`, or with `-`): six bytes `ff`, then the
+/// address sixteen times.
 ///
 /// # Errors
-/// The address is not one of six bytes.
+/// The MAC address is invalid.
 pub fn magic_packet(mac: &str) -> Result<Vec<u8>> {
     let wrong =
         || Error::Input(format!("{mac:?} is not a MAC address: six bytes like 52:54:00:aa:bb:cc are"));
@@ -29,10 +30,10 @@ pub fn magic_packet(mac: &str) -> Result<Vec<u8>> {
     Ok(packet)
 }
 
-/// Sends the magic packet for `mac` out of `interface`. Nobody answers: whether the machine wakes shows when it netboots.
+/// Sends the magic packet for `mac` through `interface`. There is no answer: only its network boot shows that the machine is awake.
 ///
 /// # Errors
-/// The address is wrong, or the interface does not exist, is down, or may not be used by this process.
+/// The MAC address is invalid, or the interface does not exist, is down, or cannot be used by this process.
 pub async fn wake(network: &dyn Network, interface: &str, mac: &str) -> Result<()> {
     let packet = magic_packet(mac)?;
     network.broadcast(interface, PORT, &packet).await.map_err(|error| {

@@ -1,5 +1,5 @@
-//! The IPMI client against sessions that were recorded with other implementations: what it sends is what was sent then, byte by byte
-//! (the random numbers come from the same seed), so the other side's answers are answers to it.
+//! Tests the IPMI client against sessions that were recorded with other implementations. The client must send the recorded bytes (its
+//! random numbers come from the same seed), so the recorded answers fit.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,24 +15,24 @@ use bmc::{
 use futures::future::BoxFuture;
 use machinery::random::Random;
 
-/// The seed of the recordings.
+/// The seed of the random numbers in the recordings.
 const SEED: u64 = 7;
 
-/// What goes wrong on the way.
+/// A fault of the simulated network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// Each answer is lost once: what asked for it comes again.
+    /// Each answer outside of a session is lost once, so its request is repeated.
     Lost,
-    /// Each answer comes twice, and garbage before it.
+    /// Each answer arrives twice, preceded by garbage.
     Twice,
 }
 
-/// A recording: `> request` and `< answer`, in hexadecimal.
+/// A recording: lines of `> request` and `< answer`, in hexadecimal.
 struct Replay {
     lines: Mutex<VecDeque<(bool, Vec<u8>)>>,
     answers: Mutex<VecDeque<Vec<u8>>>,
-    /// What was sent last, and whether its answer was lost.
+    /// The last request, if its answer was lost.
     lost: Mutex<Option<Vec<u8>>>,
     fault: Fault,
 }
@@ -57,7 +57,7 @@ impl Datagrams for Side {
     fn send<'a>(&'a self, datagram: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
         Box::pin(async move {
             let replay = &self.0;
-            // Outside of a session a request that comes again is the same; inside, nothing can be lost in a recording.
+            // Outside of a session a repeated request is identical; inside it is a new packet, so a recording cannot contain a loss.
             let outside = datagram[4] == 0 || datagram[5] & 0x80 == 0;
             let mut lost = replay.lost.lock().unwrap();
             let again = lost.take();
@@ -125,7 +125,7 @@ fn boot(device: BootDevice, persistence: Persistence) -> Boot {
     Boot { device, persistence, mode: None }
 }
 
-/// pyghmi 1.6, which virtualbmc speaks with: cipher suite 3, whatever is proposed. It knows no persistent boot device.
+/// pyghmi 1.6, the library of virtualbmc: it uses cipher suite 3, whatever is proposed, and has no persistent boot device.
 #[tokio::test(start_paused = true)]
 async fn a_session_of_suite_3() {
     for fault in [Fault::None, Fault::Lost, Fault::Twice] {
@@ -146,7 +146,7 @@ async fn a_session_of_suite_3() {
     }
 }
 
-/// The same with HMAC-SHA256 in place of HMAC-SHA1, to which ipmitool's `-C 17` agreed.
+/// The same session with HMAC-SHA256 instead of HMAC-SHA1, verified with ipmitool's `-C 17`.
 #[tokio::test(start_paused = true)]
 async fn a_session_of_suite_17() {
     let (bmc, replay) = replay(include_str!("recorded/suite-17.txt"), "password", Fault::None);
@@ -156,7 +156,7 @@ async fn a_session_of_suite_17() {
     assert!(replay.lines.lock().unwrap().is_empty());
 }
 
-/// OpenIPMI's ipmi_sim 2.0.33. It stores the boot device and says that it does not hold.
+/// OpenIPMI's ipmi_sim 2.0.33, which stores the boot device but marks it as invalid.
 #[tokio::test(start_paused = true)]
 async fn a_boot_device_that_is_not_valid_is_not_stored() {
     let (bmc, replay) = replay(include_str!("recorded/ipmi_sim.txt"), "password", Fault::None);

@@ -1,4 +1,4 @@
-//! Conditions that Clusters, MachineSets and MachineDeployments make of their Machines.
+//! Conditions that Clusters, MachineSets and MachineDeployments compute from their Machines.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use schemas::meta::Condition;
 
 use crate::text;
 
-/// A Machine younger than this may have no `UpToDate` condition yet.
+/// A Machine younger than this is left out while it has no `UpToDate` condition.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
-/// Names in the list of unhealthy Machines.
+/// How many names the list of unhealthy Machines has at most.
 const UNHEALTHY_NAMES: usize = 3;
 
 fn sources<'a>(machines: &'a [Arc<Machine>]) -> Vec<Source<'a>> {
@@ -29,7 +29,7 @@ fn sources<'a>(machines: &'a [Arc<Machine>]) -> Vec<Source<'a>> {
         .collect()
 }
 
-/// The Machines' `Ready`, as `target`.
+/// Aggregates the Machines' `Ready` conditions as condition `target`.
 pub fn machines_ready(target: &str, machines: &[Arc<Machine>]) -> Condition {
     if machines.is_empty() {
         return conditions::is_true(target, "NoReplicas");
@@ -38,7 +38,7 @@ pub fn machines_ready(target: &str, machines: &[Arc<Machine>]) -> Condition {
     conditions::aggregate(target, "Ready", false, &reasons, &sources(machines))
 }
 
-/// The Machines' `UpToDate`, as `target`.
+/// Aggregates the Machines' `UpToDate` conditions as condition `target`.
 pub fn machines_up_to_date(target: &str, machines: &[Arc<Machine>], now: DateTime<Utc>) -> Condition {
     let is_new = |machine: &Machine| {
         let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
@@ -53,8 +53,8 @@ pub fn machines_up_to_date(target: &str, machines: &[Arc<Machine>], now: DateTim
     conditions::aggregate(target, "UpToDate", false, &reasons, &sources(&counted))
 }
 
-/// The `Remediating` condition: true while a Machine's owner has been asked to replace it. `by` ends the sentence about Machines
-/// that are unhealthy and stay (` by MachineSet`).
+/// Returns the `Remediating` condition: true while a Machine's owner is asked to replace it. `by` ends the
+/// sentence about unhealthy Machines that are not to be remediated, for example ` by MachineSet`.
 pub fn remediating(machines: &[Arc<Machine>], by: &str) -> Condition {
     let is_unhealthy =
         |machine: &&Arc<Machine>| conditions::has(machine.conditions(), "HealthCheckSucceeded", FALSE);
@@ -88,7 +88,7 @@ pub fn remediating(machines: &[Arc<Machine>], by: &str) -> Condition {
     conditions::is_false("Remediating", "NotRemediating", message)
 }
 
-/// How many Machines have this condition at `True`.
+/// Counts the Machines whose condition `type_` is `True`.
 pub fn count_true(machines: &[Arc<Machine>], type_: &str) -> i32 {
     let count = machines.iter().filter(|machine| machine.condition_is_true(type_)).count();
     i32::try_from(count).unwrap_or(i32::MAX)

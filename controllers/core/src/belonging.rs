@@ -1,5 +1,5 @@
-//! MachineHealthChecks and MachinePools: nobody here does what they ask for, but they belong to their Cluster all the same. By this owner
-//! reference they go when it goes, and `clusterctl move` takes them along.
+//! MachineHealthChecks and MachinePools. No controller of this program implements them, but each gets an
+//! owner reference to its Cluster, so that it is deleted with the Cluster and `clusterctl move` moves it.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ where
         .start(Belonging { objects, clusters, cluster_name });
 }
 
-/// What belongs to a Cluster that appeared or is no longer paused.
+/// Returns the objects of a Cluster that appeared, was deleted, or whose `spec.paused` changed.
 fn of_cluster<K: Kind>(all: &Objects<K>, change: &Change<Cluster>) -> Vec<Request> {
     let paused = |cluster: &Arc<Cluster>| cluster.spec.paused;
     if change.old.as_ref().map(paused) == change.new.as_ref().map(paused) {

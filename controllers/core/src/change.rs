@@ -1,4 +1,4 @@
-//! What the plans of all controllers are made of.
+//! Building blocks of the plans of all controllers.
 
 use engine::conditions::TRUE;
 use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects};
@@ -10,50 +10,50 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 /// An event to record about the reconciled object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// A warning rather than a normal event.
+    /// Whether the event is a warning rather than a normal event.
     pub warning: bool,
-    /// Reason, `InfrastructureReady`.
+    /// Reason, for example `InfrastructureReady`.
     pub reason: &'static str,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
 impl Event {
-    /// Something went as it should.
+    /// Creates a normal event.
     pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: false, reason, message: message.into() }
     }
 
-    /// Something did not go as it should.
+    /// Creates a warning event.
     pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: true, reason, message: message.into() }
     }
 }
 
-/// A provider's object, and how it should be.
+/// A provider's object together with its wanted state.
 #[derive(Debug, Clone)]
 pub struct ExternalChange {
-    /// As it was read.
+    /// The object as it was read.
     pub read: ExternalObject,
-    /// As it should be.
+    /// The wanted object.
     pub wanted: DynamicObject,
 }
 
-/// What became of a reference to a provider's object.
+/// The result of resolving a reference to a provider's object.
 #[derive(Debug, Clone)]
 pub enum Reference {
-    /// There is none.
+    /// There is no reference.
     None,
     /// The object.
     Found(ExternalObject),
-    /// It names an object that does not exist.
+    /// The referenced object does not exist.
     NotFound,
-    /// It can't be read: why.
+    /// The object could not be read; holds the error message.
     Failed(String),
 }
 
 impl Reference {
-    /// What `reference` in an object of `namespace` names.
+    /// Resolves `reference` in namespace `namespace`.
     pub async fn read(
         external: &External,
         namespace: &str,
@@ -65,7 +65,7 @@ impl Reference {
         }
     }
 
-    /// Of what a read returned.
+    /// Converts the result of a read.
     pub fn of(result: engine::Result<Option<ExternalObject>>) -> Self {
         match result {
             Ok(Some(object)) => Self::Found(object),
@@ -95,7 +95,7 @@ pub fn cluster_of<K: Kind<DynamicType = ()>>(
     clusters.get(&cluster).map_or_else(|| Membership::Missing(Some(missing())), Membership::Of)
 }
 
-/// Makes providers' objects as they should be; returns what failed.
+/// Patches providers' objects to their wanted state; returns all errors.
 pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> Vec<Error> {
     let mut errors = Vec::new();
     for change in changes {

@@ -1,4 +1,4 @@
-//! Cluster, Machine, MachineSet, MachineDeployment.
+//! The controllers of Cluster, Machine, MachineSet and MachineDeployment.
 //!
 //! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
 //! `apply` does what the plan says.

@@ -1,4 +1,4 @@
-//! The conditions of what has replicas: MachineSets and MachineDeployments.
+//! The scaling conditions of MachineSets and MachineDeployments.
 
 use engine::conditions::{self, TRUE, is_false, is_unknown};
 use schemas::cluster::MachineSpec;
@@ -6,21 +6,21 @@ use schemas::meta::Condition;
 
 use crate::change::Reference;
 
-/// What the conditions of an object with replicas say.
+/// The inputs of the conditions `ScalingUp` and `ScalingDown`.
 pub struct Scaling<'a> {
     /// `spec.replicas`.
     pub replicas: Option<i32>,
-    /// It is being deleted: it wants no Machine, and lacks nothing for making one.
+    /// Whether the object is being deleted: it then wants no Machine and needs no template.
     pub is_deleting: bool,
-    /// Machines that there are.
+    /// The number of existing Machines.
     pub current: i32,
-    /// Of a new Machine.
+    /// The spec of a new Machine.
     pub spec: &'a MachineSpec,
-    /// What `spec.bootstrap.configRef` names.
+    /// The object that `spec.bootstrap.configRef` names.
     pub bootstrap: &'a Reference,
-    /// What `spec.infrastructureRef` names.
+    /// The object that `spec.infrastructureRef` names.
     pub infrastructure: &'a Reference,
-    /// Why no Machine may be made now.
+    /// The reasons why no Machine may be created now.
     pub blocked: &'a [String],
 }
 
@@ -29,7 +29,7 @@ impl Scaling<'_> {
         self.replicas.map(|replicas| if self.is_deleting { 0 } else { replicas })
     }
 
-    /// What has to exist before a Machine can be made, and does not.
+    /// Lists the referenced templates that do not exist.
     fn missing(&self) -> Vec<String> {
         if self.is_deleting {
             return Vec::new();
@@ -41,7 +41,7 @@ impl Scaling<'_> {
         missing.map(|(_, kind)| format!("* {kind} does not exist")).collect()
     }
 
-    /// `ScalingUp`.
+    /// Returns the condition `ScalingUp`.
     pub fn up(&self) -> Condition {
         const TYPE: &str = "ScalingUp";
         let Some(desired) = self.desired() else { return no_replicas(TYPE) };
@@ -62,7 +62,7 @@ impl Scaling<'_> {
         conditions::new(TYPE, TRUE, TYPE, message)
     }
 
-    /// `ScalingDown`.
+    /// Returns the condition `ScalingDown`.
     pub fn down(&self) -> Condition {
         const TYPE: &str = "ScalingDown";
         let current = self.current;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-/// Whether the labels match. An empty selector matches nothing here: no owner selects everything.
+/// Returns whether the labels match. Unlike in Kubernetes an empty selector matches nothing, since no owner
+/// selects all objects.
 pub fn matches(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     let get = |key: &str| labels.and_then(|labels| labels.get(key));
     let exact = selector.match_labels.as_ref();
@@ -26,7 +27,7 @@ pub fn matches(selector: &LabelSelector, labels: Option<&BTreeMap<String, String
         })
 }
 
-/// The selector in its text form, sorted by key.
+/// Returns the selector in its text form, sorted by key.
 pub fn text(selector: &LabelSelector) -> String {
     let mut parts: BTreeMap<&str, String> = BTreeMap::new();
     for (key, value) in selector.match_labels.iter().flatten() {

@@ -1,9 +1,9 @@
 //! Texts in messages.
 
-/// Message of a condition when something failed that only the log explains.
+/// Message of a condition for a failure that only the log explains.
 pub const INTERNAL_ERROR: &str = "Please check controller logs for errors";
 
-/// At most `limit` names, then how many more there are.
+/// Lists at most `limit` names, followed by the number of further names.
 pub fn names(names: &[&str], limit: usize) -> String {
     match names.len().checked_sub(limit) {
         None | Some(0) => names.join(", "),

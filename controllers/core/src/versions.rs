@@ -1,25 +1,25 @@
-//! Kubernetes versions: comparing, and counting replicas by version.
+//! Kubernetes versions: comparison, and counting replicas by version.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemas::meta::StatusVersion;
 
-/// A semantic version with an optional `v`.
+/// A semantic version with an optional leading `v`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Major.
+    /// Major version.
     pub major: u64,
-    /// Minor.
+    /// Minor version.
     pub minor: u64,
-    /// Patch.
+    /// Patch version.
     pub patch: u64,
     pre: Vec<String>,
     build: Vec<String>,
 }
 
 impl Version {
-    /// Reads `v1.36.0`, `1.36.0-rc.1+build`; `None` when it is no version.
+    /// Parses `v1.36.0` or `1.36.0-rc.1+build`; `None` if the text is not a version.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, build) = text.split_once('+').map_or((text, ""), |(text, build)| (text, build));
@@ -40,7 +40,7 @@ impl PartialOrd for Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let numbers = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
-        // A release comes after its pre-releases.
+        // A release is newer than its pre-releases.
         let released = self.pre.is_empty().cmp(&other.pre.is_empty());
         numbers
             .then(released)
@@ -64,7 +64,8 @@ fn identifiers(a: &[String], b: &[String]) -> Ordering {
     a.len().cmp(&b.len())
 }
 
-/// Adds up replicas by version, oldest version first; texts that are no versions come first, by name.
+/// Adds up replicas by version, oldest version first; texts that are not versions come before them, sorted by
+/// name.
 pub fn count<'a>(versions: impl Iterator<Item = (&'a str, i32)>) -> Vec<StatusVersion> {
     let mut counts: BTreeMap<(Option<Version>, &str), i32> = BTreeMap::new();
     for (version, replicas) in versions {

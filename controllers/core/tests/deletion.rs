@@ -66,7 +66,7 @@ fn deleting_cluster() -> cluster::Observed {
     }
 }
 
-/// Workers, then the control plane, then the infrastructure, then the Cluster itself.
+/// The order is workers, control plane, infrastructure, the Cluster itself.
 #[test]
 fn a_cluster_goes_from_the_workers_down() {
     let owner =
@@ -191,14 +191,15 @@ fn a_machine_goes_hook_by_hook_and_part_by_part() {
     }
 }
 
-/// How many provider objects a step deletes.
+/// Returns how many provider objects the step with this reason deletes.
 fn counts(reason: &str) -> usize {
     usize::from(matches!(reason, "WaitingForInfrastructureDeletion" | "WaitingForBootstrapDeletion"))
 }
 
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 
-/// A deleting Machine whose Node is in this state, with these time-outs of drain, detachment and Node deletion.
+/// Returns a deleting Machine with this Node state, and these time-outs of drain, volume detachment and Node
+/// deletion.
 fn with_node(node: machine::NodeState, timeouts: [Option<i32>; 3]) -> machine::Observed {
     let mut observed = machine::Observed {
         node,
@@ -213,8 +214,9 @@ fn with_node(node: machine::NodeState, timeouts: [Option<i32>; 3]) -> machine::O
     observed
 }
 
-/// Follows a Machine from one deadline to the next until nothing happens any more without help; returns the steps with the seconds
-/// after which each was reached. What is deleted is gone at the next look, but the Node.
+/// Reconciles a Machine from one deadline to the next, for at most 100 rounds, until its deletion is
+/// complete; returns the steps with the seconds after which each was reached. Provider objects disappear as
+/// soon as they are deleted, the Node does not.
 fn follow(mut observed: machine::Observed) -> Vec<(i64, String)> {
     let begun = observed.now;
     let mut steps: Vec<(i64, String)> = Vec::new();
@@ -251,7 +253,7 @@ fn follow(mut observed: machine::Observed) -> Vec<(i64, String)> {
     steps
 }
 
-/// Every time-out runs while the cluster is out of reach, and a step without one waits.
+/// Each time-out elapses while the cluster is unreachable, and a step without a time-out waits.
 #[test]
 fn time_outs_run_while_the_cluster_is_out_of_reach() {
     const HOOK: (i64, &str) = (0, "WaitingForPreDrainHook");
@@ -294,7 +296,7 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
                 infrastructure: Reference::NotFound,
                 ..with_node(not_connected(), [None, None, Some(120)])
             },
-            // A minute of the Machine's deletion has passed.
+            // The Machine has been in deletion for a minute.
             vec![HOOK, (0, "WaitingForBootstrapDeletion"), (0, "DeletingNode"), (60, "DeletionCompleted")],
         ),
     ];
@@ -305,7 +307,7 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
     }
 }
 
-/// A drain takes longer than the time-out of the Node's deletion: the Node is deleted nevertheless.
+/// A Node is deleted even if the drain took longer than the time-out of the Node's deletion.
 #[test]
 fn a_node_is_deleted_however_long_the_drain_took() {
     let node = |metadata: Value| {
@@ -334,7 +336,8 @@ fn a_node_is_deleted_however_long_the_drain_took() {
     }
 }
 
-/// Evictions wait for the cordon, and a Machine whose cluster is unreachable is not torn down under its Pods.
+/// Evictions wait for the cordon, and a Machine whose cluster is unreachable is not deleted while its Pods
+/// run.
 #[test]
 fn a_node_that_cannot_be_seen_is_not_given_up() {
     let observed = machine::Observed {

@@ -1,4 +1,4 @@
-//! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are stand-ins.
+//! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are fakes.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use crate::support::World;
@@ -81,7 +81,7 @@ async fn a_cluster_lives() {
     world.until("scaled down", |_| is_available(&world, 2)).await;
 
     let version = json!({"spec": {"template": {"spec": {"version": "v1.36.0"}}}});
-    // The control plane is upgraded first, or the preflight checks hold the workers back.
+    // The control plane is upgraded first; otherwise the preflight checks block the workers.
     let planes = world.objects::<schemas::controlplane::KubeadmControlPlane>();
     planes.merge(&name("plain-cp"), None, json!({"spec": {"version": "v1.36.0"}})).await.unwrap();
     deployments.merge(&name("plain-md"), None, version).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_cluster_lives() {
     world.manager.stop().await;
 }
 
-/// MachineHealthChecks and MachinePools: the Cluster owns them and goes after its pools.
+/// The Cluster owns MachineHealthChecks and MachinePools, and is deleted after its MachinePools.
 async fn what_nobody_acts_on_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
     let of_cluster = |kind: &str, spec: Value| {
         let metadata = json!({"name": "plain", "namespace": "default"});
@@ -129,7 +129,7 @@ async fn what_nobody_acts_on_belongs_to_its_cluster(world: &World, cluster: &Clu
         .await;
 }
 
-/// The same seed gives the same history, whatever the machine does meanwhile.
+/// The same seed gives the same history, independent of the load on the machine.
 #[test]
 fn the_same_seed_gives_the_same_history() {
     let run = || {
@@ -183,7 +183,7 @@ fn check_running(world: &World) {
     assert_eq!(&order[order.len() - 2..], ["Paused", "Deleting"]);
 }
 
-/// With nothing left to do, nobody writes.
+/// Checks that no controller writes anything once all objects are settled.
 async fn settle(world: &World, when: &str) {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let version = |world: &World| -> Vec<Option<String>> {

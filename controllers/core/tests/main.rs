@@ -1,4 +1,4 @@
-//! Lives of Clusters and Machines under the controllers.
+//! Tests of the lives of Clusters and Machines under the controllers.
 
 mod deletion;
 mod lifecycle;

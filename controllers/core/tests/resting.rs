@@ -1,5 +1,6 @@
-//! Where upstream's controllers come to rest, ours have nothing to do. `data/resting.jsonl` holds the objects of a cluster (recorded
-//! from Cluster API v1.14.0) at rest after it was created, scaled and upgraded, a line each.
+//! Where Cluster API's own controllers are settled, these controllers have nothing to change. Each line of
+//! `data/resting.jsonl` holds the objects of a settled cluster, recorded from Cluster API v1.14.0 after it
+//! was created, scaled and upgraded.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn external(object: &Value) -> ExternalObject {
     }
 }
 
-/// The Node that a Machine at rest has.
+/// Returns the Node of a settled Machine.
 fn node(machine: &Machine) -> Option<Arc<Node>> {
     let status = machine.status.as_ref()?;
     let name = &status.node_ref.as_ref()?.name;
@@ -216,7 +217,7 @@ fn machine_deployments() {
     }
 }
 
-/// What would be applied is there already.
+/// Asserts that `whole` already contains everything that would be applied.
 fn contains<K: Serialize>(whole: &K, part: &K) {
     fn compare(path: &str, whole: &Value, part: &Value) {
         match (whole, part) {

@@ -1,4 +1,4 @@
-//! The API server's answers as objects, read without what no controller looks at.
+//! Reads objects from the API server's responses, without the fields that no controller uses.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::object::NamespacedName;
 
-/// An object's text without its `managedFields`, which are half of it and which nobody reads from a cache.
+/// Returns an object's JSON text without its `managedFields`, which are half of its size and never read from
+/// a cache.
 pub(crate) fn without_managed_fields(text: &str) -> Cow<'_, str> {
     match managed_fields(text) {
         Some(fields) => Cow::Owned([&text[..fields.start], "null", &text[fields.end..]].concat()),
@@ -22,7 +23,7 @@ fn managed_fields(text: &str) -> Option<Range<usize>> {
     Some(metadata.start + fields.start..metadata.start + fields.end)
 }
 
-/// Which object, and in which version.
+/// The metadata that identifies an object and its version.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
@@ -38,12 +39,12 @@ pub(crate) struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
-    /// From an object's text; `None` when it is none.
+    /// Reads the identity from an object's JSON text; `None` if the text has no valid `metadata`.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         serde_json::from_str(text.get(splice::range(text.as_bytes(), "metadata")?)?).ok()
     }
 
-    /// The object's name.
+    /// Returns the object's namespace and name.
     pub(crate) fn key(&self) -> NamespacedName {
         NamespacedName::new(&*self.namespace, &*self.name)
     }

@@ -1,4 +1,4 @@
-//! Server-side apply that sends nothing when nothing changed.
+//! Server-side apply that sends no request when nothing changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
 use machinery::hash::fnv1a_32;
 
-/// What was applied last, by UID of the object and field manager. It is only in memory: after a restart each object is applied once
-/// more, which changes nothing.
+/// Hash of the last applied configuration, by object UID and field manager. It is kept in memory only: after
+/// a restart each object is applied once more, which changes nothing.
 #[derive(Default)]
 pub struct Applied(Mutex<BTreeMap<(String, String), u32>>);
 
@@ -32,11 +32,11 @@ impl Applied {
 }
 
 impl<K: Kind> Objects<K> {
-    /// Applies `wanted` as `manager`, unless that is what was applied last and `current` still has it all. Creates the object when
-    /// `current` is `None`.
+    /// Applies `wanted` as field manager `manager`, unless `wanted` equals the last applied configuration and
+    /// `current` still contains all of it. Creates the object if `current` is `None`.
     ///
     /// # Errors
-    /// What the API server says.
+    /// Returns the API server's refusal, or the client's failure to reach it.
     pub async fn apply_changed(
         &self,
         applied: &Applied,
@@ -63,7 +63,8 @@ impl<K: Kind> Objects<K> {
     }
 }
 
-/// A number for what is applied; whether it names the object it is meant for makes no difference.
+/// Returns a hash of the applied configuration. `metadata.uid` is left out, since it does not change what is
+/// applied.
 fn hash(wanted: &Value) -> u32 {
     let mut wanted = wanted.clone();
     if let Some(Value::Object(metadata)) = wanted.get_mut("metadata") {
@@ -72,8 +73,8 @@ fn hash(wanted: &Value) -> u32 {
     fnv1a_32(wanted.to_string().as_bytes())
 }
 
-/// Whether `whole` has everything that is in `part`. Lists are equal element by element, except that a list of objects with a `uid`
-/// (owner references) may have others between.
+/// Returns whether `whole` contains everything in `part`. Lists must be equal element by element; a list of
+/// strings or of objects with a `uid` (finalizers, owner references) in `whole` may hold further elements.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {

@@ -1,4 +1,4 @@
-//! The cache of a kind: every object, indexes over them, and who wants to hear of changes.
+//! The cache of a kind: all its objects, indexes over them, and the subscribers to their changes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::names;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::queue::Queue;
 
-/// What happened to an object: appeared (`old` is `None`), changed, or went away (`new` is `None`).
+/// A change of an object. `old` is `None` for a new object, and `new` is `None` for a deleted one.
 pub struct Change<K> {
-    /// Before.
+    /// The object before the change.
     pub old: Option<Arc<K>>,
-    /// After.
+    /// The object after the change.
     pub new: Option<Arc<K>>,
 }
 
 impl<K: Kind> Change<K> {
-    /// The latest known state of the object.
+    /// Returns the object before and after the change, each if present.
     pub fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(self.new.iter())
     }
 
-    /// The object's name.
+    /// Returns the object's namespace and name.
     pub fn name(&self) -> NamespacedName {
         self.new
             .as_ref()
@@ -38,9 +38,9 @@ impl<K: Kind> Change<K> {
 type Subscriber<K> = Arc<dyn Fn(&Change<K>) + Send + Sync>;
 type IndexFunction<K> = Box<dyn Fn(&K) -> Vec<String> + Send + Sync>;
 
-/// Every object of a kind, kept current by a watch and by the answers of this process's own writes.
+/// Every object of a kind, kept current by a watch and by the responses to this process's own writes.
 ///
-/// Invariant: the version of an object in the cache never goes back, and an object that is gone does not come back.
+/// Invariant: an object's version in the cache never goes back, and a deleted object does not come back.
 pub struct Cache<K: Kind> {
     state: RwLock<State<K>>,
     subscribers: RwLock<Vec<Subscriber<K>>>,
@@ -49,13 +49,13 @@ pub struct Cache<K: Kind> {
 
 struct State<K> {
     objects: BTreeMap<NamespacedName, Arc<K>>,
-    /// UIDs of objects that are gone, the latest of them: the answer of a request that was under way when its object went may come
-    /// after the news of its end, and must not bring it back.
+    /// UIDs of the objects deleted last. The response of a request that was in flight while its object was
+    /// deleted may arrive after the deletion event; it must not bring the object back.
     deleted: Tombstones,
     indexes: Vec<Index<K>>,
 }
 
-/// How many UIDs are remembered: far more than requests can be under way.
+/// How many UIDs are remembered: far more than the requests that can be in flight.
 const TOMBSTONES: usize = 4096;
 
 #[derive(Default)]
@@ -159,17 +159,17 @@ impl<K> Index<K> {
 }
 
 impl<K: Kind> Cache<K> {
-    /// The object with this name.
+    /// Returns the object with this name, or `None`.
     pub fn get(&self, key: &NamespacedName) -> Option<Arc<K>> {
         self.state.read().objects.get(key).cloned()
     }
 
-    /// Every object, in order of namespace and name.
+    /// Returns every object, in order of namespace and name.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.state.read().objects.values().cloned().collect()
     }
 
-    /// Every object of a namespace, in order of name.
+    /// Returns every object of a namespace, in order of name.
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
         let from = NamespacedName::new(namespace, "");
         let state = self.state.read();
@@ -181,17 +181,17 @@ impl<K: Kind> Cache<K> {
             .collect()
     }
 
-    /// The objects with an owner reference to `uid`.
+    /// Returns the objects with an owner reference to `uid`.
     pub fn by_owner(&self, uid: &str) -> Vec<Arc<K>> {
         self.by_index(BY_OWNER, uid)
     }
 
-    /// The objects with the cluster-name label of `cluster`, in its namespace.
+    /// Returns the objects in the cluster's namespace whose cluster-name label names `cluster`.
     pub fn by_cluster(&self, cluster: &NamespacedName) -> Vec<Arc<K>> {
         self.by_index(BY_CLUSTER, &format!("{}/{}", cluster.namespace, cluster.name))
     }
 
-    /// The objects for which the index function `name` gave `value`.
+    /// Returns the objects for which the index function of `name` returned `value`.
     pub fn by_index(&self, name: &str, value: &str) -> Vec<Arc<K>> {
         let state = self.state.read();
         let keys =
@@ -199,12 +199,12 @@ impl<K: Kind> Cache<K> {
         keys.into_iter().flatten().filter_map(|key| state.objects.get(key).cloned()).collect()
     }
 
-    /// Adds an index; a second one of the same name is ignored.
+    /// Adds an index; a second index of the same name is ignored.
     pub fn index(&self, name: &'static str, values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) {
         self.state.write().index(name, Box::new(values));
     }
 
-    /// Calls `listener` on each change from now on, and once for each object that is there.
+    /// Calls `listener` for each change from now on, and once for each object that is already cached.
     pub fn subscribe(&self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
         let listener: Subscriber<K> = Arc::new(listener);
         self.subscribers.write().push(listener.clone());
@@ -213,7 +213,7 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// Adds to `queue` what `mapper` makes of each change.
+    /// Adds the requests that `mapper` returns for each change to `queue`.
     pub fn notify(
         &self,
         queue: &Arc<Queue>,
@@ -223,9 +223,9 @@ impl<K: Kind> Cache<K> {
         self.subscribe(move |change| mapper(change).into_iter().for_each(|request| queue.add(request)));
     }
 
-    /// Waits until the first list is in.
+    /// Waits until the first list is in the cache.
     pub async fn wait_until_synced(&self) {
-        // The sender lives as long as the cache, so that waiting can't fail.
+        // The sender lives as long as the cache, so waiting cannot fail.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
@@ -234,15 +234,15 @@ impl<K: Kind> Cache<K> {
         self.synced.subscribe()
     }
 
-    /// Whether the first list is in.
+    /// Returns whether the first list is in the cache.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    /// Takes in `object` unless the cache has it at this version or a later one. Called with each watch event and with the answer of
-    /// each of this process's writes.
+    /// Stores `object` unless the cache has this version or a later one. Called with each watch event and
+    /// with the response to each of this process's writes.
     pub fn observe(&self, mut object: K) -> Arc<K> {
-        // Nobody reads managedFields from a cache, and they are half of an object's size.
+        // Controllers never read managedFields from a cache, and they are half of an object's size.
         object.meta_mut().managed_fields = None;
         let key = NamespacedName::of(&object);
         let object = Arc::new(object);
@@ -262,7 +262,7 @@ impl<K: Kind> Cache<K> {
         object
     }
 
-    /// Whether observing this version of an object would change nothing.
+    /// Returns whether observing this version of the object would change nothing.
     pub(crate) fn has(&self, key: &NamespacedName, uid: &str, version: &str) -> bool {
         let state = self.state.read();
         let known = |object: &Arc<K>| {
@@ -272,13 +272,14 @@ impl<K: Kind> Cache<K> {
         state.deleted.contains(uid) || state.objects.get(key).is_some_and(known)
     }
 
-    /// Takes in that `object` is gone, as the watch says.
+    /// Records the deletion of `object` that the watch reported.
     pub(crate) fn observe_deleted(&self, object: &K) {
         self.state.write().deleted.insert(object::uid(object));
         self.remove(&NamespacedName::of(object), object::uid(object));
     }
 
-    /// Takes in that the object with this UID is gone, as the answer of this process's own request says.
+    /// Records the deletion of the object with this UID that a response to this process's own request
+    /// reported.
     pub(crate) fn forget(&self, key: &NamespacedName, uid: &str) {
         let known = {
             let mut state = self.state.write();
@@ -294,7 +295,7 @@ impl<K: Kind> Cache<K> {
         let change = {
             let mut state = self.state.write();
             match state.objects.get(key) {
-                // A successor of the same name stays.
+                // A new object with the same name but another UID stays.
                 Some(current) if object::uid(current.as_ref()) == uid => state.replace(key, None),
                 _ => return,
             }
@@ -302,7 +303,7 @@ impl<K: Kind> Cache<K> {
         self.publish(&change);
     }
 
-    /// Takes in a complete list as of `version`.
+    /// Replaces the contents by a complete list as of `version`; objects newer than the list stay.
     pub(crate) fn observe_list(&self, objects: Vec<K>, version: u64) {
         let listed: BTreeMap<NamespacedName, String> = objects
             .iter()
@@ -382,7 +383,8 @@ mod tests {
         assert_eq!(cache.get(&key("a")).unwrap().metadata.uid.as_deref(), Some("2"));
     }
 
-    /// A status patch and the end of its object cross: the answer comes after the watch has told the end.
+    /// A status patch races with the deletion of its object: the response comes after the watch reported the
+    /// deletion.
     #[test]
     fn a_late_answer_does_not_bring_an_object_back() {
         let cache = Cache::<ConfigMap>::default();

@@ -1,4 +1,4 @@
-//! The caches of one cluster, management or workload: one a kind.
+//! The caches of one cluster, management or workload: one for each kind.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) struct Caches {
     pub clock: Clock,
     pub shutdown: CancellationToken,
     pub tasks: TaskTracker,
-    /// Of a workload cluster.
+    /// Whether the caches belong to a workload cluster.
     pub is_remote: bool,
     open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
     /// For each open cache, whether it is synced.
@@ -43,7 +43,7 @@ impl Caches {
         }
     }
 
-    /// The handle on a kind; the first call starts its watch.
+    /// Returns the handle on a kind; the first call starts its watch.
     pub fn objects<K: Kind>(&self, dynamic: &K::DynamicType) -> Objects<K> {
         let name =
             format!("{} {} {}", K::api_version(dynamic), K::plural(dynamic), std::any::type_name::<K>());
@@ -71,7 +71,7 @@ impl Caches {
         self.synced.lock().iter().all(|synced| *synced.borrow())
     }
 
-    /// Runs a task until the shutdown.
+    /// Spawns a task that is cancelled at shutdown.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {

@@ -1,5 +1,5 @@
-//! Connections to workload clusters: a client and caches for each, made when its API server can be reached, and given up when it no
-//! longer answers.
+//! Connections to workload clusters: a client and caches for each. A connection is made when the cluster's
+//! API server is reachable and dropped when it stops answering.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::queue::Queue;
 
-/// How often a connected cluster is asked whether it is there.
+/// Interval between two probes of a connected cluster.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// After so many failed probes in a row the connection is given up.
+/// After this many failed probes in a row the connection is dropped.
 const PROBE_FAILURES: u32 = 5;
-/// The first list of each cache must be in within this time.
+/// The first list of each cache must arrive within this time.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 const BACK_OFF_BASE: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
@@ -42,23 +42,24 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The Cluster it belongs to.
+    /// Returns the Cluster that the connection belongs to.
     pub fn cluster(&self) -> &NamespacedName {
         &self.cluster
     }
 
-    /// Its client, for what is not cached.
+    /// Returns the client, for kinds that are not cached.
     pub fn client(&self) -> &Client {
         &self.caches.client
     }
 
-    /// All objects of a kind in this cluster; the first call starts the cache. Kinds given to [`ClusterCache::watch`] are there and
-    /// synced as soon as the cluster is connected.
+    /// Returns the handle on a kind in this cluster; the first call starts its cache. Kinds given to
+    /// [`ClusterCache::watch`] are cached and synced before the cluster counts as connected.
     pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
         self.caches.objects(&())
     }
 
-    /// Whether this is the first call with `what` since the cluster was connected: for subscriptions made on demand.
+    /// Returns whether this is the first call with `what` since the cluster was connected; used for
+    /// subscriptions made on demand.
     pub fn first_time(&self, what: &'static str) -> bool {
         self.done.lock().insert(what)
     }
@@ -70,19 +71,19 @@ impl Drop for Workload {
     }
 }
 
-/// What is known of the connection to a cluster.
+/// The state of the connection to a cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Health {
-    /// There is a client.
+    /// Whether there is a connected client.
     pub connected: bool,
     /// When the API server last answered a probe.
     pub last_success: Option<DateTime<Utc>>,
-    /// Failed probes and connection attempts since.
+    /// Number of probes and connection attempts that failed since then.
     pub failures: u32,
 }
 
 type Listener = Arc<dyn Fn(&NamespacedName) + Send + Sync>;
-/// Starts a cache in a cluster that is being connected; done when it is synced.
+/// Starts a cache in a cluster that is being connected; the future completes when the cache is synced.
 type Registration = Arc<dyn Fn(&Workload) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The connections to all workload clusters.
@@ -110,7 +111,7 @@ struct State {
     health: Health,
 }
 
-/// Name of the Secret with a cluster's kubeconfig, and its key.
+/// Returns the name of the Secret with a cluster's kubeconfig; the kubeconfig is under the key `value`.
 pub fn kubeconfig_secret(cluster: &NamespacedName) -> NamespacedName {
     NamespacedName::new(cluster.namespace.as_str(), format!("{}-kubeconfig", cluster.name))
 }
@@ -141,7 +142,7 @@ impl ClusterCache {
         });
         let weak = Arc::downgrade(&cache.0);
         manager.objects::<Machine>().subscribe(move |change| {
-            // A Machine that makes progress is the best hint that an API server came up.
+            // Progress of a Machine is the best hint that its cluster's API server came up.
             if let (Some(inner), Some(machine)) = (weak.upgrade(), &change.new) {
                 inner.poke(&NamespacedName::new(change.name().namespace, machine.spec.cluster_name.as_str()));
             }
@@ -149,23 +150,24 @@ impl ClusterCache {
         cache
     }
 
-    /// The connected cluster.
+    /// Returns the connected cluster.
     ///
     /// # Errors
-    /// [`Error::NotConnected`]; those who subscribed with [`ClusterCache::notify`] hear when it is.
+    /// [`Error::NotConnected`]. Queues given to [`ClusterCache::notify`] get a request once it is connected.
     pub fn get(&self, cluster: &NamespacedName) -> Result<Arc<Workload>> {
         let connection = self.0.connections.lock().get(cluster).cloned();
         let workload = connection.and_then(|connection| connection.state.lock().workload.clone());
         workload.ok_or_else(|| Error::NotConnected(cluster.clone()))
     }
 
-    /// What is known of the connection.
+    /// Returns the state of the connection.
     pub fn health(&self, cluster: &NamespacedName) -> Health {
         let connection = self.0.connections.lock().get(cluster).cloned();
         connection.map(|connection| connection.state.lock().health).unwrap_or_default()
     }
 
-    /// Adds to `queue` what `mapper` makes of each Cluster that was connected, disconnected, or did not answer a probe.
+    /// Adds the requests that `mapper` returns to `queue`, for each Cluster that was connected or
+    /// disconnected or whose probe failed.
     pub fn notify(
         &self,
         queue: &Arc<Queue>,
@@ -177,8 +179,8 @@ impl ClusterCache {
         }));
     }
 
-    /// Keeps a cache of `K` in each workload cluster, and adds to `queue` what `mapper` makes of each change. Call it before Clusters
-    /// are connected, that is when the controller is built.
+    /// Keeps a cache of `K` in each workload cluster and adds the requests that `mapper` returns for each
+    /// change to `queue`. Call it while the controller is built, before any Cluster is connected.
     pub fn watch<K: Kind<DynamicType = ()>>(
         &self,
         queue: &Arc<Queue>,
@@ -239,7 +241,7 @@ impl Inner {
         }
     }
 
-    /// The kubeconfig, as soon as there is one.
+    /// Waits for the kubeconfig Secret and returns its content.
     async fn kubeconfig(&self, cluster: &NamespacedName, connection: &Connection) -> Vec<u8> {
         loop {
             let secret = self.secrets.get(&kubeconfig_secret(cluster));
@@ -307,7 +309,7 @@ impl Inner {
         self.publish(cluster);
     }
 
-    /// Returns when the connection has to be made anew.
+    /// Probes the connected cluster. Returns when a new connection is necessary.
     async fn watch_over(&self, cluster: &NamespacedName, connection: &Connection, kubeconfig: &[u8]) {
         let mut next_probe = self.manager.clock().monotonic() + PROBE_INTERVAL;
         loop {
@@ -358,7 +360,7 @@ fn is_provisioned(cluster: &Cluster) -> bool {
         && !object::uid(cluster).is_empty()
 }
 
-/// Asks the API server for its root page.
+/// Requests the API server's root page.
 async fn probe(client: &Client) -> Result<()> {
     let request = http::Request::get("/").body(Vec::new());
     let request = request.map_err(|error| Error::api("probe", kube::Error::HttpError(error)))?;

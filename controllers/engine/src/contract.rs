@@ -1,4 +1,5 @@
-//! Which version of a provider's kind speaks the Cluster API contract: the labels of its CustomResourceDefinition say so.
+//! Finds the version of a provider's kind that implements the Cluster API contract, from the labels of its
+//! CustomResourceDefinition.
 
 use std::cmp::Ordering;
 
@@ -10,19 +11,19 @@ use crate::manager::Manager;
 use crate::object::{self, NamespacedName};
 use crate::objects::Objects;
 
-/// The contracts that core speaks, newest first.
+/// The contracts that the core controllers support, newest first.
 const CONTRACTS: &[&str] = &["v1beta2", "v1beta1"];
 
-/// A provider's kind in the version that speaks the contract.
+/// A provider's kind, in the version that implements the contract.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// How it is called on the wire.
+    /// Group, version, kind and plural of the resource.
     pub resource: ApiResource,
     /// The contract, `v1beta2` or `v1beta1`.
     pub contract: &'static str,
 }
 
-/// Looks contracts up.
+/// Resolves contract versions from the cached CustomResourceDefinitions.
 #[derive(Clone)]
 pub struct Contracts {
     definitions: Objects<PartialObjectMeta<CustomResourceDefinition>>,
@@ -33,15 +34,16 @@ impl Contracts {
         Self { definitions: manager.objects() }
     }
 
-    /// The handle on CustomResourceDefinitions' metadata, to wait for or watch.
+    /// Returns the handle on the metadata of CustomResourceDefinitions, to wait for or to watch.
     pub fn definitions(&self) -> &Objects<PartialObjectMeta<CustomResourceDefinition>> {
         &self.definitions
     }
 
-    /// The version of `kind` in `group` that speaks the newest contract.
+    /// Returns the version of `kind` in `group` that implements the newest contract.
     ///
     /// # Errors
-    /// When there is no such CustomResourceDefinition, or no version of it speaks a contract.
+    /// Fails if the CustomResourceDefinition does not exist, or no version of it implements a supported
+    /// contract.
     pub async fn resolve(&self, group: &str, kind: &str) -> Result<Resolved> {
         self.definitions.wait_until_synced().await;
         let plural = plural(kind);
@@ -72,12 +74,13 @@ impl Contracts {
     }
 }
 
-/// The newest of versions separated by underscores.
+/// Returns the newest of several versions separated by underscores.
 pub fn newest(versions: &str) -> Option<&str> {
     versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))
 }
 
-/// Kubernetes' order of versions: `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > anything else by name, reversed.
+/// Compares versions as Kubernetes does: `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > any other name,
+/// in reverse order.
 fn compare(a: &str, b: &str) -> Ordering {
     match (parse(a), parse(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
@@ -97,7 +100,8 @@ fn parse(version: &str) -> Option<(u8, u32, u32)> {
     Some((2, rest.parse().ok()?, 0))
 }
 
-/// The plural of a kind by English rules, as the contract requires of a CustomResourceDefinition's name.
+/// Returns the plural of a kind by English rules, as the contract requires for a CustomResourceDefinition's
+/// name.
 pub fn plural(kind: &str) -> String {
     let lower = kind.to_ascii_lowercase();
     let before_y = lower.chars().rev().nth(1).is_some_and(|before| !"aeiou".contains(before));

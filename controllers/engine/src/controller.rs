@@ -1,4 +1,4 @@
-//! A controller: a kind, what else it watches, and the function that reconciles one object.
+//! A controller: its own kind, the kinds it watches besides, and the function that reconciles one object.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -18,25 +18,26 @@ use crate::objects::Objects;
 use crate::owners;
 use crate::queue::Queue;
 
-/// When an object wants to be reconciled again although nothing changed. Only for what no event can tell: a point in time.
+/// When to reconcile an object again without an event. Only needed for a point in time, which no event
+/// reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Action {
-    /// After this long; `None` for never.
+    /// Delay until the next reconcile; `None` for no further reconcile.
     pub requeue_after: Option<Duration>,
 }
 
 impl Action {
-    /// Wait for events.
+    /// Returns the action that only waits for events.
     pub fn done() -> Self {
         Self::default()
     }
 
-    /// Once more after `delay`, or sooner if there is an event.
+    /// Returns the action that reconciles again after `delay`, or earlier on an event.
     pub fn requeue_after(delay: Duration) -> Self {
         Self { requeue_after: Some(delay) }
     }
 
-    /// The sooner of the two.
+    /// Returns the earlier of the two actions.
     pub fn min(self, other: Self) -> Self {
         let requeue_after = match (self.requeue_after, other.requeue_after) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -46,17 +47,18 @@ impl Action {
     }
 }
 
-/// Brings one object to where it should be.
+/// Reconciles objects of one kind.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Reconciles the object named by `request`; one that no longer exists is done. An error is tried again with back-off.
+    /// Reconciles the object named by `request`. If the object does not exist, there is nothing to do. An
+    /// error is retried with back-off.
     fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action>> + Send;
 }
 
-/// How many objects of a controller are reconciled at the same time unless it says otherwise.
+/// Default number of objects of a controller that are reconciled at the same time.
 const CONCURRENCY: usize = 10;
 
-/// A reconcile that takes longer is ended, as if the process had ended there, and tried again: whatever it waits for may never come.
-/// Far longer than any reconcile takes that gets answers.
+/// A reconcile that takes longer is cancelled, as if the process had ended there, and retried, since the
+/// response it awaits may never come. No reconcile that gets its responses takes nearly this long.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Builds and starts a controller.
@@ -70,7 +72,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller called `name` in logs, events and metrics.
+    /// Creates a controller; `name` appears in logs, events and metrics.
     pub fn new(manager: &Manager, name: &'static str) -> Self {
         let queue = Arc::new(Queue::new(manager.clock().clone(), manager.metrics().of_queue(name)));
         manager.add_queue(name, &queue);
@@ -89,7 +91,7 @@ impl Controller {
         self.watches(objects, |change| vec![change.name()])
     }
 
-    /// Reconciles the objects that `mapper` names whenever an object of this kind changes.
+    /// Reconciles the objects that `mapper` returns whenever an object of this kind changes.
     pub fn watches<K: Kind>(
         mut self,
         objects: &Objects<K>,
@@ -101,7 +103,8 @@ impl Controller {
         self
     }
 
-    /// Reconciles the owner of `group` and `kind` (any owner reference, not only the controller's) when an object of this kind changes.
+    /// Reconciles the owners of `group` and `kind` (any owner reference, not only the controller's) when an
+    /// object of this kind changes.
     pub fn owns<K: Kind>(self, objects: &Objects<K>, group: &'static str, kind: &'static str) -> Self {
         self.watches(objects, move |change| owner_requests(change, group, kind))
     }
@@ -113,24 +116,25 @@ impl Controller {
         self
     }
 
-    /// How many objects are reconciled at the same time.
+    /// Sets how many objects are reconciled at the same time.
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);
         self
     }
 
-    /// How long one reconcile may take before it is ended and tried again.
+    /// Sets how long a reconcile may take before it is cancelled and retried.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// The queue, for other sources of events: [`crate::ClusterCache`], caches of kinds that are learnt at run time.
+    /// Returns the queue, for other sources of events: [`crate::ClusterCache`], and caches of kinds found at
+    /// run time.
     pub fn queue(&self) -> Arc<Queue> {
         self.queue.clone()
     }
 
-    /// Starts it; it ends with the manager.
+    /// Starts the controller; it ends with the manager.
     pub fn start(self, reconciler: impl Reconciler) {
         let manager = self.manager.clone();
         manager.spawn(self.run(Arc::new(reconciler)));
@@ -160,7 +164,7 @@ impl Controller {
     }
 }
 
-/// What a reconcile needs besides its reconciler.
+/// The inputs of a reconcile besides the reconciler.
 struct Task {
     name: &'static str,
     manager: Manager,
@@ -168,7 +172,7 @@ struct Task {
     time_limit: Duration,
 }
 
-/// Reconciles one object, whatever happens: a panic ends this reconcile only, and is tried again like an error.
+/// Reconciles one object. A panic ends this reconcile only and is retried like an error.
 async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let Task { name, manager, queue, time_limit } = task;
     let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
@@ -201,7 +205,8 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     queue.done(&request);
 }
 
-/// A conflict is part of the work of several controllers on one object; it is not worth a line.
+/// Logs a failed reconcile. Conflicts are expected when several controllers write one object, so they are
+/// logged at debug level only.
 fn report(name: &'static str, request: &Request, error: &crate::Error, delay: Duration) {
     if error.is_conflict() {
         tracing::debug!(controller = name, object = %request, %error, ?delay, "reconcile failed, trying again");
@@ -215,7 +220,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The owners of `group` and `kind` that an object has or had.
+/// Returns the owners of `group` and `kind` that the object has, or had before the change.
 pub fn owner_requests<K: Kind>(change: &Change<K>, group: &str, kind: &str) -> Vec<Request> {
     let mut requests = BTreeSet::new();
     for object in change.objects() {

@@ -28,7 +28,7 @@ pub struct Descriptor<C: 'static = ()> {
     /// The kinds whose objects it brings to where their spec wants them. A controller that does less than that for a kind does not
     /// list it.
     pub reconciles: &'static [GroupKind],
-    /// Starts it; it ends with the manager.
+    /// Starts the controller; it ends with the manager.
     pub start: fn(&Manager, &C),
 }
 

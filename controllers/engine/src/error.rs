@@ -1,8 +1,8 @@
-//! The error of the shared loop and of what runs on it.
+//! The error type of the engine and of the controllers that run on it.
 
 use kube::core::Status;
 
-/// Why a reconcile or one of its steps failed. All of them are retried with back-off.
+/// Why a reconcile or one of its steps failed. Every error is retried with back-off.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server refused a request or could not be reached.
@@ -10,15 +10,15 @@ pub enum Error {
     Api {
         /// The request: verb, kind and name.
         what: String,
-        /// What the client reported.
+        /// The error of the client.
         source: Box<kube::Error>,
     },
-    /// An object could not be written as, or read from, JSON.
+    /// An object could not be converted to or from JSON.
     #[error("{what}: {source}")]
     Json {
-        /// Which object.
+        /// The request or object.
         what: String,
-        /// Where in it.
+        /// The JSON error with its position.
         source: serde_json::Error,
     },
     /// The workload cluster is not connected; the controller is notified when it is.
@@ -30,7 +30,7 @@ pub enum Error {
     /// A failure that only a change of the object, which is an event, can end: it is not tried again.
     #[error("{0}")]
     Terminal(String),
-    /// Any other failure of a rule, in words for a person.
+    /// Any other failure, described for a person.
     #[error("{0}")]
     Failed(String),
     /// Several phases of one reconcile failed.
@@ -46,7 +46,8 @@ fn list(errors: &[Error]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// The message of the API server's `Status`; the client's own words repeat all of it.
+/// Returns the message of the API server's `Status` only, since the client's own error text repeats all of
+/// it.
 fn api_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
@@ -55,7 +56,7 @@ fn api_message(error: &kube::Error) -> String {
 }
 
 impl Error {
-    /// An error in words.
+    /// Creates an [`Error::Failed`] with this message.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
@@ -70,7 +71,7 @@ impl Error {
         Self::Json { what: what.into(), source }
     }
 
-    /// The API server's `Status`, when that is what failed.
+    /// Returns the API server's `Status` if it refused the request, or `None`.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Api { source, .. } => match source.as_ref() {
@@ -86,22 +87,22 @@ impl Error {
             .is_some_and(|status| status.code == code && (reason.is_empty() || status.reason == reason))
     }
 
-    /// 404.
+    /// Whether the API server returned 404.
     pub fn is_not_found(&self) -> bool {
         self.is(404, "")
     }
 
-    /// 409 because the name is taken.
+    /// Whether the API server returned 409 because the name is taken.
     pub fn is_already_exists(&self) -> bool {
         self.is(409, "AlreadyExists")
     }
 
-    /// 409 because the object changed since it was read.
+    /// Whether the API server returned 409 because the object changed since it was read.
     pub fn is_conflict(&self) -> bool {
         self.is(409, "Conflict")
     }
 
-    /// One error out of many: `Ok` when there are none.
+    /// Combines several errors into one; `Ok` if there are none.
     pub fn aggregate(mut errors: Vec<Error>) -> Result<()> {
         match errors.len() {
             0 => Ok(()),

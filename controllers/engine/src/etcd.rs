@@ -1,7 +1,8 @@
-//! The part of etcd's gRPC interface that a control plane needs: members, their health, their leader. Messages and framing only; the
-//! client is in `kubeadm`, the server of the simulated clusters in `simulated`.
+//! The part of etcd's gRPC interface that a control plane needs: members, their health and their leader. This
+//! module has messages and framing only; the client is in `kubeadm`, the server of the simulated clusters in
+//! `simulated`.
 //!
-//! Field numbers are those of etcd's `rpc.proto` (package `etcdserverpb`), of which unused fields are left out.
+//! Field numbers are those of etcd's `rpc.proto` (package `etcdserverpb`); unused fields are left out.
 
 use prost::Message;
 use prost::bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -19,34 +20,34 @@ pub const ALARM: &str = "/etcdserverpb.Maintenance/Alarm";
 
 /// The media type of gRPC.
 pub const CONTENT_TYPE: &str = "application/grpc";
-/// The trailer with the code of a call's outcome.
+/// The trailer with the status code of a call.
 pub const GRPC_STATUS: &str = "grpc-status";
-/// The trailer with the words of a failed call, percent-encoded.
+/// The trailer with the error message of a failed call, percent-encoded.
 pub const GRPC_MESSAGE: &str = "grpc-message";
 
-/// gRPC code: done.
+/// gRPC code: success.
 pub const OK: u32 = 0;
-/// gRPC code: the thing named does not exist (an unknown member).
+/// gRPC code: the entity, for example a member, does not exist.
 pub const NOT_FOUND: u32 = 5;
-/// gRPC code: refused in the present state.
+/// gRPC code: the call is not allowed in the present state.
 pub const FAILED_PRECONDITION: u32 = 9;
-/// gRPC code: no such call.
+/// gRPC code: the method does not exist.
 pub const UNIMPLEMENTED: u32 = 12;
-/// gRPC code: a failure of the server.
+/// gRPC code: an internal failure of the server.
 pub const INTERNAL: u32 = 13;
-/// gRPC code: try again (no leader).
+/// gRPC code: temporarily unavailable, for example without a leader; try again.
 pub const UNAVAILABLE: u32 = 14;
 
-/// The largest message that is read: far more than a list of members needs.
+/// The largest message that is accepted: far more than a list of members needs.
 pub const MAX_MESSAGE: usize = 1 << 20;
 
-/// Who answered.
+/// Identifies the cluster and the member that answered.
 #[derive(Clone, PartialEq, Message)]
 pub struct ResponseHeader {
-    /// The cluster.
+    /// ID of the cluster.
     #[prost(uint64, tag = "1")]
     pub cluster_id: u64,
-    /// The member that answered.
+    /// ID of the member that answered.
     #[prost(uint64, tag = "2")]
     pub member_id: u64,
     /// Revision of the key-value store.
@@ -60,69 +61,69 @@ pub struct ResponseHeader {
 /// A member of the cluster.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct Member {
-    /// Its identity.
+    /// The member's ID.
     #[prost(uint64, tag = "1")]
     pub id: u64,
-    /// Its name, which kubeadm makes the node's; empty until it has started.
+    /// The member's name, which kubeadm sets to the node's name; empty until the member has started.
     #[prost(string, tag = "2")]
     pub name: String,
-    /// Where other members reach it.
+    /// URLs where other members reach it.
     #[prost(string, repeated, tag = "3")]
     pub peer_urls: Vec<String>,
-    /// Where clients reach it.
+    /// URLs where clients reach it.
     #[prost(string, repeated, tag = "4")]
     pub client_urls: Vec<String>,
-    /// Whether it only learns and does not vote.
+    /// Whether the member is a learner without a vote.
     #[prost(bool, tag = "5")]
     pub is_learner: bool,
 }
 
-/// Asks for the members.
+/// Requests the list of members.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct MemberListRequest {
-    /// Whether the answer must reflect every change acknowledged before.
+    /// Whether the response must reflect every change acknowledged before.
     #[prost(bool, tag = "1")]
     pub linearizable: bool,
 }
 
-/// The members.
+/// The list of members.
 #[derive(Clone, PartialEq, Message)]
 pub struct MemberListResponse {
-    /// Who answered.
+    /// The cluster and member that answered.
     #[prost(message, optional, tag = "1")]
     pub header: Option<ResponseHeader>,
-    /// All of them.
+    /// All members.
     #[prost(message, repeated, tag = "2")]
     pub members: Vec<Member>,
 }
 
-/// Removes a member.
+/// Requests the removal of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct MemberRemoveRequest {
-    /// Its identity.
+    /// ID of the member.
     #[prost(uint64, tag = "1")]
     pub id: u64,
 }
 
-/// The members that are left.
+/// The response to a removal.
 #[derive(Clone, PartialEq, Message)]
 pub struct MemberRemoveResponse {
-    /// Who answered.
+    /// The cluster and member that answered.
     #[prost(message, optional, tag = "1")]
     pub header: Option<ResponseHeader>,
-    /// All of them.
+    /// The remaining members.
     #[prost(message, repeated, tag = "2")]
     pub members: Vec<Member>,
 }
 
-/// Asks one member how it is.
+/// Requests the status of the member that receives the call.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct StatusRequest {}
 
-/// How one member is.
+/// The status of one member.
 #[derive(Clone, PartialEq, Message)]
 pub struct StatusResponse {
-    /// Who answered.
+    /// The cluster and member that answered.
     #[prost(message, optional, tag = "1")]
     pub header: Option<ResponseHeader>,
     /// etcd's version.
@@ -131,7 +132,7 @@ pub struct StatusResponse {
     /// Size of the database on disk in bytes.
     #[prost(int64, tag = "3")]
     pub db_size: i64,
-    /// The leader as this member knows it; 0 for none.
+    /// ID of the leader as this member knows it; 0 if there is none.
     #[prost(uint64, tag = "4")]
     pub leader: u64,
     /// Raft's committed index.
@@ -143,42 +144,42 @@ pub struct StatusResponse {
     /// Raft's applied index.
     #[prost(uint64, tag = "7")]
     pub raft_applied_index: u64,
-    /// Its alarms and errors, in words.
+    /// The member's alarms and errors.
     #[prost(string, repeated, tag = "8")]
     pub errors: Vec<String>,
     /// Bytes of the database in use.
     #[prost(int64, tag = "9")]
     pub db_size_in_use: i64,
-    /// Whether it only learns and does not vote.
+    /// Whether the member is a learner without a vote.
     #[prost(bool, tag = "10")]
     pub is_learner: bool,
 }
 
-/// Hands leadership over; must be sent to the leader.
+/// Requests a transfer of leadership; must be sent to the leader.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct MoveLeaderRequest {
-    /// The member that is to lead.
+    /// ID of the member that is to lead.
     #[prost(uint64, tag = "1")]
     pub target_id: u64,
 }
 
-/// Leadership was handed over.
+/// The response to a transfer of leadership.
 #[derive(Clone, PartialEq, Message)]
 pub struct MoveLeaderResponse {
-    /// Who answered.
+    /// The cluster and member that answered.
     #[prost(message, optional, tag = "1")]
     pub header: Option<ResponseHeader>,
 }
 
-/// What to do with alarms.
+/// The operation on alarms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum AlarmAction {
-    /// List them.
+    /// List alarms.
     Get = 0,
-    /// Raise one.
+    /// Raise an alarm.
     Activate = 1,
-    /// Clear one.
+    /// Clear an alarm.
     Deactivate = 2,
 }
 
@@ -186,7 +187,7 @@ pub enum AlarmAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum AlarmType {
-    /// None; in a request, all.
+    /// No alarm; in a request, all kinds.
     None = 0,
     /// The database reached its quota.
     NoSpace = 1,
@@ -194,16 +195,16 @@ pub enum AlarmType {
     Corrupt = 2,
 }
 
-/// Asks for alarms.
+/// Requests an operation on alarms.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct AlarmRequest {
-    /// What to do.
+    /// The operation, an [`AlarmAction`].
     #[prost(enumeration = "AlarmAction", tag = "1")]
     pub action: i32,
-    /// Whose; 0 for all members.
+    /// ID of the member; 0 for all members.
     #[prost(uint64, tag = "2")]
     pub member_id: u64,
-    /// Which.
+    /// The kind of alarm, an [`AlarmType`].
     #[prost(enumeration = "AlarmType", tag = "3")]
     pub alarm: i32,
 }
@@ -211,26 +212,27 @@ pub struct AlarmRequest {
 /// A raised alarm.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub struct AlarmMember {
-    /// Whose.
+    /// ID of the member that raised it.
     #[prost(uint64, tag = "1")]
     pub member_id: u64,
-    /// Which.
+    /// The kind of alarm, an [`AlarmType`].
     #[prost(enumeration = "AlarmType", tag = "2")]
     pub alarm: i32,
 }
 
-/// The raised alarms.
+/// The response with the raised alarms.
 #[derive(Clone, PartialEq, Message)]
 pub struct AlarmResponse {
-    /// Who answered.
+    /// The cluster and member that answered.
     #[prost(message, optional, tag = "1")]
     pub header: Option<ResponseHeader>,
-    /// All of them.
+    /// All raised alarms.
     #[prost(message, repeated, tag = "2")]
     pub alarms: Vec<AlarmMember>,
 }
 
-/// A message as the body of a unary call: one flag (not compressed), the length, the message.
+/// Encodes a message as the body of a unary call: a flag byte (0, not compressed), the length as `u32`, the
+/// message.
 pub fn frame(message: &impl Message) -> Bytes {
     let mut out = BytesMut::with_capacity(5 + message.encoded_len());
     out.put_u8(0);
@@ -239,10 +241,10 @@ pub fn frame(message: &impl Message) -> Bytes {
     out.freeze()
 }
 
-/// The message in the body of a unary call.
+/// Decodes the message in the body of a unary call.
 ///
 /// # Errors
-/// In words: a body that is cut short, compressed, too large, or holds no such message.
+/// Says in words why a body that is cut short, compressed, too large or no such message cannot be decoded.
 pub fn unframe<M: Message + Default>(mut body: &[u8]) -> Result<M, String> {
     if body.len() < 5 {
         return Err(format!("{} bytes are no gRPC message", body.len()));

@@ -1,4 +1,4 @@
-//! Events about objects (`v1`), counted where they repeat.
+//! Records Kubernetes Events (`v1`) about objects and counts repetitions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use crate::object::Kind;
 use crate::objects::FIELD_MANAGER;
 use crate::time;
 
-/// How many events of a component are remembered in order to count repetitions.
+/// How many events of a component are remembered, to count repetitions.
 const REMEMBERED: usize = 1024;
-/// Repetitions further apart than this begin a new event.
+/// A repetition later than this starts a new event.
 const REPEAT_SECONDS: i64 = 600;
 
-/// Records events of one component. Recording never waits and never fails: events are for people.
+/// Records the events of one component. Recording never waits and never fails, since events are
+/// informational.
 #[derive(Clone)]
 pub struct Recorder {
     component: &'static str,
@@ -54,7 +55,7 @@ impl Recorder {
         Self { component, clock: manager.clock().clone(), names: manager.event_names().clone(), sender }
     }
 
-    /// Records that something went as it should.
+    /// Records a `Normal` event.
     pub fn normal<K: Kind>(
         &self,
         object: &K,
@@ -65,7 +66,7 @@ impl Recorder {
         self.send(object, dynamic, "Normal", reason, message.into());
     }
 
-    /// Records that something went wrong.
+    /// Records a `Warning` event.
     pub fn warning<K: Kind>(
         &self,
         object: &K,
@@ -88,7 +89,8 @@ impl Recorder {
         let meta = object.meta();
         let name = meta.name.clone().unwrap_or_default();
         let namespace = meta.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        // Names are times, as everywhere; two events at the same time need two of them.
+        // Event names contain a time in nanoseconds, as in client-go; two events at the same time still need
+        // different names.
         let nanoseconds = {
             let mut last = self.names.lock();
             *last = now.timestamp_nanos_opt().unwrap_or_default().max(*last + 1);
@@ -114,7 +116,7 @@ impl Recorder {
             reporting_component: Some(self.component.to_owned()),
             ..Event::default()
         };
-        // The receiver ends with the manager.
+        // Sending fails only after the manager stopped.
         let _ = self.sender.send(event);
     }
 }
@@ -151,7 +153,7 @@ async fn record(client: &Client, known: &Remembered, mut event: Event) -> Result
         let name = event.metadata.name.clone().unwrap_or_default();
         known.lock().remember(identity.clone(), event.clone());
         match api.patch(&name, &parameters, &Patch::Strategic(patch)).await {
-            // It expired: a new one is made below.
+            // The previous event expired, so a new one is created below.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             result => return result.map(|_| ()),
         }

@@ -1,4 +1,5 @@
-//! Objects of kinds that a controller learns of through references: a provider's infrastructure, bootstrap and control plane objects.
+//! Objects of kinds that a controller learns from references: a provider's infrastructure, bootstrap and
+//! control plane objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use crate::queue::Queue;
 
 type Mapper = Arc<dyn Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync>;
 
-/// The provider objects that one controller reads; it hears of changes of each kind that it read once.
+/// The provider objects that one controller reads. The controller gets the changes of each kind that it has
+/// read once.
 pub struct External {
     manager: Manager,
     queue: Arc<Queue>,
@@ -29,41 +31,42 @@ pub struct External {
     watched: Mutex<BTreeSet<String>>,
 }
 
-/// A provider's object.
+/// A provider's object with its resolved kind.
 #[derive(Debug, Clone)]
 pub struct ExternalObject {
     /// The object.
     pub object: Arc<DynamicObject>,
-    /// Its kind, in the version that speaks the contract.
+    /// The object's kind, in the version that implements the contract.
     pub resource: ApiResource,
     /// The contract, `v1beta2` or `v1beta1`.
     pub contract: &'static str,
 }
 
 impl ExternalObject {
-    /// The value at a JSON pointer below the object, such as `/status/ready`.
+    /// Returns the value at a JSON pointer such as `/status/ready`; `None` if absent or null.
     pub fn get(&self, pointer: &str) -> Option<&Value> {
         self.object.data.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    /// A text at a JSON pointer; `None` when absent, empty or no text.
+    /// Returns the string at a JSON pointer; `None` if absent, empty or not a string.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         self.get(pointer)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// Whether there is a `true` at a JSON pointer.
+    /// Returns whether the value at a JSON pointer is `true`.
     pub fn is_true(&self, pointer: &str) -> bool {
         self.get(pointer).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// A number at a JSON pointer.
+    /// Returns the integer at a JSON pointer; `None` if absent or not an `i32`.
     pub fn number(&self, pointer: &str) -> Option<i32> {
         self.get(pointer)?.as_i64().and_then(|number| i32::try_from(number).ok())
     }
 }
 
 impl External {
-    /// Adds to `queue` what `mapper` makes of each change of a kind that was read.
+    /// Creates the set of watched kinds; the requests that `mapper` returns for each change of such a kind go
+    /// to `queue`.
     pub fn new(
         manager: &Manager,
         queue: &Arc<Queue>,
@@ -77,10 +80,10 @@ impl External {
         }
     }
 
-    /// The handle on a kind, in the version that speaks the contract, and the contract.
+    /// Returns the handle on a kind, and the kind's version that implements the contract.
     ///
     /// # Errors
-    /// When the kind is not installed or speaks no contract.
+    /// Fails if the kind is not installed or implements no contract.
     pub async fn objects(&self, group: &str, kind: &str) -> Result<(Objects<DynamicObject>, Resolved)> {
         let resolved = self.manager.contracts().resolve(group, kind).await?;
         let objects = self.manager.dynamic(&resolved.resource);
@@ -92,10 +95,10 @@ impl External {
         Ok((objects, resolved))
     }
 
-    /// The object that `reference` in an object of `namespace` names; `None` when there is none.
+    /// Returns the object that `reference` names in `namespace`, or `None` if it does not exist.
     ///
     /// # Errors
-    /// When the kind is not installed or speaks no contract.
+    /// Fails if the kind is not installed or implements no contract.
     pub async fn get(
         &self,
         namespace: &str,
@@ -110,42 +113,43 @@ impl External {
         }))
     }
 
-    /// The handle on the kind of `object`.
+    /// Returns the handle on the kind of `object`.
     pub fn handle(&self, object: &ExternalObject) -> Objects<DynamicObject> {
         self.manager.dynamic(&object.resource)
     }
 }
 
-/// `Kind.group/namespace/name`: the key under which objects are indexed by what they refer to.
+/// Returns `Kind.group/namespace/name`, the key under which objects are indexed by the object they refer to.
 pub fn reference_key(namespace: &str, reference: &ContractVersionedObjectReference) -> String {
     format!("{}.{}/{namespace}/{}", reference.kind, reference.api_group, reference.name)
 }
 
-/// [`reference_key`] of the object that changed.
+/// Returns the [`reference_key`] of the object that changed.
 pub fn change_key(resource: &ApiResource, change: &Change<DynamicObject>) -> String {
     let name = change.name();
     format!("{}.{}/{}/{}", resource.kind, resource.group, name.namespace, name.name)
 }
 
-/// What an object that is cloned from a template gets besides the template's content.
+/// The metadata of an object cloned from a template, added to the template's content.
 #[derive(Debug, Clone, Default)]
 pub struct Clone {
-    /// Its name.
+    /// Name of the new object.
     pub name: String,
-    /// Its namespace.
+    /// Namespace of the new object.
     pub namespace: String,
     /// Labels; they win over those of the template.
     pub labels: BTreeMap<String, String>,
     /// Annotations; they win over those of the template.
     pub annotations: BTreeMap<String, String>,
-    /// Owner.
+    /// Owner reference of the new object.
     pub owner: Option<OwnerReference>,
 }
 
-/// The object that `template` (kind `…Template`) describes in `spec.template`, with the cloned-from annotations. Finalizers are not cloned.
+/// Builds the object that `template` (kind `...Template`) describes in `spec.template`, with the cloned-from
+/// annotations. Finalizers are not cloned.
 ///
 /// # Errors
-/// When the template has no `spec.template` or is of another kind.
+/// Fails if the template has no `spec.template`, or if its kind does not end in `Template`.
 pub fn clone_template(template: &ExternalObject, clone: Clone) -> Result<(DynamicObject, ApiResource)> {
     let kind = template.resource.kind.strip_suffix("Template").ok_or_else(|| {
         Error::failed(format!(

@@ -1,4 +1,4 @@
-//! Finalizers.
+//! Adding and removing finalizers.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use crate::error::Result;
 use crate::object::{self, Kind};
 use crate::objects::Objects;
 
-/// Whether `object` has the finalizer.
+/// Returns whether `object` has the finalizer.
 pub fn has<K: Kind>(object: &K, finalizer: &str) -> bool {
     object.meta().finalizers.iter().flatten().any(|present| present == finalizer)
 }
 
-/// Adds the finalizer to `object` in memory; true when it was not there.
+/// Adds the finalizer to `object` in memory; returns `true` if it was absent.
 pub fn add<K: Kind>(object: &mut K, finalizer: &str) -> bool {
     if has(object, finalizer) {
         return false;
@@ -20,7 +20,7 @@ pub fn add<K: Kind>(object: &mut K, finalizer: &str) -> bool {
     true
 }
 
-/// Removes the finalizer from `object` in memory; true when it was there.
+/// Removes the finalizer from `object` in memory; returns `true` if it was present.
 pub fn remove<K: Kind>(object: &mut K, finalizer: &str) -> bool {
     let had = has(object, finalizer);
     if let Some(finalizers) = &mut object.meta_mut().finalizers {
@@ -32,8 +32,8 @@ pub fn remove<K: Kind>(object: &mut K, finalizer: &str) -> bool {
     had
 }
 
-/// Makes sure that a stored object has the finalizer, before the reconcile makes anything that has to be cleaned up. An object that
-/// is being deleted gets none.
+/// Adds the finalizer to a stored object if it is absent; call it before creating anything that needs
+/// clean-up. An object that is being deleted is left unchanged.
 pub async fn ensure<K: Kind + PartialEq>(
     objects: &Objects<K>,
     object: &Arc<K>,

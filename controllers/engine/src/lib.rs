@@ -1,8 +1,9 @@
-//! The shared loop of every controller: queues, caches, conditions, patches, finalizers, events, connections to workload clusters.
+//! The machinery that all controllers share: queues, caches, conditions, patches, finalizers, events,
+//! connections to workload clusters.
 //!
-//! A controller is a [`Reconciler`] run by a [`Controller`] of a [`Manager`]. It reads through [`Objects`] (a cache per kind, shared by
-//! the process) and writes through the same handle, which puts the answer of each write into the cache at once: a reconcile never acts
-//! on a state older than its own writes.
+//! A controller is a [`Reconciler`] run by a [`Controller`] of a [`Manager`]. It reads through [`Objects`] (a
+//! cache per kind, shared by the process) and writes through the same handle, which stores the response to
+//! each write in the cache at once. Therefore a reconcile never acts on a state older than its own writes.
 
 mod answers;
 mod applied;

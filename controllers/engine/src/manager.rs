@@ -1,4 +1,4 @@
-//! What all controllers of a process share.
+//! The state that all controllers of a process share.
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -24,9 +24,9 @@ use crate::object::Kind;
 use crate::objects::Objects;
 use crate::queue::Queue;
 
-/// What a manager is made of.
+/// The inputs of a [`Manager`].
 pub struct Options {
-    /// Client of the management cluster: in-process, or of any other server.
+    /// Client of the management cluster: in-process, or of any other API server.
     pub client: Client,
     /// The door to time.
     pub clock: Clock,
@@ -38,7 +38,8 @@ pub struct Options {
     pub metrics: metrics::Metrics,
 }
 
-/// Shared by all controllers: client, caches, doors, connections to workload clusters, metrics. Cheap to clone.
+/// State shared by all controllers: client, caches, clock, randomness, network, connections to workload
+/// clusters, metrics. Cheap to clone.
 #[derive(Clone)]
 pub struct Manager(Arc<Inner>);
 
@@ -53,7 +54,7 @@ struct Inner {
 }
 
 impl Manager {
-    /// A manager that runs nothing yet.
+    /// Creates a manager without controllers.
     pub fn new(options: Options) -> Self {
         let (client, clock) = (options.client.clone(), options.clock.clone());
         let metrics = Metrics::of(&options.metrics);
@@ -68,7 +69,7 @@ impl Manager {
         }))
     }
 
-    /// Client of the management cluster.
+    /// Returns the client of the management cluster.
     pub fn client(&self) -> &Client {
         &self.0.options.client
     }
@@ -103,22 +104,22 @@ impl Manager {
         self.0.caches.are_synced()
     }
 
-    /// Cancelled when the manager stops.
+    /// Returns the token that is cancelled when the manager stops.
     pub fn shutdown_token(&self) -> &CancellationToken {
         &self.0.caches.shutdown
     }
 
-    /// All objects of a typed kind; the first call starts the cache.
+    /// Returns the handle on a typed kind; the first call starts its cache.
     pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
         self.0.caches.objects(&())
     }
 
-    /// All objects of a kind that is known only at run time; the first call starts the cache.
+    /// Returns the handle on a kind that is known only at run time; the first call starts its cache.
     pub fn dynamic(&self, resource: &ApiResource) -> Objects<DynamicObject> {
         self.0.caches.objects(resource)
     }
 
-    /// The caches of a workload cluster; they end with it or with the manager.
+    /// Creates the caches of a workload cluster; they end with its connection or with the manager.
     pub(crate) fn caches_of(&self, client: Client) -> Caches {
         let shutdown = self.shutdown_token().child_token();
         let mut caches = Caches::new(client, self.clock().clone(), shutdown, self.0.caches.tasks.clone());
@@ -126,27 +127,27 @@ impl Manager {
         caches
     }
 
-    /// The connections to workload clusters; the first call starts to follow Clusters.
+    /// Returns the connections to workload clusters; the first call starts watching Clusters.
     pub fn clusters(&self) -> &ClusterCache {
         self.0.clusters.get_or_init(|| ClusterCache::start(self))
     }
 
-    /// Which version of a provider's kind speaks the contract; the first call starts to follow CustomResourceDefinitions.
+    /// Returns the resolver of contract versions; the first call starts watching CustomResourceDefinitions.
     pub fn contracts(&self) -> &Contracts {
         self.0.contracts.get_or_init(|| Contracts::start(self))
     }
 
-    /// An event recorder for the controller `component`.
+    /// Creates an event recorder for the controller `component`.
     pub fn recorder(&self, component: &'static str) -> Recorder {
         Recorder::start(self, component)
     }
 
-    /// The time after which the last event was named.
+    /// Returns the nanoseconds in the last event's name, shared by all recorders so that names stay unique.
     pub(crate) fn event_names(&self) -> &Arc<Mutex<i64>> {
         &self.0.event_names
     }
 
-    /// Runs a task until the manager stops.
+    /// Spawns a task that is cancelled when the manager stops.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.0.caches.spawn(task)
     }
@@ -156,12 +157,13 @@ impl Manager {
         self.0.queues.lock().push(queue.clone());
     }
 
-    /// Whether no controller works, has work waiting, or has a reconcile due within `horizon`.
+    /// Returns whether no controller is working, has queued work, or has a reconcile due within `horizon`.
     pub fn is_idle(&self, horizon: Duration) -> bool {
         self.0.queues.lock().iter().all(|queue| queue.is_idle(horizon))
     }
 
-    /// Stops every task and waits for them. Reconciles are cut off where they wait: each can be cut off anywhere.
+    /// Stops every task and waits for them. Reconciles are cancelled at their current await point; every
+    /// reconcile must tolerate that.
     pub async fn stop(&self) {
         let caches = &self.0.caches;
         caches.shutdown.cancel();

@@ -1,20 +1,21 @@
-//! Generated names, and the well-known labels, annotations and finalizers of Cluster API.
+//! Well-known labels, annotations and Secret types of Cluster API, and generated names.
 
 use machinery::random::Random;
 
-/// On everything that belongs to a cluster: its name.
+/// Label on every object of a cluster: the cluster's name.
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
-/// On control plane Machines and their infrastructure and bootstrap objects: empty.
+/// Label on control plane Machines and their infrastructure and bootstrap objects; its value is empty.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
-/// Beside [`CONTROL_PLANE`]: the control plane's name, see [`schemas::naming::label_value`].
+/// Label on the same objects as [`CONTROL_PLANE`]: the control plane's name, see
+/// [`schemas::naming::label_value`].
 pub const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
-/// On MachineSets and Machines of a MachineDeployment: its name.
+/// Label on MachineSets and Machines of a MachineDeployment: the MachineDeployment's name.
 pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
-/// On Machines of a MachineSet: its name, see [`schemas::naming::label_value`].
+/// Label on Machines of a MachineSet: the MachineSet's name, see [`schemas::naming::label_value`].
 pub const SET_NAME: &str = "cluster.x-k8s.io/set-name";
-/// On Machines of a MachinePool.
+/// Label on Machines of a MachinePool: the MachinePool's name.
 pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
-/// On everything managed by a topology: empty.
+/// Label on every object managed by a topology; its value is empty.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Annotation whose presence pauses the object.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
@@ -22,18 +23,18 @@ pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Annotation on cloned objects: the template's `Kind.group`.
 pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
-/// Type of the Secrets that Cluster API makes.
+/// Type of the Secrets that Cluster API creates.
 pub const SECRET_TYPE: &str = "cluster.x-k8s.io/secret";
 
 const MAX_NAME: usize = 63;
 const SUFFIX: usize = 5;
 
-/// `<base>-<five random characters>`, the base trimmed so that the whole has at most 63 characters.
+/// Returns `<base>-<five random characters>`; `base` is cut so that the name has at most 63 bytes.
 pub fn generate(random: &Random, base: &str) -> String {
     format!("{}-{}", trim(base, MAX_NAME - SUFFIX - 1), random.name_suffix())
 }
 
-/// The first `length` bytes of `text`, never splitting a character.
+/// Returns at most the first `length` bytes of `text`, without splitting a character.
 fn trim(text: &str, length: usize) -> &str {
     let mut end = length.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! What the loop needs to know of a kind, and how objects are named.
+//! The requirements on a cached kind, and the names of objects.
 
 use std::fmt::{self, Debug, Display};
 
@@ -34,27 +34,27 @@ impl<K> Kind for K where
 /// Namespace and name of an object; the namespace is empty for cluster-scoped ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespacedName {
-    /// Namespace, empty for cluster-scoped objects.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
 }
 
-/// What a reconcile is asked for: the object of the controller's own kind with this name.
+/// A request to reconcile the object of the controller's own kind with this name.
 pub type Request = NamespacedName;
 
 impl NamespacedName {
-    /// From its two parts.
+    /// Creates a name from namespace and name.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 
-    /// The name of `object`.
+    /// Returns the namespace and name of `object`.
     pub fn of<K: Resource>(object: &K) -> Self {
         Self::new(object.namespace().unwrap_or_default(), object.name_any())
     }
 
-    /// The namespace as the client wants it: `None` for cluster-scoped objects.
+    /// Returns the namespace as the client expects it: `None` for cluster-scoped objects.
     pub fn scope(&self) -> Option<&str> {
         (!self.namespace.is_empty()).then_some(self.namespace.as_str())
     }
@@ -70,27 +70,28 @@ impl Display for NamespacedName {
     }
 }
 
-/// The `resourceVersion` as a number; Kubernetes promises that they can be compared within a resource. 0 when absent.
+/// Returns the `resourceVersion` as a number, 0 if absent. Kubernetes guarantees that the versions of one
+/// resource can be compared.
 pub fn version<K: Resource>(object: &K) -> u64 {
     object.meta().resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether deletion of `object` has begun.
+/// Returns whether `object` is being deleted.
 pub fn is_deleting<K: Resource>(object: &K) -> bool {
     object.meta().deletion_timestamp.is_some()
 }
 
-/// The value of a label, or `None`.
+/// Returns the value of a label, or `None`.
 pub fn label<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> {
     object.meta().labels.as_ref()?.get(key).map(String::as_str)
 }
 
-/// The value of an annotation, or `None`.
+/// Returns the value of an annotation, or `None`.
 pub fn annotation<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> {
     object.meta().annotations.as_ref()?.get(key).map(String::as_str)
 }
 
-/// The UID, empty for an object that was never stored.
+/// Returns the UID, empty for an object that was never stored.
 pub fn uid<K: Resource>(object: &K) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The handle on all objects of a kind: reads from the cache, writes through the client.
+//! The handle on all objects of a kind: it reads from the cache and writes through the client.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
 
-/// The field manager of everything but server-side apply: upstream's managers write under their binary's name, and after a pivot they
-/// go on with the same fields.
+/// The field manager of all writes except server-side apply. Cluster API's managers write under their
+/// binary's name, `manager`; with the same name, they keep the ownership of these fields after a pivot.
 pub const FIELD_MANAGER: &str = "manager";
 
-/// All objects of a kind. Dereferences to their [`Cache`]; what it writes is in the cache when the call returns.
+/// All objects of a kind. Dereferences to their [`Cache`]; a write is visible in the cache when the call
+/// returns.
 pub struct Objects<K: Kind> {
     client: Client,
     dynamic: K::DynamicType,
@@ -44,22 +45,22 @@ impl<K: Kind> Objects<K> {
         Self { client, dynamic, cache }
     }
 
-    /// What identifies the kind on the wire; `()` for typed kinds.
+    /// Returns the kind's dynamic type; `()` for typed kinds.
     pub fn dynamic_type(&self) -> &K::DynamicType {
         &self.dynamic
     }
 
-    /// The cache itself, to keep.
+    /// Returns the shared cache.
     pub fn cache(&self) -> &Arc<Cache<K>> {
         &self.cache
     }
 
-    /// The client.
+    /// Returns the Kubernetes client.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// `<kind>` in an error or event.
+    /// Returns the kind's name, for errors and events.
     pub fn kind(&self) -> String {
         K::kind(&self.dynamic).into_owned()
     }
@@ -80,7 +81,8 @@ impl<K: Kind> Objects<K> {
             .map_err(|error| Error::json(what, error))
     }
 
-    /// Reads the object from the server, past the cache; `None` when there is none. The cache takes it in.
+    /// Reads the object from the API server instead of the cache, and stores it in the cache; `None` if it
+    /// does not exist.
     pub async fn get_live(&self, key: &NamespacedName) -> Result<Option<Arc<K>>> {
         let request = self.request(key.scope()).get(&key.name, &GetParams::default());
         match self.send(self.what("get", key), request).await {
@@ -100,7 +102,8 @@ impl<K: Kind> Objects<K> {
         Ok(self.cache.observe(created))
     }
 
-    /// Creates `object`, or returns the one of the same name that is there already. The flag says whether it was created.
+    /// Creates `object`, or returns the existing object of the same name. The flag says whether it was
+    /// created.
     pub async fn create_if_absent(&self, object: &K) -> Result<(Arc<K>, bool)> {
         let key = NamespacedName::of(object);
         if let Some(existing) = self.cache.get(&key) {
@@ -116,7 +119,7 @@ impl<K: Kind> Objects<K> {
         }
     }
 
-    /// Replaces `object` as a whole; fails with a conflict when it changed since it was read.
+    /// Replaces the whole of `object`; fails with a conflict if it changed since it was read.
     pub async fn update(&self, object: &K) -> Result<Arc<K>> {
         let key = NamespacedName::of(object);
         let what = self.what("update", &key);
@@ -127,7 +130,7 @@ impl<K: Kind> Objects<K> {
         Ok(self.cache.observe(updated))
     }
 
-    /// Merges `patch` (RFC 7386) into the object, or into its subresource.
+    /// Applies the merge patch `patch` (RFC 7386) to the object or its subresource.
     pub async fn merge(
         &self,
         key: &NamespacedName,
@@ -138,7 +141,7 @@ impl<K: Kind> Objects<K> {
         self.patch_with(key, subresource, &parameters, &Patch::Merge(patch)).await
     }
 
-    /// Applies `object` (server-side, forced) as `manager`. Only what `manager` owns is set.
+    /// Applies `object` (server-side, forced) as field manager `manager`. `status` is left out.
     pub async fn apply(&self, manager: &str, object: &K) -> Result<Arc<K>> {
         let key = NamespacedName::of(object);
         let what = self.what("apply", &key);
@@ -151,7 +154,7 @@ impl<K: Kind> Objects<K> {
         self.apply_value(manager, &key, value).await
     }
 
-    /// As [`Objects::apply`], for a configuration that holds only some of the kind's fields.
+    /// Like [`Objects::apply`], for a configuration with only some of the kind's fields.
     pub async fn apply_value(
         &self,
         manager: &str,
@@ -175,7 +178,7 @@ impl<K: Kind> Objects<K> {
             None => request.patch(&key.name, parameters, patch),
         };
         let patched = self.send(self.what("patch", key), request).await?;
-        // The last finalizer of a deleting object was removed: the answer is its last state, and it is gone.
+        // The patch removed the last finalizer of a deleting object: the response is its last state.
         if object::is_deleting(&patched) && patched.meta().finalizers.as_ref().is_none_or(Vec::is_empty) {
             self.cache.forget(key, object::uid(&patched));
             return Ok(Arc::new(patched));
@@ -183,7 +186,8 @@ impl<K: Kind> Objects<K> {
         Ok(self.cache.observe(patched))
     }
 
-    /// Deletes `object` in the background, if it still is the one with this UID. An object that is gone already is no error.
+    /// Deletes `object` in the background, with its UID as precondition. An object that is already deleted is
+    /// not an error.
     pub async fn delete(&self, object: &K) -> Result<()> {
         let key = NamespacedName::of(object);
         let uid = object::uid(object).to_owned();
@@ -213,7 +217,8 @@ impl<K: Kind> Objects<K> {
         Ok(())
     }
 
-    /// The answer of a delete is the object: the last state of one that is gone, or one that waits for its finalizers.
+    /// Handles a delete response that contains the object: it is either deleted, or waits for finalizers or
+    /// its grace period.
     fn deleting(&self, key: &NamespacedName, uid: &str, object: K) {
         let waits = object.meta().finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
             || object.meta().deletion_grace_period_seconds.is_some_and(|seconds| seconds > 0);

@@ -5,7 +5,7 @@ use kube::Resource;
 
 use crate::object::{self, Kind};
 
-/// A reference to `owner` that is not a controller reference.
+/// Returns a reference to `owner` that is not a controller reference.
 pub fn reference<K: Kind>(owner: &K, dynamic: &K::DynamicType) -> OwnerReference {
     OwnerReference {
         api_version: K::api_version(dynamic).into_owned(),
@@ -17,27 +17,27 @@ pub fn reference<K: Kind>(owner: &K, dynamic: &K::DynamicType) -> OwnerReference
     }
 }
 
-/// A controller reference to `owner`, which also blocks its foreground deletion.
+/// Returns a controller reference to `owner`, which also blocks its foreground deletion.
 pub fn controller_reference<K: Kind>(owner: &K, dynamic: &K::DynamicType) -> OwnerReference {
     OwnerReference { controller: Some(true), block_owner_deletion: Some(true), ..reference(owner, dynamic) }
 }
 
-/// The controller reference of `object`.
+/// Returns the controller reference of `object`, or `None`.
 pub fn controller<K: Resource>(object: &K) -> Option<&OwnerReference> {
     object.meta().owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// Whether `object` is controlled by the object with this UID.
+/// Returns whether `object` is controlled by the object with this UID.
 pub fn is_controlled_by<K: Resource>(object: &K, uid: &str) -> bool {
     controller(object).is_some_and(|owner| owner.uid == uid)
 }
 
-/// Whether `object` has any reference to the object with this UID.
+/// Returns whether `object` has any owner reference to the object with this UID.
 pub fn is_owned_by<K: Resource>(object: &K, uid: &str) -> bool {
     object.meta().owner_references.iter().flatten().any(|owner| owner.uid == uid)
 }
 
-/// The first owner of this group and kind, whatever the version.
+/// Returns the first owner of this group and kind, whatever its version.
 pub fn find<'a, K: Resource>(object: &'a K, group: &str, kind: &str) -> Option<&'a OwnerReference> {
     object
         .meta()
@@ -47,7 +47,7 @@ pub fn find<'a, K: Resource>(object: &'a K, group: &str, kind: &str) -> Option<&
         .find(|owner| owner.kind == kind && self::group(owner) == group)
 }
 
-/// The API group of a reference.
+/// Returns the API group of a reference.
 pub fn group(owner: &OwnerReference) -> &str {
     owner.api_version.split_once('/').map_or("", |(group, _)| group)
 }

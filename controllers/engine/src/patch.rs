@@ -1,4 +1,4 @@
-//! The patch helper: sends the difference between an object as it was read and as it is wanted, and nothing else.
+//! The patch helper: sends only the difference between an object as it was read and the wanted object.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
 
-/// How often a status patch is tried again with the latest conditions.
+/// How often a status patch is retried with the latest conditions after a conflict.
 const CONFLICT_RETRIES: usize = 5;
 
-/// RFC 7386: the patch that makes `to` out of `from`; `None` when there is nothing to do.
+/// Returns the merge patch (RFC 7386) that turns `from` into `to`; `None` if they are equal.
 pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
     match (from, to) {
         (Value::Object(from), Value::Object(to)) => {
@@ -38,18 +38,18 @@ pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
     }
 }
 
-/// The two requests that a change needs, each only if it changes something.
+/// The two requests that a change needs, each present only if it changes something.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
     /// Patch of the object without its status.
     pub main: Option<Value>,
     /// Patch of the status without its conditions.
     pub status: Option<Value>,
-    /// Condition types whose value changed, each with its new value; `None` for one that was removed.
+    /// Types of the conditions that changed, each with its new value; `None` for a removed condition.
     pub conditions: Vec<(String, Option<Value>)>,
 }
 
-/// What has to be sent to make `to` out of `from`.
+/// Computes the requests that turn `from` into `to`.
 pub fn difference(from: &Value, to: &Value) -> Difference {
     let (from_main, from_status, from_conditions) = split(from);
     let (to_main, to_status, to_conditions) = split(to);
@@ -57,7 +57,7 @@ pub fn difference(from: &Value, to: &Value) -> Difference {
     if let Some(patch) = &mut main
         && replaces_lists(patch)
     {
-        // A merge patch replaces the list as a whole: it must be the list that was read.
+        // A merge patch replaces a list as a whole, so the stored list must still be the list that was read.
         patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
     }
     let status = match (from_status, to_status) {
@@ -75,7 +75,8 @@ fn replaces_lists(patch: &Value) -> bool {
     }
 }
 
-/// Object without status and server-owned metadata; status without conditions; conditions.
+/// Splits an object into the object without status and server-owned metadata, the status without conditions,
+/// and the conditions.
 fn split(object: &Value) -> (Value, Value, Vec<Value>) {
     let mut main = object.clone();
     let mut status = Value::Null;
@@ -114,7 +115,8 @@ fn changed_conditions(from: &[Value], to: &[Value]) -> Vec<(String, Option<Value
     changed
 }
 
-/// The conditions of `latest` with this change: ours win where we own the type or nobody else changed it since `read`.
+/// Applies `changed` to the conditions of `latest`. A change wins if its type is in `owned` or if the
+/// condition did not change since `read`.
 fn merge_conditions(
     read: &[Value],
     latest: &[Value],
@@ -136,8 +138,9 @@ fn merge_conditions(
 }
 
 impl<K: Kind> Objects<K> {
-    /// Makes `wanted` out of `read` with at most one patch of the object and one of its status; sends nothing when nothing differs.
-    /// Conditions are merged by type: those in `owned` win over what others wrote meanwhile. Returns the object as stored.
+    /// Turns `read` into `wanted` with at most one patch of the object and one of its status; sends nothing
+    /// if they are equal. Conditions are merged by type: those in `owned` overwrite concurrent changes.
+    /// Returns the object as stored.
     pub async fn patch(&self, read: &Arc<K>, wanted: &K, owned: &[&str]) -> Result<Arc<K>>
     where
         K: PartialEq,
@@ -156,7 +159,7 @@ impl<K: Kind> Objects<K> {
         }
         if object::is_deleting(latest.as_ref()) && latest.meta().finalizers.as_ref().is_none_or(Vec::is_empty)
         {
-            // The patch took the last finalizer: there is no object any more whose status could be written.
+            // The patch removed the last finalizer, so the object is gone and its status cannot be written.
             return Ok(latest);
         }
         if difference.status.is_none() && difference.conditions.is_empty() {
@@ -183,7 +186,7 @@ impl<K: Kind> Objects<K> {
                     value.map_err(|error| Error::json(format!("patch {} {key}", self.kind()), error))?;
                 let merged = merge_conditions(&read, &split(&value).2, changed, owned);
                 patch["status"]["conditions"] = Value::Array(merged);
-                // The list is replaced as a whole: it must be the list that was merged.
+                // The list is replaced as a whole, so the stored list must still be the list that was merged.
                 patch["metadata"] = json!({"resourceVersion": latest.meta().resource_version});
             }
             match self.merge(&key, Some("status"), patch).await {

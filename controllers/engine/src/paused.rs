@@ -1,4 +1,4 @@
-//! Pausing: an object is paused by its Cluster's `spec.paused` or its own annotation.
+//! Pausing: an object is paused by its Cluster's `spec.paused` or by its own annotation.
 
 use chrono::{DateTime, Utc};
 use schemas::HasConditions;
@@ -8,7 +8,8 @@ use crate::conditions;
 use crate::names;
 use crate::object::{Kind, annotation};
 
-/// Sets the `Paused` condition; true when the reconcile must stop here. The caller writes the object back in either case.
+/// Sets the `Paused` condition; returns `true` if the reconcile must stop here. The caller writes the object
+/// back in either case.
 pub fn set<K: Kind<DynamicType = ()> + HasConditions>(
     object: &mut K,
     cluster: Option<&Cluster>,
@@ -24,7 +25,7 @@ pub fn set<K: Kind<DynamicType = ()> + HasConditions>(
     !causes.is_empty()
 }
 
-/// Why `object` is paused; empty when it is not.
+/// Returns the reasons why `object` is paused; empty if it is not.
 pub fn causes<K: Kind<DynamicType = ()>>(object: &K, cluster: Option<&Cluster>) -> Vec<String> {
     let mut causes = Vec::new();
     if cluster.is_some_and(|cluster| cluster.spec.paused == Some(true)) {

@@ -65,7 +65,7 @@ pub trait Planned: Send + Sync + 'static {
     type Object: Kind<DynamicType = ()> + HasConditions + PartialEq;
     /// Everything that a plan depends on.
     type Observed: Send + Sync;
-    /// What to do.
+    /// The operation, an [`AlarmAction`].
     type Plan: Send;
 
     /// The finalizer, which an object gets before anything is made that has to be cleaned up.

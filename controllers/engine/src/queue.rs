@@ -1,4 +1,5 @@
-//! The work queue of a controller: each object at most once, one reconcile of an object at a time, delays and back-off.
+//! The work queue of a controller: it holds each object at most once, runs one reconcile per object at a
+//! time, and adds delays and back-off.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -12,14 +13,15 @@ use tokio::time::Instant;
 
 use crate::Request;
 
-/// First delay after an error; doubles with each further one.
+/// Delay after the first error; it doubles with each further error.
 const BACK_OFF_BASE: Duration = Duration::from_millis(5);
-/// The longest delay between two tries.
+/// The longest delay between two attempts.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 
 /// A queue of [`Request`]s.
 ///
-/// Invariant: a request that is added while it is worked on is worked on once more afterwards, never at the same time.
+/// Invariant: a request that is added while its object is being reconciled is processed again afterwards,
+/// never at the same time.
 pub struct Queue {
     clock: Clock,
     metrics: QueueMetrics,
@@ -145,7 +147,7 @@ impl Queue {
         Self { clock, metrics, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Asks for a reconcile now.
+    /// Requests a reconcile now.
     pub fn add(&self, request: Request) {
         let added = self.state.lock().add(request, self.clock.monotonic());
         if added != Added::Known {
@@ -156,7 +158,7 @@ impl Queue {
         }
     }
 
-    /// Asks for a reconcile after `delay`, unless one is due sooner.
+    /// Requests a reconcile after `delay`, unless an earlier one is scheduled.
     pub fn add_after(&self, request: Request, delay: Duration) {
         self.metrics.retries.inc();
         if delay.is_zero() {
@@ -166,7 +168,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Asks for a reconcile after the back-off of an object that failed once more; returns the delay.
+    /// Requests a reconcile after the back-off for one more failure; returns the delay.
     pub fn add_after_failure(&self, request: Request) -> Duration {
         let failures = {
             let mut state = self.state.lock();
@@ -179,12 +181,13 @@ impl Queue {
         delay
     }
 
-    /// Forgets the failures of an object.
+    /// Resets the failure count of an object.
     pub fn forget(&self, request: &Request) {
         self.state.lock().failures.remove(request);
     }
 
-    /// The next object to work on; waits for one. [`Queue::done`] must follow.
+    /// Waits for the next object to reconcile and returns it. The caller must call [`Queue::done`]
+    /// afterwards.
     pub async fn next(&self) -> Request {
         loop {
             let changed = self.changed.notified();
@@ -208,7 +211,7 @@ impl Queue {
         }
     }
 
-    /// Ends the work on an object.
+    /// Marks the reconcile of an object as finished.
     pub fn done(&self, request: &Request) {
         let (now, mut state) = (self.clock.monotonic(), self.state.lock());
         if let Some(since) = state.working.remove(request) {
@@ -231,17 +234,17 @@ impl Queue {
         }
     }
 
-    /// How many objects wait to be worked on now.
+    /// Returns how many objects are ready to be reconciled.
     pub fn len(&self) -> usize {
         self.state.lock().ready.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no object is ready to be reconciled.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether nothing waits, is delayed for less than `horizon`, or is worked on.
+    /// Returns whether no object is ready, being reconciled, or due within `horizon`.
     pub fn is_idle(&self, horizon: Duration) -> bool {
         let until = self.clock.monotonic() + horizon;
         let state = self.state.lock();

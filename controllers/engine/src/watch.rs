@@ -1,4 +1,5 @@
-//! Keeps a cache current: list, watch, resume, and list again when the server no longer has the history.
+//! Keeps a cache current: lists, watches, resumes, and lists again if the server does not have the history
+//! since the last version.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,9 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::object::Kind;
 
-/// The server ends each watch after this long; it is then resumed.
+/// The server ends each watch after this time; the watch is then resumed.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
-/// A watch that is silent for longer than the server keeps it open is a dead connection.
+/// A watch that is silent for longer than the server keeps it open has a dead connection.
 const SILENCE: Duration = Duration::from_secs(300);
 const BACK_OFF_BASE: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
@@ -27,7 +28,8 @@ pub(crate) struct Watcher<K: Kind> {
     pub dynamic: K::DynamicType,
     pub cache: Arc<Cache<K>>,
     pub clock: Clock,
-    /// The cluster may go away at any time: that its API server does not answer is no news.
+    /// Whether the cluster is a workload cluster. It may disappear at any time, so failures are logged at
+    /// debug level only.
     pub is_remote: bool,
 }
 
@@ -35,7 +37,7 @@ pub(crate) struct Watcher<K: Kind> {
 enum End {
     /// Resume at the last version seen.
     Resume,
-    /// The server no longer has the history.
+    /// The server does not have the history since the last version.
     Expired,
 }
 
@@ -147,8 +149,8 @@ impl<K: Kind> Watcher<K> {
         Ok(None)
     }
 
-    /// Whether the cache knows the object of an event already: most are the answers of this process's own writes, come back. Notes
-    /// how far the watch is.
+    /// Returns whether the cache already has the object of an event: most events echo this process's own
+    /// writes. Sets `version` to the event's `resourceVersion`.
     fn has(&self, text: &str, version: &mut String) -> bool {
         let Some(identity) = Identity::read(text) else { return false };
         (*identity.resource_version).clone_into(version);

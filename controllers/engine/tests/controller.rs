@@ -1,4 +1,4 @@
-//! The loop itself, over a client whose server answers from a list.
+//! Tests of the controller loop, over a client whose server answers with a fixed list.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::json;
 
-/// Lists one ConfigMap; its watches stay open and silent.
+/// Returns a manager whose server lists one ConfigMap; its watches stay open and silent.
 fn manager() -> Manager {
     let service = tower::service_fn(|request: http::Request<Body>| async move {
         if request.uri().query().is_some_and(|query| query.contains("watch=true")) {

@@ -1,4 +1,4 @@
-//! Work that would hold the thread up.
+//! Key generation, which may block the thread.
 
 use engine::Manager;
 use pki::{Identity, KeyAlgorithm};
@@ -6,8 +6,8 @@ use pki::{Identity, KeyAlgorithm};
 use crate::certificates::{Purpose, Recipe};
 use crate::error::{Error, Result};
 
-/// Makes what the Secret of `purpose` holds. RSA keys cost up to seconds and go to a blocking thread; ECDSA keys are made at once, so
-/// that the simulation stays in one thread.
+/// Creates the content of the Secret of `purpose`. RSA keys take up to seconds and are generated on a
+/// blocking thread; ECDSA keys are generated at once, so that the simulation stays in one thread.
 pub(crate) async fn make(recipe: Recipe, purpose: Purpose, manager: &Manager) -> Result<Identity> {
     let (now, random) = (manager.clock().now(), manager.random().clone());
     match recipe.algorithm {

@@ -1,4 +1,5 @@
-//! The certificate authorities and keys of a cluster: Secrets in the management cluster, files on control plane nodes.
+//! The certificate authorities and keys of a cluster, as Secrets in the management cluster and as files on
+//! control plane nodes.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +20,23 @@ pub const CERTIFICATE_KEY: &str = "tls.crt";
 /// Key of the private key in a Secret.
 pub const PRIVATE_KEY: &str = "tls.key";
 
-/// What a Secret of a cluster is for.
+/// The purpose of a cluster's Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// The cluster's certificate authority.
     ClusterAuthority,
-    /// etcd's authority.
+    /// The certificate authority of etcd.
     EtcdAuthority,
-    /// The authority of the API server's front proxy.
+    /// The certificate authority of the API server's front proxy.
     FrontProxyAuthority,
     /// The keys that sign service-account tokens.
     ServiceAccount,
-    /// What the API server shows to an external etcd; given by the user.
+    /// The client certificate of the API server for an external etcd; created by the user.
     EtcdClient,
 }
 
 impl Purpose {
-    /// The end of the Secret's name.
+    /// Returns the suffix of the Secret's name.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::ClusterAuthority => "ca",
@@ -46,13 +47,13 @@ impl Purpose {
         }
     }
 
-    /// The name of the cluster's Secret.
+    /// Returns the name of the cluster's Secret.
     pub fn secret_name(self, cluster: &str) -> String {
         format!("{cluster}-{}", self.suffix())
     }
 }
 
-/// What a cluster needs, in the order in which it is made.
+/// Returns the purposes of the Secrets that a cluster needs, in order of creation.
 pub fn purposes(config: &ClusterConfiguration) -> Vec<Purpose> {
     let mut all = vec![
         Purpose::ClusterAuthority,
@@ -66,7 +67,7 @@ pub fn purposes(config: &ClusterConfiguration) -> Vec<Purpose> {
     all
 }
 
-/// Whether the user gives this Secret and we never make it.
+/// Returns whether the user creates this Secret, so that this program never does.
 pub fn is_given(purpose: Purpose, config: &ClusterConfiguration) -> bool {
     match purpose {
         Purpose::EtcdClient => true,
@@ -75,12 +76,13 @@ pub fn is_given(purpose: Purpose, config: &ClusterConfiguration) -> bool {
     }
 }
 
-/// The external etcd, if there is one.
+/// Returns the external etcd, or `None` if etcd runs on the control plane nodes.
 pub fn external_etcd(config: &ClusterConfiguration) -> Option<&ExternalEtcd> {
     config.etcd.as_ref()?.external.as_ref()
 }
 
-/// How keys and authorities are made, from the cluster configuration: ECDSA P-256 unless it asks for another algorithm.
+/// How keys and authorities are created according to the cluster configuration: ECDSA P-256 unless it names
+/// another algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recipe {
     /// Algorithm of the keys.
@@ -90,10 +92,10 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// From the cluster configuration.
+    /// Reads the recipe from the cluster configuration.
     ///
     /// # Errors
-    /// For an unknown algorithm.
+    /// Fails for an unknown algorithm.
     pub fn of(config: &ClusterConfiguration) -> Result<Self> {
         let algorithm = match config.encryption_algorithm.as_deref().filter(|name| !name.is_empty()) {
             None => KeyAlgorithm::default(),
@@ -104,7 +106,8 @@ impl Recipe {
         Ok(Self { algorithm, authority_days: config.ca_certificate_validity_period_days })
     }
 
-    /// Makes what the Secret of `purpose` holds. RSA keys take long: call it from a blocking task for those.
+    /// Creates the content of the Secret of `purpose`. RSA keys take long; call this from a blocking task for
+    /// them.
     ///
     /// # Errors
     /// [`Error::Certificate`].
@@ -120,7 +123,7 @@ impl Recipe {
     }
 }
 
-/// The Secret of `purpose`.
+/// Builds the Secret of `purpose`.
 pub fn secret(
     namespace: &str,
     cluster: &str,
@@ -135,7 +138,7 @@ pub fn secret(
     owned_secret(namespace, &purpose.secret_name(cluster), cluster, data.into(), owner)
 }
 
-/// A Secret of Cluster API's type.
+/// Builds a Secret of Cluster API's type, with the cluster-name label.
 pub fn owned_secret(
     namespace: &str,
     name: &str,
@@ -157,16 +160,16 @@ pub fn owned_secret(
     }
 }
 
-/// One text in a Secret.
+/// Returns the value of a Secret's key as text; `None` if absent, empty or not UTF-8.
 pub fn text(secret: &Secret, key: &str) -> Option<String> {
     let bytes = &secret.data.as_ref()?.get(key)?.0;
     String::from_utf8(bytes.clone()).ok().filter(|text| !text.is_empty())
 }
 
-/// Certificate and key of a Secret.
+/// Returns certificate and key of a Secret. The authority of an external etcd needs no private key.
 ///
 /// # Errors
-/// Names the Secret and the key that is missing. An authority of an external etcd needs no private key.
+/// Names the Secret and the missing key.
 pub fn identity(secret: &Secret, needs_key: bool) -> Result<Identity> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let missing = |key: &str| Error::Bootstrap(format!("Secret {name} has no text under the key {key}"));
@@ -182,7 +185,7 @@ pub fn identity(secret: &Secret, needs_key: bool) -> Result<Identity> {
 /// The authorities and keys of a cluster, by purpose.
 pub type Certificates = BTreeMap<Purpose, Identity>;
 
-/// The files that a control plane node is given.
+/// Returns the certificate and key files of a control plane node.
 pub fn files(certificates: &Certificates, config: &ClusterConfiguration) -> Vec<File> {
     let directory = config.certificates_dir.as_deref().filter(|text| !text.is_empty());
     let directory = directory.unwrap_or(file::CERTIFICATES);

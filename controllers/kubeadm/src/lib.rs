@@ -36,7 +36,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// Starts both controllers; they end with the manager.
+/// Starts both controllers; they stop with the manager.
 pub fn start(manager: &Manager) {
     PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }

@@ -3,21 +3,21 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A semantic version, written with a leading `v`. Build metadata is kept but does not take part in comparisons.
+/// A semantic version, written with a leading `v`. Build metadata is kept but not compared.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Major.
+    /// Major version.
     pub major: u64,
-    /// Minor.
+    /// Minor version.
     pub minor: u64,
-    /// Patch.
+    /// Patch version.
     pub patch: u64,
     pre: Vec<String>,
     build: String,
 }
 
 impl Version {
-    /// Reads `v1.35.0`, `1.35.0-rc.1+build`; `None` when it is not a semantic version.
+    /// Parses `v1.35.0` or `1.35.0-rc.1+build`; `None` if the text is not a semantic version.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().strip_prefix('v').unwrap_or(text.trim());
         let (text, build) = text.split_once('+').unwrap_or((text, ""));
@@ -31,17 +31,18 @@ impl Version {
         Some(Self { major, minor, patch, pre, build: build.to_owned() })
     }
 
-    /// A release.
+    /// Creates a release version.
     pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
         Self { major, minor, patch, pre: Vec::new(), build: String::new() }
     }
 
-    /// The release without its pre-release and build parts: rules that say "from 1.31" mean its alphas too.
+    /// Returns the version without pre-release and build metadata, for rules such as "from 1.31", which
+    /// include pre-releases of 1.31.
     pub fn release(&self) -> Self {
         Self::new(self.major, self.minor, self.patch)
     }
 
-    /// Whether the release is `major.minor` or later.
+    /// Returns whether the version is `major.minor` or later; pre-releases count.
     pub fn at_least(&self, major: u64, minor: u64) -> bool {
         (self.major, self.minor) >= (major, minor)
     }
@@ -86,7 +87,8 @@ impl Ord for Version {
     }
 }
 
-/// Semantic versioning §11.4: numbers numerically and before words, words by ASCII, more parts later.
+/// Compares pre-releases by semantic versioning, section 11.4: numbers numerically and before words, words by
+/// ASCII, more parts later.
 fn compare_pre(left: &[String], right: &[String]) -> Ordering {
     for (a, b) in left.iter().zip(right) {
         let order = match (a.parse::<u64>(), b.parse::<u64>()) {

@@ -1,4 +1,4 @@
-//! Tables over the rules of a KubeadmConfig.
+//! Table tests of the rules of a KubeadmConfig.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;

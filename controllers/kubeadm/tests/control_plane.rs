@@ -1,4 +1,4 @@
-//! Tables over the rules of a KubeadmControlPlane.
+//! Table tests of the rules of a KubeadmControlPlane.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 mod removal;
@@ -49,7 +49,7 @@ fn control_plane(replicas: i32, version: &str) -> KubeadmControlPlane {
     }))
 }
 
-/// A healthy Machine: node, pods and member are added to the view by [`World::observed`].
+/// Returns a healthy Machine; [`World::new`] adds its Node, Pods and etcd member to the view.
 fn machine(name: &str, version: &str, age_minutes: i64) -> Machine {
     let created = (now() - Duration::minutes(age_minutes)).to_rfc3339();
     from(json!({
@@ -142,7 +142,7 @@ impl World {
         self
     }
 
-    /// A Machine whose deletion has come to the control plane's hook.
+    /// Marks a Machine as deleted and waiting for the control plane's hook.
     fn deleting(&mut self, index: usize) -> &mut Self {
         self.change(index, |machine| {
             machine.metadata.deletion_timestamp = Some(engine::time::time(now()));
@@ -154,14 +154,14 @@ impl World {
         })
     }
 
-    /// As [`Self::deleting`], a minute later.
+    /// Like [`Self::deleting`], a minute later.
     fn deleting_later(&mut self, index: usize) -> &mut Self {
         self.deleting(index).change(index, |machine| {
             machine.metadata.deletion_timestamp = Some(engine::time::time(now() + Duration::minutes(1)));
         })
     }
 
-    /// One more healthy Machine, younger than the others.
+    /// Adds a healthy Machine that is younger than the others.
     fn add(&mut self, name: &str) {
         let first = self.observed.machines[0].clone();
         let machine = Arc::new(machine(name, first.machine.spec.version.as_deref().unwrap(), 1));
@@ -171,7 +171,7 @@ impl World {
         self.etcd().members.push(Member { id, name: name.to_owned(), ..Member::default() });
     }
 
-    /// The steps that matter here: without those that every reconcile has.
+    /// Returns the planned steps without those that every reconcile has.
     fn steps(&self) -> Vec<Step> {
         let all = plan(&self.observed, now()).steps;
         all.into_iter()

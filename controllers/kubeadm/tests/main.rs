@@ -1,4 +1,4 @@
-//! kubeadm configuration, its rendering, and the control plane.
+//! Tests of the kubeadm configuration, its rendering, and the control plane.
 
 mod config;
 mod control_plane;

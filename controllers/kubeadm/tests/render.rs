@@ -1,4 +1,5 @@
-//! Bootstrap data for the cases in `data/render`, compared with the files beside them. `UPDATE=1` writes those files anew.
+//! Renders bootstrap data for the cases in `data/render` and compares it with the files beside them.
+//! `UPDATE=1` rewrites those files.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
@@ -118,14 +119,15 @@ fn bootstrap_data_are_as_recorded() {
             std::fs::write(&recorded, &text).unwrap();
         }
         assert_eq!(text, std::fs::read_to_string(&recorded).unwrap(), "{path:?}");
-        // What reads it back is another YAML reader's business too; see the next test.
+        // Reading the document with another YAML reader is part of the next test.
         let _: serde_json::Value =
             serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     }
 }
 
-/// `cloud-init schema` of the installed cloud-init, where there is one. It reads no templates, so the header that makes the document
-/// one is taken off; the names in it are texts to YAML.
+/// Checks the documents with `cloud-init schema` of the installed cloud-init, if there is one. `cloud-init
+/// schema` renders no templates, so the template header is removed; the placeholders are plain strings in
+/// YAML.
 #[test]
 fn cloud_init_accepts_bootstrap_data() {
     let program = std::env::var("CLOUD_INIT").unwrap_or_else(|_| "cloud-init".to_owned());

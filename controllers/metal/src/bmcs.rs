@@ -1,4 +1,4 @@
-//! Machines by their real BMCs.
+//! [`Control`] by real BMCs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use schemas::bmc_address::{BmcAddress, PrivilegeLevel, Scheme};
 
 use crate::control::{Boot, Capabilities, Command, Connection, Control, Fault, Power};
 
-/// Clients are kept, since sessions and what was found out about a service are in them.
+/// The machines behind real BMCs. Clients are cached, because they hold sessions and data about their service.
 pub struct Bmcs {
     doors: Doors,
-    /// Interfaces out of which magic packets are sent.
+    /// The network interfaces through which magic packets are sent.
     interfaces: Vec<String>,
     clients: Mutex<HashMap<Connection, Client>>,
 }
 
-/// A client, and how its machine boots.
+/// A client, and the scheme of its address, which decides how the machine boots.
 #[derive(Clone)]
 struct Client {
     bmc: Arc<dyn Bmc>,
     scheme: Scheme,
 }
 
-/// Clients that are kept at most; hosts whose credentials changed leave theirs behind.
+/// The largest number of cached clients; hosts whose credentials changed leave unused clients behind.
 const KEPT_CLIENTS: usize = 2048;
 
 impl Bmcs {
-    /// Over `doors`; magic packets go out of `interfaces`.
+    /// Creates clients over `doors`; magic packets are sent through `interfaces`.
     pub fn new(doors: Doors, interfaces: Vec<String>) -> Self {
         Self { doors, interfaces, clients: Mutex::default() }
     }
@@ -86,7 +86,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// Changes settings of the firmware. Each has the type that it has now: objects hold texts.
+/// Changes firmware settings. The objects hold texts, so each value is converted to the setting's current type.
 async fn set(client: &dyn Bmc, wanted: &BTreeMap<String, String>) -> bmc::Result<()> {
     let current = client.settings().await?.current;
     let typed = |name: &String, text: &String| match current.get(name) {
@@ -104,7 +104,7 @@ async fn set(client: &dyn Bmc, wanted: &BTreeMap<String, String>) -> bmc::Result
     client.set_settings(&settings).await
 }
 
-/// The boot device as the BMC is told.
+/// Returns the boot device selection for the BMC.
 fn override_of(boot: Boot, machine: &Connection, scheme: Scheme) -> bmc::Boot {
     let is_http = scheme == Scheme::RedfishUefiHttp;
     let (device, persistence) = match boot {
@@ -150,7 +150,7 @@ impl Control for Bmcs {
                 Command::PowerOn => client.set_power(PowerAction::On).await,
                 Command::HardOff => client.set_power(PowerAction::HardOff).await,
                 Command::SoftOff => match client.set_power(PowerAction::SoftOff).await {
-                    // What can't ask its system to end is switched off.
+                    // A BMC that cannot ask the operating system to shut down cuts the power instead.
                     Err(error) if error.is_unsupported() => client.set_power(PowerAction::HardOff).await,
                     done => done,
                 },

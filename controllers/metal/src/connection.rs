@@ -1,4 +1,4 @@
-//! How a host's machine is reached: what the host and the Secret that it names say.
+//! Determines how a host's machine is reached, from the host and the Secret with its credentials.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::control::{Connection, Control};
 use crate::host::observed::Means;
 use crate::names::{DETACHED, PAUSED, POWER, state};
 
-/// The Secret with the credentials of the host's BMC, when it is there.
+/// Returns the Secret with the credentials of the host's BMC, if it exists.
 pub(crate) fn credentials(host: &BareMetalHost, secrets: &Objects<Secret>) -> Option<Arc<Secret>> {
     let name = host.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.clone())?;
     secrets.get(&NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), name))
 }
 
-/// How the host's machine is switched on and off, and how its BMC is reached, if it has one that can be.
+/// Returns how the host's machine is switched on and off, and the connection to its BMC, if it has a usable one.
 pub(crate) fn means(
     host: &BareMetalHost,
     secret: Option<&Secret>,
@@ -71,31 +71,31 @@ pub(crate) fn means(
     (means, Some(connection))
 }
 
-/// A value of a Secret, without white space around it; `None` when it is empty.
+/// Returns a trimmed value of a Secret; `None` if it is missing or empty.
 pub(crate) fn text(secret: &Secret, key: &str) -> Option<String> {
     let value = secret.data.as_ref()?.get(key)?;
     let text = String::from_utf8_lossy(&value.0).trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether somebody asked that the host's machine be left alone.
+/// Returns whether the host is paused or detached, so that its machine must not be touched.
 pub(crate) fn is_held(host: &BareMetalHost) -> bool {
     annotation(host, PAUSED).is_some() || annotation(host, DETACHED).is_some()
 }
 
-/// What can be done about an object that stands beside a host.
+/// What a controller may do for an object that belongs to a host by its name.
 pub(crate) enum Beside {
-    /// There is no such host.
+    /// The host does not exist.
     Nobody,
-    /// The host is new, not managed, paused or detached: its machine is not touched.
+    /// The host is new, unmanaged, paused or detached: its machine must not be touched.
     Untouched(Arc<BareMetalHost>),
-    /// It has no BMC, or none that can be reached: what is wrong and what to do.
+    /// The host has no usable BMC; the message says why and how to fix it.
     Unusable(Arc<BareMetalHost>, String),
-    /// Its BMC.
+    /// The host's BMC can be used.
     Machine(Arc<BareMetalHost>, Connection),
 }
 
-/// Hosts, for the controllers of what stands beside them.
+/// The access to hosts for the controllers of objects that belong to hosts.
 pub(crate) struct Hosts {
     pub(crate) hosts: Objects<BareMetalHost>,
     pub(crate) secrets: Objects<Secret>,
@@ -103,7 +103,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// The host of this name, and its BMC.
+    /// Returns the host of this name, and whether its BMC can be used.
     pub(crate) fn beside(&self, key: &NamespacedName) -> Beside {
         let Some(host) = self.hosts.get(key) else { return Beside::Nobody };
         let known = host.status.as_ref().map_or("", |status| status.provisioning.state.as_str());

@@ -1,4 +1,4 @@
-//! The door to machines: power, boot device, virtual media and firmware.
+//! The interface to machines: power, boot device, virtual media and firmware.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bmc::Bmc;
 use futures::future::BoxFuture;
 
-/// What is known of a machine's power.
+/// The power state of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Power {
@@ -15,91 +15,91 @@ pub enum Power {
     Unknown,
 }
 
-/// Where a machine is to start from.
+/// The boot device of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boot {
-    /// The network, once.
+    /// The network, for the next start only.
     Network,
-    /// The disk, from now on.
+    /// The disk, for every start.
     Disk,
-    /// The image that was inserted as a CD, once.
+    /// The inserted CD image, for the next start only.
     Media,
 }
 
-/// What is done to a machine.
+/// A command for a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Switch it on.
+    /// Switch the machine on.
     PowerOn,
-    /// Ask it to switch itself off.
+    /// Ask the operating system to shut down.
     SoftOff,
-    /// Cut its power.
+    /// Cut the power.
     HardOff,
-    /// Choose where it starts from.
+    /// Select the boot device.
     Boot(Boot),
     /// Insert the image at this URL as a CD.
     Insert(String),
-    /// Take the CD out.
+    /// Eject the CD.
     Eject,
-    /// Change settings of the firmware, with the machine's next start.
+    /// Change firmware settings for the machine's next start.
     Set(BTreeMap<String, String>),
-    /// Restart it at once; one that is off is started.
+    /// Restart the machine at once; start it if it is off.
     Reset,
 }
 
-/// How a machine's BMC is reached.
+/// The connection data of a machine's BMC.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Connection {
     /// `spec.bmc.address`.
     pub address: String,
-    /// User of the BMC.
+    /// The user name at the BMC.
     pub username: String,
-    /// Their password.
+    /// The password of that user.
     pub password: String,
-    /// Whether the certificate is not checked.
+    /// Whether the BMC's certificate is not verified.
     pub is_unverified: bool,
-    /// `spec.bootMode`: how overrides of the boot device are meant.
+    /// `spec.bootMode`, which applies to boot device selections.
     pub boot_mode: String,
     /// `spec.bootMACAddress`.
     pub boot_mac_address: Option<String>,
 }
 
-/// Why something could not be done to a machine: which call failed, how, and what to do. Never holds a password.
+/// The failure of an operation on a machine: the message names the call, the error, and how to fix it. It never contains a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// For the host's status.
+    /// The message for the host's status.
     pub message: String,
-    /// The BMC did not accept user and password.
+    /// Whether the BMC refused user and password.
     pub is_refused: bool,
 }
 
-/// What a kind of BMC can do.
+/// The capabilities of a kind of BMC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// An image can be inserted as a CD.
+    /// Whether an image can be inserted as a CD.
     pub has_media: bool,
-    /// The machine starts its agent from such an image, not from the network.
+    /// Whether the machine boots its agent from such an image instead of the network.
     pub boots_media: bool,
 }
 
-/// Machines, by their BMC.
+/// The operations on machines through their BMCs.
 pub trait Control: Send + Sync + 'static {
-    /// What the kind of BMC at this address can do; what is wrong with the address otherwise.
+    /// Returns the capabilities of the kind of BMC at this address, or the problem with the address.
     fn capabilities(&self, address: &str) -> Result<Capabilities, String>;
 
-    /// Reads the power.
+    /// Reads the power state.
     fn power<'a>(&'a self, machine: &'a Connection) -> BoxFuture<'a, Result<Power, Fault>>;
 
-    /// Does something. Doing it again is harmless.
+    /// Carries out a command. Commands are idempotent.
     fn command<'a>(
         &'a self,
         machine: &'a Connection,
         command: &'a Command,
     ) -> BoxFuture<'a, Result<(), Fault>>;
 
-    /// The machine's BMC, for all that a [`Command`] has no word for.
+    /// Returns the machine's BMC, for operations that [`Command`] does not have.
     fn bmc(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault>;
 
-    /// Wakes the machine with this MAC address over the network.
+    /// Wakes the machine with this MAC address by Wake-on-LAN.
     fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
 }

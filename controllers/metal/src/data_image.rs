@@ -1,4 +1,5 @@
-//! DataImage: whose it is and how long it stays. What is in the drive changes with the host's power (`host::drive`).
+//! Controller of DataImage: maintains its finalizer and its owner reference. The content of the drive changes with the host's power
+//! (`host::drive`).
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     let reconciler = DataImageReconciler { images: manager.objects(), hosts, manager: manager.clone() };
     Controller::new(manager, "dataimage")
         .reconciles(&reconciler.images.clone())
-        // It has the name of its host.
+        // A DataImage has the name of its host.
         .watches(&reconciler.hosts.hosts.clone(), |change| vec![change.name()])
         .reads(&reconciler.hosts.secrets.clone())
         .start(reconciler);
@@ -31,20 +32,20 @@ struct DataImageReconciler {
     manager: Manager,
 }
 
-/// What is known of the host.
+/// The state of the host.
 #[derive(Clone, Copy)]
 enum Known<'a> {
     Nobody,
-    /// It is there, and why it has no drive, if it has none.
+    /// The host exists; the text is the reason why it has no drive, if it has none.
     Host(&'a BareMetalHost, Option<&'a str>),
 }
 
-/// The image as it should be.
+/// Returns the DataImage with the wanted finalizer, owner reference and status.
 fn plan(image: &DataImage, known: Known<'_>, now: &str) -> DataImage {
     let mut wanted = image.clone();
     let is_deleting = image.metadata.deletion_timestamp.is_some();
     let Known::Host(host, problem) = known else {
-        // Without a host there is nothing that it could be taken out of.
+        // Without a host there is no drive from which the image must be ejected.
         finalizer::remove(&mut wanted, DATA_IMAGE_FINALIZER);
         return wanted;
     };
@@ -55,7 +56,7 @@ fn plan(image: &DataImage, known: Known<'_>, now: &str) -> DataImage {
         return wanted;
     }
     if is_deleting {
-        // A detached machine is not touched: the image stays in its drive.
+        // A detached machine is not touched, so the image stays in its drive.
         if has(DETACHED) || host.spec.bmc.is_none() || Drive::attached(image).is_none() {
             finalizer::remove(&mut wanted, DATA_IMAGE_FINALIZER);
         }

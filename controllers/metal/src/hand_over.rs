@@ -1,12 +1,13 @@
-//! Hosts on their way to another management cluster, whose controllers may be Metal3's.
+//! Hands hosts over to another management cluster, whose controllers may be Metal3's.
 //!
-//! Before a Cluster moves, the status of its hosts goes into Metal3's annotation, and they are paused as Metal3's Cluster API provider
-//! does it: nothing at the target takes such a host for a new one. A host without a BMC in use gets what Metal3 wants to see of a host
-//! that it must not touch (`contract/metal3`, §3.5): detached, with an address that leads nowhere and credentials of nobody. When
-//! the Cluster works again where our controllers run, at the target or here, all that is taken back.
+//! Before a Cluster moves, the status of its hosts is stored in Metal3's annotation, and the hosts are paused in the same way as by
+//! Metal3's Cluster API provider, so that the target does not treat such a host as a new one. A provisioned host without a BMC gets the
+//! fields that Metal3 expects of a host that it must not touch (`contract/metal3`, §3.5): it is detached, with an unreachable address
+//! and dummy credentials. When the Cluster is active again under our controllers, at the target or at the source, all of that is
+//! reverted.
 //!
-//! A host that belongs to no Cluster moves with those of its namespace, and would be taken for a new one, or switched off when it is
-//! deleted at the source: it is handed over with one of them.
+//! A host without a Cluster moves with the others of its namespace. It is handed over with one of the Clusters there, because the
+//! target would otherwise treat it as new, and deleting it at the source would switch it off.
 
 use std::sync::Arc;
 
@@ -21,23 +22,23 @@ use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
 
 use crate::names::{DETACHED, ErrorType, HANDED_OVER, PAUSED, POWER, STATUS, operational, state};
 
-/// On a Cluster that somebody is about to move.
+/// Annotation on a Cluster that is about to be moved.
 const MOVING: &str = "firstlight.dev/moving";
-/// On a host that has something to hand over: what a mover waits for.
+/// Annotation on a host with data to hand over; the mover waits for [`READY`].
 const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// Of it: nothing is written down yet.
+/// Value of [`HAND_OVER`]: the data have not been stored yet.
 const NEEDED: &str = "needed";
-/// All is written down.
+/// Value of [`HAND_OVER`]: all data have been stored.
 const READY: &str = "ready";
-/// Who paused a host as Metal3's provider does: it takes the pause away, too.
+/// The value with which Metal3's provider pauses a host; the provider removes such a pause by itself.
 const PROVIDER: &str = "metal3.io/capm3";
-/// The cluster that a host belongs to.
+/// The label with the Cluster that a host belongs to.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
-/// On a host of no Cluster that was handed over: the Cluster with which it moves.
+/// Annotation on a handed-over host without a Cluster: the Cluster with which it moves.
 const MOVES_WITH: &str = "metal.firstlight.dev/moves-with";
-/// In documentation only (RFC 5737): nothing answers there.
+/// An address of a documentation network (RFC 5737), at which nothing answers.
 const NOWHERE: &str = "ipmi://192.0.2.1";
-/// Of what hosts with a BMC were handed over with.
+/// The value of [`HANDED_OVER`] on hosts without a power annotation to restore.
 const NOTHING: &str = "";
 
 /// Starts the controller.
@@ -64,8 +65,8 @@ struct HandOverReconciler {
     secrets: Objects<Secret>,
 }
 
-/// The Cluster with which a host moves, of those in its namespace: its own, or that with which it was handed over; one that belongs to
-/// none moves with any that does.
+/// Returns the Cluster with which a host moves, out of those in its namespace: its own one, or the one with which it was handed over. A
+/// host without either moves with a Cluster that is about to move, or else with the first one.
 fn cluster_of(host: &BareMetalHost, mut clusters: Vec<Arc<Cluster>>) -> Option<Arc<Cluster>> {
     let name = engine::object::label(host, CLUSTER_NAME).or_else(|| annotation(host, MOVES_WITH));
     if let Some(name) = name {
@@ -77,11 +78,11 @@ fn cluster_of(host: &BareMetalHost, mut clusters: Vec<Arc<Cluster>>) -> Option<A
     clusters.into_iter().next()
 }
 
-/// What is done about a host.
+/// The result of [`plan`].
 #[derive(Debug, PartialEq)]
 struct Plan {
     host: BareMetalHost,
-    /// The credentials of nobody are there; otherwise they are gone.
+    /// Whether the dummy credentials must exist; otherwise they are deleted.
     has_stand_in: bool,
 }
 
@@ -137,7 +138,7 @@ fn hands_over(host: &mut BareMetalHost) -> Result<()> {
         annotations.entry(DETACHED.to_owned()).or_insert_with(|| HANDED_OVER.to_owned());
     }
     annotations.insert(HANDED_OVER.to_owned(), means.unwrap_or_else(|| NOTHING.to_owned()));
-    // Whoever else holds the host goes on doing so.
+    // An existing pause of another controller stays.
     annotations.entry(PAUSED.to_owned()).or_insert_with(|| PROVIDER.to_owned());
     if let Some(status) = status {
         annotations.insert(STATUS.to_owned(), status);
@@ -146,7 +147,7 @@ fn hands_over(host: &mut BareMetalHost) -> Result<()> {
     Ok(())
 }
 
-/// The status as Metal3's webhook lets it pass: it knows nothing of firmware that changes.
+/// Returns the status in a form that Metal3's webhook accepts: it lacks the states of firmware changes.
 fn told(status: &BareMetalHostStatus) -> BareMetalHostStatus {
     let mut status = status.clone();
     if status.operational_status == operational::SERVICING {
@@ -169,7 +170,7 @@ fn takes_back(host: &mut BareMetalHost, means: &str) {
         annotations.remove(PAUSED);
     }
     if !has_status && annotations.contains_key(STATUS) {
-        // The mover did not bring it along: the host's own controller takes it from the annotation first.
+        // The mover did not copy the status, so the host's controller must first restore it from the annotation.
         return;
     }
     annotations.remove(HANDED_OVER);
@@ -185,7 +186,7 @@ fn takes_back(host: &mut BareMetalHost, means: &str) {
 }
 
 impl HandOverReconciler {
-    /// Metal3 wants a user and a password that are not empty; nobody is ever asked for them.
+    /// Creates or deletes the dummy credentials. Metal3 requires a user and a password that are not empty; they are never used.
     async fn keeps_stand_in(&self, host: &BareMetalHost, is_wanted: bool) -> Result<()> {
         let key =
             NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), stand_in_name(host));
@@ -200,7 +201,7 @@ impl HandOverReconciler {
                         name: Some(key.name),
                         namespace: Some(key.namespace),
                         labels: Some([("environment.metal3.io".to_owned(), "baremetal".to_owned())].into()),
-                        // It moves with its host.
+                        // The owner reference makes the Secret move with its host.
                         owner_references: Some(vec![owners::reference(host, &())]),
                         ..ObjectMeta::default()
                     },
@@ -291,7 +292,7 @@ mod tests {
             plan(&there, &cluster(true, true)).unwrap() == Plan { host: there.clone(), has_stand_in: true }
         );
 
-        // The target works on: nothing of it stays where our controllers run.
+        // The target is active: everything that was added for the move is removed where our controllers run.
         let after = plan(&there, &cluster(false, false)).unwrap();
         assert!(!after.has_stand_in);
         assert_eq!(after.host.spec, before.spec);
@@ -345,12 +346,12 @@ mod tests {
         assert_eq!(found(&spare, vec![named("a", false), named("b", true)]).as_deref(), Some("b"));
         let there = plan(&spare, &named("b", true)).unwrap().host;
         assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
-        // At the target only the Cluster with which it came has it taken up again.
+        // At the target, only the Cluster with which the host came makes it active again.
         assert_eq!(found(&there, vec![named("a", false)]), None);
         assert_eq!(found(&there, vec![named("a", false), named("b", false)]).as_deref(), Some("b"));
         let after = plan(&there, &named("b", false)).unwrap().host;
         assert!(annotation(&after, PAUSED).is_none() && annotation(&after, MOVES_WITH).is_none());
-        // A status that did not come along stands in the annotation.
+        // A status that was not copied is still in the annotation.
         let mut bare = there;
         bare.status = None;
         let waits = plan(&bare, &named("b", false)).unwrap().host;

@@ -1,4 +1,4 @@
-//! Which machine a host is.
+//! Decides which machine belongs to which host.
 
 use engine::NamespacedName;
 use engine::object::annotation;
@@ -7,7 +7,7 @@ use schemas::netboot::Agent;
 
 use crate::names::{SERIAL_NUMBER, SYSTEM_UUID};
 
-/// Serial numbers that makers of boards leave in place of one, in lower case.
+/// Placeholders that board vendors leave in the serial number, in lower case.
 const PLACEHOLDERS: &[&str] = &[
     "0",
     "0123456789",
@@ -22,10 +22,10 @@ const PLACEHOLDERS: &[&str] = &[
     "unknown",
 ];
 
-/// What a host says of its machine. `spec.bootMACAddress` decides where it is set.
+/// The identifying data of a host. If `spec.bootMACAddress` is set, only it counts.
 ///
-/// What a machine says of itself proves nothing: a host with a MAC address is the machine that has shown that the interface it speaks from
-/// is its own (`status.provenBy`), or for which a person vouches; a host without one is a machine for which a person vouches.
+/// The claims of a machine are no proof. A host with a MAC address matches the machine that has proved that its interface has this
+/// address (`status.provenBy`), or that a person has approved. A host without one matches only a machine that a person has approved.
 pub(crate) struct Identity<'a> {
     mac: Option<&'a str>,
     uuid: Option<&'a str>,
@@ -33,7 +33,7 @@ pub(crate) struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
-    /// What the host says, or, of the serial number, what an inspection found.
+    /// Returns the data of the host; the serial number may come from an inspection.
     pub(crate) fn of(host: &'a BareMetalHost, hardware: Option<&'a HardwareData>) -> Self {
         let inspected = || {
             let in_status = host.status.as_ref().and_then(|status| status.hardware.as_ref());
@@ -47,7 +47,7 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// Whether the host has the MAC address of the machine that this agent runs on, and the machine has shown that it is its own.
+    /// Returns whether the host has the MAC address of this agent's machine, and the machine is proven or approved.
     pub(crate) fn is_of(&self, agent: &Agent) -> bool {
         let Some(status) = &agent.status else { return false };
         let has_shown = status.proven_by.is_some() || is_approved(agent);
@@ -55,7 +55,7 @@ impl<'a> Identity<'a> {
         has_shown && self.mac.is_some_and(|mac| own.is_some_and(|own| own.eq_ignore_ascii_case(mac)))
     }
 
-    /// Whether the host has no MAC address, and what else it says is what the machine says, for which a person vouches.
+    /// Returns whether the host has no MAC address, its other data match those of the machine, and a person has approved the machine.
     pub(crate) fn is_vouched_for(&self, agent: &Agent) -> bool {
         let Some(status) = agent.status.as_ref().filter(|_| self.mac.is_none() && is_approved(agent)) else {
             return false;
@@ -78,17 +78,17 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// Whether a person vouches for the machine.
+/// Returns whether a person has approved the machine.
 pub(crate) fn is_approved(agent: &Agent) -> bool {
     agent.spec.approved == Some(true)
 }
 
-/// Whether no other machine has the same number.
+/// Returns whether the serial number is specific to a machine.
 fn tells_apart(serial: &str) -> bool {
     !serial.is_empty() && !PLACEHOLDERS.contains(&serial.to_lowercase().as_str())
 }
 
-/// What a host is told that is not the only one to claim a machine.
+/// Returns the error message for a host that is not the only one to claim a machine.
 pub(crate) fn conflict(machine: &str, host: &NamespacedName, claimants: &[NamespacedName]) -> String {
     let others: Vec<String> =
         claimants.iter().filter(|other| *other != host).map(ToString::to_string).collect();
@@ -99,12 +99,12 @@ pub(crate) fn conflict(machine: &str, host: &NamespacedName, claimants: &[Namesp
     )
 }
 
-/// Whether a conflict is about this machine.
+/// Returns whether a conflict message is about this machine.
 pub(crate) fn is_of(conflict: &str, machine: &str) -> bool {
     is_conflict(conflict) && conflict.split(' ').nth(1) == Some(machine)
 }
 
-/// Whether an error's message tells of a conflict.
+/// Returns whether an error message reports a conflict.
 pub(crate) fn is_conflict(message: &str) -> bool {
     message.starts_with("machine ") && message.contains(" is claimed by another host too: ")
 }
@@ -180,7 +180,7 @@ mod tests {
             ("52:54:00:00:00:01", Some("EndorsementKey"), false, true),
             ("52:54:00:00:00:01", None, true, true),
             ("52:54:00:00:00:01", None, false, false),
-            // What it says of its other interfaces.
+            // The MAC address of another interface that the machine claims.
             ("52:54:00:00:00:02", Some("Token"), false, false),
             ("52:54:00:00:00:02", None, true, false),
         ] {

@@ -1,38 +1,38 @@
-//! What an agent is told to do, as its object's `spec.instruction` has it.
+//! Instructions for agents, as they appear in `spec.instruction` of an Agent.
 
 use schemas::metal3::{Image, RootDeviceHints};
 use schemas::netboot::{AgentInstruction, InstructionImage};
 
-/// An instruction. The agent does each id once.
+/// An instruction. The agent carries out each identifier once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// Another one for each instruction of a machine.
+    /// The identifier, which is unique among the instructions of a machine.
     pub id: String,
-    /// What to do.
+    /// The action to carry out.
     pub action: Action,
 }
 
-/// What to do.
+/// The action of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Find out what the machine has.
+    /// Report the inventory.
     Inspect,
-    /// Make all disks empty.
+    /// Erase all disks.
     Clean(Erase),
     /// Write an image.
     Deploy(Box<Deployment>),
-    /// End what runs and restart.
+    /// End the running work and restart the machine.
     Restart,
-    /// End what runs and switch the machine off.
+    /// End the running work and switch the machine off.
     PowerOff,
 }
 
-/// How thoroughly.
+/// How thoroughly disks are erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
-    /// Partition tables and signatures.
+    /// Only partition tables and signatures.
     Metadata,
-    /// All of each disk, by its own way where it has one.
+    /// The whole disk, by its own erase command if it has one.
     Everything,
 }
 
@@ -45,27 +45,28 @@ impl Erase {
     }
 }
 
-/// What is written, and where.
+/// The image, and the hints for the disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deployment {
     /// The image.
     pub image: Image,
-    /// Which disk.
+    /// The hints that choose the disk.
     pub hints: RootDeviceHints,
 }
 
-/// The name of the restart that ends the provisioning which began then: each operation's instructions are named for it.
+/// Returns the identifier of the restart that ends the provisioning with the start time `begun`.
 pub fn restart(begun: &str) -> String {
     format!("restart/{begun}")
 }
 
-/// Whether an agent was told to end the provisioning that began then.
+/// Returns whether the instruction is the restart that ends the provisioning with the start time `begun`.
 pub fn is_restart_of(instruction: &AgentInstruction, begun: &str) -> bool {
     instruction.action == "Restart" && instruction.id == restart(begun)
 }
 
 impl Instruction {
-    /// As `spec.instruction` of an Agent, for the start of its machine that `boot` names: after another start it is not done again.
+    /// Returns `spec.instruction` of an Agent. `boot` limits it to the current start of the machine: after another start it is not
+    /// carried out again.
     pub fn to_spec(&self, boot: Option<String>) -> AgentInstruction {
         let (action, deployment) = match &self.action {
             Action::Inspect => ("Inspect", None),
@@ -89,7 +90,7 @@ impl Instruction {
                 format: deployment.image.format.clone(),
             }),
             root_device_hints: deployment.map(|deployment| deployment.hints.clone()),
-            // Metal3's metadata is there for every host.
+            // Every host has Metal3's metadata.
             config_drive: deployment.map(|_| true),
         }
     }

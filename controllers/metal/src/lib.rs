@@ -1,7 +1,8 @@
-//! Bare metal: BareMetalHost, what stands beside it (HardwareData, DataImage, firmware, subscriptions), and the machines that run the agent.
+//! Bare metal: BareMetalHost with the objects that belong to it (HardwareData, DataImage, firmware, subscriptions), and the machines
+//! that run the agent.
 //!
-//! A host is brought to where it should be by its BMC ([`control`], the door to machines) and by the agent that runs on it when it was
-//! started over the network (`Agent` objects: what an agent is told is in their spec, what it says in their status).
+//! A host is brought to its wanted state by its BMC ([`control`] is the interface to machines) and by the agent that runs on the
+//! machine when it was booted by the server (`Agent` objects have instructions in their spec, and reports in their status).
 
 pub mod bmcs;
 mod connection;

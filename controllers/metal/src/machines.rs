@@ -1,4 +1,4 @@
-//! Machines that run the agent: which host each is, and unknown ones that an operator approves.
+//! Assigns machines that run the agent to hosts, and makes hosts of unknown machines that an operator approves.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::identity::{self, Identity};
 use crate::instruction::{Action as Instructed, Instruction};
 use crate::names::{APPROVAL, CONFLICT, POWER};
 
-/// Where hosts are made of approved machines.
+/// The namespace of hosts that are made of approved machines.
 const NAMESPACE: &str = "default";
 
 /// Starts the controller.
@@ -27,7 +27,7 @@ pub fn start(manager: &Manager) {
     let (all, hardware) = (reconciler.agents.clone(), reconciler.hardware.clone());
     Controller::new(manager, "agent")
         .reconciles(&reconciler.agents.clone())
-        // A host may be what an unknown machine is, or claim one that is known; of another host's machine it changes nothing.
+        // A host may match an unassigned machine, or claim an assigned one; it does not affect other machines of other hosts.
         .watches(&reconciler.hosts.clone(), move |change| {
             let host = change.name();
             let known = hardware.get(&host);
@@ -49,17 +49,17 @@ struct MachineReconciler {
     hardware: Objects<HardwareData>,
 }
 
-/// What is to be done about a machine.
+/// The decision about a machine.
 #[derive(Debug, PartialEq)]
 enum Plan {
     Nothing,
-    /// It is this host.
+    /// The machine belongs to this host.
     Is(NamespacedName),
-    /// Its host is gone: it is unknown again.
+    /// The machine's host was deleted, so the machine is unassigned again.
     IsNobody,
-    /// It becomes a host with this MAC address.
+    /// The machine becomes a new host with this MAC address.
     Becomes(String),
-    /// Nobody knows it: it is inspected once in each start, so that an operator sees what it is.
+    /// The machine is unknown: it is inspected once in each start, so that an operator sees its inventory.
     IsInspected(Instruction, String),
 }
 
@@ -78,7 +78,7 @@ fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>], claimants: &[NamespacedName
     }
 }
 
-/// The hosts that the machine may be: those with the MAC address that it has shown to be its own, else those that a person takes it for.
+/// Returns the hosts that match the machine: those with its proven MAC address, else those that match because a person has approved it.
 fn claimants(
     agent: &Agent,
     hosts: &[Arc<BareMetalHost>],
@@ -109,12 +109,12 @@ fn inspect(agent: &Agent) -> Option<Plan> {
 }
 
 impl MachineReconciler {
-    /// The hosts that the machine may be.
+    /// Returns the hosts that match the machine.
     fn claimants(&self, agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Vec<NamespacedName> {
         claimants(agent, hosts, |host| self.hardware.get(host))
     }
 
-    /// Hosts that claim the same machine say so, all of them, for as long as they do.
+    /// Sets the conflict annotation on all hosts that claim the same machine, and removes it when the conflict is over.
     async fn tells(
         &self,
         machine: &str,
@@ -153,7 +153,7 @@ impl Reconciler for MachineReconciler {
                     let patch = json!({"status": {"provenBy": APPROVAL}});
                     self.agents.merge(&request, Some("status"), patch).await?;
                 }
-                // A person's word counts once, for the machine that they saw.
+                // An approval counts once, for the machine that the person saw.
                 let host = json!({"namespace": host.namespace, "name": host.name});
                 let patch = json!({"spec": {"hostRef": host, "approved": null}});
                 self.agents.merge(&request, None, patch).await?;

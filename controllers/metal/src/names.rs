@@ -1,55 +1,57 @@
-//! Names that Metal3's clients know, and our own beside them (`contract/metal3`, §0).
+//! The names that Metal3's clients know, and firstlight's own (`contract/metal3`, §0).
 
-/// Keeps a BareMetalHost until its machine has been released.
+/// Finalizer of a BareMetalHost, until its machine has been released.
 pub const HOST_FINALIZER: &str = "baremetalhost.metal3.io";
-/// Keeps a HardwareData until its host is gone.
+/// Finalizer of a HardwareData, until its host is deleted.
 pub const HARDWARE_FINALIZER: &str = "baremetalhost.metal3.io/hardwareData";
-/// Keeps the Secret of a BMC until its host is gone.
+/// Finalizer of a BMC's Secret, until its host is deleted.
 pub const SECRET_FINALIZER: &str = "baremetalhost.metal3.io/secret";
-/// Keeps a DataImage until it was taken out of the machine's drive.
+/// Finalizer of a DataImage, until it has been ejected from the machine's drive.
 pub const DATA_IMAGE_FINALIZER: &str = "dataimage.metal3.io";
-/// Keeps a BMCEventSubscription until the BMC has ended it.
+/// Finalizer of a BMCEventSubscription, until it has been removed from the BMC.
 pub const SUBSCRIPTION_FINALIZER: &str = "bmceventsubscription.metal3.io";
-/// On a PreprovisioningImage for which something was made; nothing is made for one alone here.
+/// Metal3's finalizer of a PreprovisioningImage. firstlight builds nothing for a single image, and only removes the finalizer.
 pub const PREPROVISIONING_FINALIZER: &str = "preprovisioningimage.metal3.io";
-/// Nothing is reconciled while it is there, deletion included.
+/// While this annotation exists, the host is not reconciled, not even for its deletion.
 pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
-/// The machine is not touched while it is there.
+/// While this annotation exists, the machine is not touched.
 pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
-/// A status to take over, for hosts that come from another management cluster.
+/// A status to restore, on hosts that come from another management cluster.
 pub const STATUS: &str = "baremetalhost.metal3.io/status";
-/// `disabled`: never inspect; anything else: inspect once more.
+/// `disabled`: the machine is never inspected; any other value: it is inspected again.
 pub const INSPECT: &str = "inspect.metal3.io";
-/// What the machine has, told by hand.
+/// Hardware details that a person provides instead of an inspection.
 pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
-/// Restart the machine, or keep it off (`reboot.metal3.io/<suffix>`) until the key is removed.
+/// Restarts the machine, or keeps it off (`reboot.metal3.io/<suffix>`) until the annotation is removed.
 pub const REBOOT: &str = "reboot.metal3.io";
-/// On hosts without a BMC, how the machine is switched on: `manual` or `wake-on-lan`. Without it they are left alone, as Metal3 does.
+/// On hosts without a BMC, how the machine is switched on: `manual` or `wake-on-lan`. Without it such hosts are not managed, as in
+/// Metal3.
 pub const POWER: &str = "metal.firstlight.dev/power";
-/// On hosts without a BMC, what a person did last: `on` or `off`.
+/// On hosts without a BMC, the last known power state: `on` or `off`.
 pub const POWERED: &str = "metal.firstlight.dev/powered";
-/// When the machine was last started into the agent, RFC 3339.
+/// The time at which the machine was last started to boot its agent, in RFC 3339.
 pub const BOOTING: &str = "metal.firstlight.dev/booting";
-/// On a host that was made ready for another management cluster: the value of [`POWER`], when a BMC of nobody stands in for none.
+/// On a host that was handed over to another management cluster: the value of [`POWER`] if dummy BMC data were set, otherwise empty.
 pub const HANDED_OVER: &str = "metal.firstlight.dev/handed-over";
-/// On hosts without spec.bootMACAddress: the serial number of the machine that it is.
+/// On hosts without `spec.bootMACAddress`: the serial number of the host's machine.
 pub const SERIAL_NUMBER: &str = "metal.firstlight.dev/serial-number";
-/// On hosts without spec.bootMACAddress: the system UUID of the machine that it is.
+/// On hosts without `spec.bootMACAddress`: the system UUID of the host's machine.
 pub const SYSTEM_UUID: &str = "metal.firstlight.dev/system-uuid";
-/// `everything`: at the end of a provisioning all of the host's disks is erased, and not only what is known as partitions and file systems.
+/// `everything`: at the end of a provisioning the host's disks are erased completely, and not only their partition tables and
+/// signatures.
 pub const ERASE: &str = "metal.firstlight.dev/erase";
-/// Why the host's machine may be another host's.
+/// The message of a conflict: another host claims the same machine.
 pub const CONFLICT: &str = "metal.firstlight.dev/conflict";
-/// How far a change of the machine's firmware is.
+/// The progress of a change of the machine's firmware.
 pub const FIRMWARE: &str = "metal.firstlight.dev/firmware";
-/// Says what a person has to do at the machine.
+/// Condition with the task of a person at the machine.
 pub const WAITING_FOR_OPERATOR: &str = "WaitingForOperator";
-/// `Agent.status.provenBy` of a machine that a person vouched for.
+/// The value of `Agent.status.provenBy` of a machine that a person has approved.
 pub const APPROVAL: &str = "Approval";
-/// The component that events come from.
+/// The component that reports events.
 pub const COMPONENT: &str = "metal3-baremetal-controller";
 
-/// `status.provisioning.state`.
+/// The values of `status.provisioning.state`.
 pub mod state {
     #![allow(missing_docs, reason = "the names say it")]
     pub const NONE: &str = "";
@@ -67,13 +69,13 @@ pub mod state {
     pub const POWERING_OFF: &str = "powering off before delete";
     pub const DELETING: &str = "deleting";
 
-    /// Whether a host in that state occupies one of the places that there are for busy ones.
+    /// Returns whether a host in this state counts towards the limit of busy hosts.
     pub fn is_busy(state: &str) -> bool {
         matches!(state, INSPECTING | PROVISIONING | DEPROVISIONING)
     }
 }
 
-/// `status.operationalStatus`.
+/// The values of `status.operationalStatus`.
 pub mod operational {
     #![allow(missing_docs, reason = "the names say it")]
     pub const OK: &str = "OK";
@@ -84,27 +86,27 @@ pub mod operational {
     pub const SERVICING: &str = "servicing";
 }
 
-/// `status.errorType`.
+/// The values of `status.errorType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorType {
-    /// The BMC can't be used, before the host was ever known.
+    /// The BMC cannot be used, and the host has not been provisioned.
     Registration,
-    /// The same, of a host that is provisioned.
+    /// The BMC of a provisioned host cannot be used.
     ProvisionedRegistration,
-    /// The agent did not come, or could not look.
+    /// The agent did not appear in time, or failed to inspect the machine.
     Inspection,
-    /// Settings could not be made.
+    /// The machine could not be prepared.
     Preparation,
     /// An image could not be written or removed.
     Provisioning,
-    /// Switching on or off failed.
+    /// The machine could not be switched on or off.
     PowerManagement,
     /// The firmware of a provisioned machine could not be changed.
     Servicing,
 }
 
 impl ErrorType {
-    /// As it stands in the status.
+    /// Returns the value of `status.errorType`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Registration => "registration error",
@@ -117,7 +119,7 @@ impl ErrorType {
         }
     }
 
-    /// Reason of its event.
+    /// Returns the reason of the event.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Registration => "RegistrationError",

@@ -1,29 +1,29 @@
-//! The network of a machine that is not installed yet: OpenStack's `network_data.json`, as arguments of the kernel that starts the agent.
+//! Converts the network data of a machine before its installation (OpenStack's `network_data.json`) to kernel arguments for the agent.
 
 use std::net::Ipv4Addr;
 
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
-/// The argument, once for each interface: `MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`; a router that there is not is empty.
+/// The kernel argument for an interface: `MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`; the router may be empty.
 const ARGUMENT: &str = "firstlight.network";
 
-/// The arguments for what a Secret has as `networkData`.
+/// Returns the kernel arguments for `networkData` of a Secret.
 ///
 /// # Errors
-/// What is wrong with it; never its content.
+/// The problem with the data; the message never contains the Secret's content.
 pub fn of_secret(secret: &Secret) -> Result<Vec<String>, String> {
     let data = secret.data.as_ref().and_then(|data| data.get("networkData").or_else(|| data.get("value")));
     let data = data.ok_or("it has neither the key networkData nor value")?;
     arguments(&data.0)
 }
 
-/// The arguments for `network_data.json`, which may be YAML.
+/// Returns the kernel arguments for `network_data.json`, which may also be YAML.
 ///
 /// # Errors
-/// What of it an agent can't do.
+/// The data are invalid, or need something that the agent does not support.
 pub fn arguments(text: &[u8]) -> Result<Vec<String>, String> {
-    // The parser's words could quote the Secret.
+    // The parser's message could quote the Secret, so it is dropped.
     let decoded = machinery::decode::yaml(text).map_err(|_| "it is neither JSON nor YAML")?;
     let data = decoded.value;
     if !data["networks"].is_array() || !data["links"].is_array() {
@@ -36,7 +36,7 @@ pub fn arguments(text: &[u8]) -> Result<Vec<String>, String> {
     for network in list(&data["networks"]) {
         match network["type"].as_str() {
             Some("ipv4") => arguments.push(argument(network, &data["links"], &servers)?),
-            // The agent asks on all interfaces that it knows no address for.
+            // The agent uses DHCP on all interfaces without a fixed address.
             Some("ipv4_dhcp") => {}
             other => {
                 let kind = other.unwrap_or("(none)");
@@ -83,7 +83,7 @@ fn name_servers(services: &Value) -> Vec<Ipv4Addr> {
     servers.filter_map(|service| service["address"].as_str()?.parse().ok()).collect()
 }
 
-/// `ip_address` and `netmask`, or both in one with a slash.
+/// Returns address and prefix length of `ip_address` and `netmask`, or of `ip_address` with a slash.
 fn address(network: &Value) -> Result<(Ipv4Addr, u32), String> {
     let wrong = || "networks[] of type ipv4 needs ip_address and netmask".to_owned();
     let text = network["ip_address"].as_str().ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! PreprovisioningImage: which of the images that are served here a host can boot to be inspected and written to.
+//! Controller of PreprovisioningImage: chooses the served boot image with which a host is inspected and deployed.
 
 use std::collections::BTreeMap;
 
@@ -11,43 +11,45 @@ use schemas::metal3::{PreprovisioningImage, PreprovisioningImageStatus, SecretSt
 use crate::names::PREPROVISIONING_FINALIZER;
 use crate::network_data;
 
-/// What is served to boot, by architecture (`x86_64`, `aarch64`).
+/// The served boot images by architecture (`x86_64`, `aarch64`).
 #[derive(Clone, Debug, Default)]
 pub struct BootImages {
-    /// The same for all hosts.
+    /// Kernels and initial file systems, which are the same for all hosts.
     pub initial: BTreeMap<String, InitialImage>,
-    /// One for each host, made when it is asked for.
+    /// CD images, which are assembled for each host on request.
     pub media: BTreeMap<String, MediaImage>,
 }
 
-/// Images of CDs that start the agent.
+/// The CD images of an architecture that boot the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaImage {
-    /// URL of all of them; that of one goes on with [`path`].
+    /// The URL of all CD images; that of a host's image is this URL followed by [`path`].
     pub base: String,
-    /// Arguments of the kernel, to which those of the host are added; `None` where the site has signed an image that takes no others.
+    /// The kernel's arguments, to which those of the host are added; `None` if the image is signed, so that its arguments cannot
+    /// change.
     pub arguments: Option<String>,
 }
 
-/// Where an object's image is below [`MediaImage::base`]. The UID is what nobody guesses, as a CD has what its host alone may know.
+/// Returns the path of an object's image below [`MediaImage::base`]. Its UID cannot be guessed, which protects the secrets of the host
+/// on the CD.
 pub fn path(image: &PreprovisioningImage) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let metadata = &image.metadata;
     format!("{}/{}/{}.iso", text(&metadata.namespace), text(&metadata.name), text(&metadata.uid))
 }
 
-/// A kernel and its first file system, with the agent in it.
+/// A kernel and an initial file system with the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialImage {
-    /// URL of the file system.
+    /// The URL of the file system.
     pub image: String,
-    /// URL of the kernel.
+    /// The URL of the kernel.
     pub kernel: String,
-    /// Arguments of the kernel.
+    /// The kernel's arguments.
     pub arguments: String,
 }
 
-/// The formats of what is served: a kernel and an initramfs, and a CD with both.
+/// The served formats: a kernel with an initramfs, and a CD with both.
 const INITRD: &str = "initrd";
 pub(crate) const ISO: &str = "iso";
 /// Reasons of the conditions `Ready` and `Error`.
@@ -55,7 +57,7 @@ const SUCCESS: &str = "ImageSuccess";
 const CONFIGURATION_ERROR: &str = "ConfigurationError";
 const MISSING_NETWORK_DATA: &str = "MissingNetworkData";
 
-/// Starts the controller for what is served: nothing without an interface to boot from.
+/// Starts the controller for the served images; `served` is empty if no network is served.
 pub fn start(manager: &Manager, served: BootImages) {
     let reconciler = ImageReconciler {
         images: manager.objects(),
@@ -84,22 +86,22 @@ struct ImageReconciler {
     manager: Manager,
 }
 
-/// The network that the host is to have before it is installed.
+/// The network configuration of a host before its installation.
 enum Network {
-    /// What the interfaces ask DHCP for.
+    /// The interfaces use DHCP.
     Dhcp,
     /// The Secret in this version.
     Given(SecretStatus),
-    /// There is none of that name.
+    /// The Secret of this name does not exist.
     Missing(String),
-    /// What is wrong with the Secret of that name.
+    /// The name of the Secret, and the problem with it.
     Wrong(String, String),
 }
 
-/// Why there is no image: the reason of the condition, and what to do.
+/// The reason of the condition, and the message with the way to fix the problem.
 type Refusal = (&'static str, String);
 
-/// The image that fits.
+/// Returns the status with the image that fits.
 fn choose(
     image: &PreprovisioningImage,
     served: &BootImages,
@@ -175,7 +177,7 @@ fn on_media(
     }
 }
 
-/// The object as it should be.
+/// Returns the object with its wanted status.
 fn plan(
     image: &PreprovisioningImage,
     served: &BootImages,
@@ -184,7 +186,7 @@ fn plan(
 ) -> PreprovisioningImage {
     let mut wanted = image.clone();
     if image.metadata.deletion_timestamp.is_some() {
-        // Nothing is made for one image alone: a finalizer that came from elsewhere holds nothing here.
+        // firstlight builds nothing for a single image, so a finalizer of another controller can be removed.
         finalizer::remove(&mut wanted, PREPROVISIONING_FINALIZER);
         return wanted;
     }

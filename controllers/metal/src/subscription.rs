@@ -1,4 +1,4 @@
-//! BMCEventSubscription: has a BMC send its events somewhere, until the object goes.
+//! Controller of BMCEventSubscription: makes a BMC send its events to a destination until the object is deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::control::{Connection, Control};
 use crate::limits;
 use crate::names::SUBSCRIPTION_FINALIZER;
 
-/// Index of subscriptions: the host whose events are sent.
+/// Index of subscriptions by their host.
 const BY_HOST: &str = "metal-subscription-host";
 
 /// Starts the controller.
@@ -41,7 +41,7 @@ fn host_of(subscription: &BMCEventSubscription) -> NamespacedName {
     NamespacedName::new(namespace, subscription.spec.host_name.clone().unwrap_or_default())
 }
 
-/// Why something is not done, and when it is tried again beside events.
+/// The reason of a failure, and whether it is retried without an event.
 struct Refusal {
     message: String,
     is_tried_again: bool,
@@ -54,7 +54,7 @@ impl From<bmc::Error> for Refusal {
 }
 
 impl SubscriptionReconciler {
-    /// The headers that are sent along: all that the Secret holds.
+    /// Returns the HTTP headers for the events: all keys of the Secret.
     fn headers(&self, subscription: &BMCEventSubscription) -> Result<BTreeMap<String, String>, Refusal> {
         let Some(reference) = &subscription.spec.http_headers_ref else { return Ok(BTreeMap::new()) };
         let namespace = subscription.metadata.namespace.clone().unwrap_or_default();
@@ -69,8 +69,8 @@ impl SubscriptionReconciler {
         Ok(each.map(|(name, value)| (name.clone(), String::from_utf8_lossy(&value.0).into_owned())).collect())
     }
 
-    /// A subscription as this object wants it, which the BMC has and no other object knows: made by a process that ended before it could
-    /// write that down.
+    /// Returns the identifier of a subscription at the BMC that fits this object and belongs to no other one: a process may have
+    /// created it, and ended before it could record it.
     async fn forgotten(
         &self,
         subscription: &BMCEventSubscription,
@@ -93,7 +93,7 @@ impl SubscriptionReconciler {
         Ok(ours.map(|one| one.identifier))
     }
 
-    /// Has the BMC send its events; what it calls that.
+    /// Creates the subscription at the BMC, and returns its identifier.
     async fn subscribes(
         &self,
         subscription: &BMCEventSubscription,
@@ -111,7 +111,7 @@ impl SubscriptionReconciler {
         }
     }
 
-    /// Has the BMC send them no more.
+    /// Removes the subscription from the BMC.
     async fn unsubscribes(
         &self,
         subscription: &BMCEventSubscription,
@@ -156,7 +156,7 @@ impl SubscriptionReconciler {
                 let refusal = Refusal { message: problem.clone(), is_tried_again: true };
                 return self.refused(subscription, refusal).await;
             }
-            // There is nobody who could be told.
+            // There is no BMC with a subscription that must be removed.
             _ => {}
         }
         let mut wanted = subscription.as_ref().clone();
@@ -197,7 +197,7 @@ impl Reconciler for SubscriptionReconciler {
         };
         let mut wanted = subscription.as_ref().clone();
         if finalizer::add(&mut wanted, SUBSCRIPTION_FINALIZER) {
-            // Before the BMC knows of it: what it was told must be taken back.
+            // The finalizer is added before the BMC gets the subscription, so that it is always removed.
             self.subscriptions.patch(&subscription, &wanted, &[]).await?;
             return Ok(Action::done());
         }

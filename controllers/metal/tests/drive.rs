@@ -1,4 +1,4 @@
-//! What a DataImage puts into the drive of a machine, and when.
+//! Tests of when a DataImage's image is inserted into a machine's drive.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use metal::control::{Command, Fault, Power};
@@ -20,7 +20,7 @@ fn attached(world: &World) -> Option<String> {
     Some(status.attached_image?.url)
 }
 
-/// Commands of the last restart.
+/// Returns the commands of a restart of the machine.
 fn restart(world: &mut World) -> Vec<Command> {
     let before = world.commands.len();
     world.annotate("reboot.metal3.io", r#"{"mode":"hard"}"#);

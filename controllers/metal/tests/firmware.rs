@@ -1,4 +1,4 @@
-//! Changes of the firmware: before a machine is available, and while it is in use.
+//! Tests of firmware changes: before a machine is available, and while it is in use.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn settings_come_into_force_before_a_host_is_available() {
     assert!(!is_changing(&world));
     assert!(world.events.contains(&"FirmwareSettingsChanged"));
 
-    // What is wanted later has the host prepared again.
+    // Settings that are added later cause another preparation.
     world.firmware.settings = settings();
     world.until(|world| world.state() == "preparing");
     world.until_state("available");
@@ -105,7 +105,7 @@ fn an_update_that_fails_or_does_not_end_is_an_error() {
     assert!(
         world.status().error_message.contains("bios") && world.status().error_message.contains("not signed")
     );
-    // The next attempt hangs.
+    // The next attempt never ends.
     (0..150).for_each(|_| drop(world.step()));
     world.until(|world| world.status().error_count == 2);
     assert!(world.status().error_message.contains("60 minutes"), "{}", world.status().error_message);
@@ -148,7 +148,7 @@ fn nobody_cuts_the_power_of_a_machine_whose_firmware_is_installed_to_delete_its_
     world.until(|world| world.is_gone);
     assert_eq!((world.power, world.commands.last()), (Power::Off, Some(&Command::HardOff)));
 
-    // A BMC that never ends is not waited for longer than an update may take.
+    // A BMC whose update never ends is waited for only as long as an update may take.
     let mut world = World::new();
     world.firmware.updates = vec![update("bios")];
     world.until(|world| world.firmware.task.is_some());
@@ -158,7 +158,7 @@ fn nobody_cuts_the_power_of_a_machine_whose_firmware_is_installed_to_delete_its_
     world.until(|world| world.is_gone);
     assert!(world.now - begun >= chrono::Duration::hours(1), "{}", world.now - begun);
 
-    // What waits for a start of the machine is not being installed.
+    // A task that waits for a start of the machine does not count as a running update.
     let mut world = World::new();
     world.firmware.updates = vec![update("bios")];
     world.until(|world| world.firmware.task.is_some());

@@ -1,4 +1,4 @@
-//! Whole lives of hosts, over the plan alone.
+//! Tests of complete life cycles of hosts, with the plan only.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use crate::support::{World, image};

@@ -1,4 +1,4 @@
-//! The plan of a host, over lives of simulated machines.
+//! Tests of the plan of a host with simulated machines.
 
 mod drive;
 mod firmware;

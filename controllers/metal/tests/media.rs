@@ -1,4 +1,4 @@
-//! Machines that start their agent from virtual media.
+//! Tests of machines that boot their agent from virtual media.
 
 use metal::control::{Boot, Command, Power};
 use metal::host::observed::{BootImage, Means};

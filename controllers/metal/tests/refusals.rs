@@ -1,4 +1,4 @@
-//! What can't be done is said before anything is done to a machine.
+//! Checks that impossible requests are reported before anything is done to a machine.
 
 use metal::control::Command;
 use metal::host::observed::Means;

@@ -1,4 +1,5 @@
-//! All workload clusters of this process, by namespace and name of their Cluster, and the ports they listen on.
+//! The workload clusters of this process, by namespace and name of their Cluster, and the ports they listen
+//! on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::names::PORTS;
 use crate::workload::Workload;
 use crate::workload::state::Rows;
 
-/// All workload clusters. Cheap to clone.
+/// All workload clusters of this process. Cheap to clone.
 #[derive(Clone)]
 pub struct Backend(Arc<Inner>);
 
@@ -32,7 +33,7 @@ struct Running {
 }
 
 impl Backend {
-    /// Clusters that listen on `host`.
+    /// Creates a backend whose clusters listen on `host`.
     pub fn new(manager: &Manager, host: &str) -> Self {
         Self(Arc::new(Inner {
             manager: manager.clone(),
@@ -43,26 +44,27 @@ impl Backend {
         }))
     }
 
-    /// The host on which all clusters listen.
+    /// Returns the host on which all clusters listen.
     pub fn host(&self) -> &str {
         &self.0.host
     }
 
-    /// The state of clusters on their way.
+    /// Returns the Secrets with the state of clusters that are being moved.
     pub fn hand_over(&self) -> &HandOver {
         &self.0.hand_over
     }
 
-    /// The cluster, when it runs.
+    /// Returns the cluster if it runs.
     pub async fn get(&self, cluster: &NamespacedName) -> Option<Arc<Workload>> {
         self.0.clusters.lock().await.get(cluster).map(|running| running.workload.clone())
     }
 
-    /// The cluster and its port; started on `wanted` (for `None` any free port that is not `reserved`) where it does not run, with the state
-    /// in which it was handed over, if it was.
+    /// Returns the cluster and its port, and starts it if it does not run: on port `wanted`, or for `None` on
+    /// any free port that is not in `reserved`. A cluster that was moved here starts with its handed-over
+    /// state.
     ///
     /// # Errors
-    /// Where no port is free, the one wanted is taken, or the state cannot be read.
+    /// Fails if no port is free, the wanted port is taken, or the handed-over state cannot be read.
     pub async fn start(
         &self,
         cluster: &NamespacedName,
@@ -91,7 +93,7 @@ impl Backend {
         Ok((workload, port))
     }
 
-    /// Ends the cluster and closes its port.
+    /// Stops the cluster and closes its port.
     pub async fn remove(&self, cluster: &NamespacedName) {
         if let Some(running) = self.0.clusters.lock().await.remove(cluster) {
             running.workload.close();
@@ -99,7 +101,8 @@ impl Backend {
         }
     }
 
-    /// Ends the clusters of a namespace that are not `wanted`: their DevCluster went without being asked, as it does when it is moved.
+    /// Stops the clusters of a namespace that are not `wanted`. Their DevCluster disappeared without a
+    /// deletion, which happens when it is moved.
     pub async fn retain(&self, namespace: &str, wanted: impl Fn(&NamespacedName) -> bool) {
         let clusters = self.0.clusters.lock().await;
         let here = clusters.keys().filter(|cluster| cluster.namespace == namespace);
@@ -113,7 +116,7 @@ impl Backend {
     async fn listen(&self, wanted: Option<u16>, reserved: &BTreeSet<u16>) -> Result<Box<dyn Listener>> {
         let network = self.0.manager.network();
         if let Some(port) = wanted {
-            // Kubeconfigs and certificates name the endpoint: no other port will do.
+            // Kubeconfigs and certificates name the endpoint, so no other port can be used.
             let taken = |error| {
                 Error::failed(format!(
                     "cannot listen on {}:{port}, the cluster's endpoint: {error}; end the process that holds the port, \
@@ -128,7 +131,7 @@ impl Backend {
             if reserved.contains(&port) {
                 continue;
             }
-            // Another process may hold the port: try the next.
+            // Another process may hold the port, so the next one is tried.
             if let Ok(listener) = network.listen(&self.0.host, port).await {
                 return Ok(listener);
             }

@@ -1,7 +1,9 @@
-//! A workload cluster on its way to another management cluster: its state in Secrets that its DevCluster owns, so that they move with it.
+//! Moves a workload cluster to another management cluster: its state is saved in Secrets that its DevCluster
+//! owns, so that they are moved with it.
 //!
-//! Whoever moves a Cluster pauses it and marks it with [`MOVING`]. The cluster takes no more writes then, its state is written, and the
-//! DevCluster says so ([`READY`]). At the other side the first start of the cluster reads it.
+//! The program that moves a Cluster pauses it and sets [`MOVING`]. The cluster then refuses writes, its state
+//! is saved, and the DevCluster is marked [`READY`]. On the other management cluster, the first start of the
+//! cluster reads the state.
 
 use engine::object::uid;
 use engine::{Error, NamespacedName, Objects, Result};
@@ -11,42 +13,42 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 use schemas::infrastructure::DevCluster;
 
-/// On a Cluster that somebody is about to move.
+/// Annotation on a Cluster that is about to be moved.
 pub const MOVING: &str = "firstlight.dev/moving";
-/// On a Cluster that another server has taken over.
+/// Annotation on a Cluster that another server has taken over.
 pub const MOVED_TO: &str = "firstlight.dev/moved-to";
-/// On a DevCluster: whether its cluster's state is written down.
+/// Annotation on a DevCluster: whether its cluster's state is saved.
 pub const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// The cluster runs, and its state is nowhere else.
+/// Value of [`HAND_OVER`]: the cluster runs, and its state is not saved.
 pub const NEEDED: &str = "needed";
-/// The state is written down, and does not change.
+/// Value of [`HAND_OVER`]: the state is saved and does not change.
 pub const READY: &str = "ready";
 
-/// Bytes of one Secret; a server takes 1 MiB, and etcd no more than 1.5 MiB of JSON.
+/// Bytes of state per Secret. The API server accepts 1 MiB of data, and etcd at most 1.5 MiB of JSON.
 const PART: usize = 512 * 1024;
 const STATE: &str = "state";
 const PARTS: &str = "parts";
-/// The type of these Secrets.
+/// The type of the Secrets with state.
 const TYPE: &str = "firstlight.dev/simulated-cluster-state";
 
-/// The Secrets with the state of clusters.
+/// The Secrets with the state of clusters that are being moved.
 #[derive(Clone)]
 pub struct HandOver {
     secrets: Objects<Secret>,
 }
 
 impl HandOver {
-    /// Over these Secrets.
+    /// Creates a handle on these Secrets.
     pub fn new(secrets: Objects<Secret>) -> Self {
         Self { secrets }
     }
 
-    /// Writes the state of `cluster`.
+    /// Saves the state of `cluster`.
     ///
     /// # Errors
-    /// Where the server refuses.
+    /// Returns the API server's refusal.
     pub async fn write(&self, cluster: &NamespacedName, owner: &DevCluster, state: &[u8]) -> Result<()> {
-        // Parts of an earlier state must not stand beside those of this one.
+        // Parts of an earlier state must not be mixed with parts of this one.
         self.discard(cluster).await?;
         let parts: Vec<&[u8]> = state.chunks(PART).collect();
         for (number, part) in parts.iter().enumerate() {
@@ -56,10 +58,11 @@ impl HandOver {
         Ok(())
     }
 
-    /// The state of `cluster`, where there is one. It is read from the server: a cache might not know of it yet.
+    /// Returns the saved state of `cluster`, or `None`. It is read from the API server, since the cache might
+    /// not have it yet.
     ///
     /// # Errors
-    /// Where the server refuses, or a part is missing.
+    /// Fails if the API server refuses, or a part is missing.
     pub async fn read(&self, cluster: &NamespacedName) -> Result<Option<Vec<u8>>> {
         let Some(first) = self.secrets.get_live(&name(cluster, 0)).await? else { return Ok(None) };
         let damaged = |secret: &NamespacedName| {
@@ -80,10 +83,10 @@ impl HandOver {
         Ok(Some(state))
     }
 
-    /// Deletes the state of `cluster`, once it runs and goes on from there.
+    /// Deletes the saved state of `cluster` once the cluster runs with it.
     ///
     /// # Errors
-    /// Where the server refuses.
+    /// Returns the API server's refusal.
     pub async fn discard(&self, cluster: &NamespacedName) -> Result<()> {
         let is_part = |name: &str| {
             let number = name.strip_prefix(&prefix(cluster)).map(str::parse::<usize>);

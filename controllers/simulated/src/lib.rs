@@ -1,9 +1,10 @@
 //! The simulated infrastructure: DevCluster and DevMachine with the in-memory backend.
 //!
-//! Each workload cluster is an API server of its own, made of the same crates as the management cluster's, over the `memory` engine. What
-//! a machine would do (a node that registers, static pods, an etcd member) is written into it when the machine's start-up durations
-//! have passed. After a restart of the process the clusters are made again from their DevMachines; on a way to another management cluster
-//! they keep all that they hold ([`hand_over`]).
+//! Each workload cluster has its own API server, made of the same crates as the management cluster's, over
+//! the `memory` engine. Once a machine's start-up durations have passed, this crate writes into it what a
+//! real machine would create: a Node, static Pods, an etcd member. After a restart of the process the
+//! clusters are rebuilt from their DevMachines; when they are moved to another management cluster they keep
+//! all their objects ([`hand_over`]).
 
 pub mod backend;
 mod cluster;

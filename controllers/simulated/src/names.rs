@@ -1,26 +1,27 @@
-//! Names that the simulated infrastructure shares with others: finalizers, annotations, ports, objects of a workload cluster.
+//! Names used by the simulated infrastructure: finalizers, annotations, ports, and objects of a workload
+//! cluster.
 
-/// Finalizer of DevClusters; the Dev kinds took it over from the Docker kinds.
+/// Finalizer of DevClusters; in Cluster API the Dev kinds took it over from the Docker kinds.
 pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of DevMachines.
 pub const MACHINE_FINALIZER: &str = "dockermachine.infrastructure.cluster.x-k8s.io";
-/// On a DevCluster: which listener serves it.
+/// Annotation on a DevCluster: the listener that serves it.
 pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener";
-/// On a Machine that has started once: it does not wait for its start-up durations again.
+/// Annotation on a Machine that has started once, and does not wait for its start-up durations again.
 pub const BOOTSTRAPPED: &str = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped";
-/// On an etcd pod: the identity of its etcd cluster, decimal.
+/// Annotation on an etcd Pod: the ID of its etcd cluster, decimal.
 pub const ETCD_CLUSTER_ID: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/cluster-id";
-/// On an etcd pod: the identity of the member, decimal.
+/// Annotation on an etcd Pod: the ID of the member, decimal.
 pub const ETCD_MEMBER_ID: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/member-id";
-/// On an etcd pod: since when it leads, RFC 3339; the newest leads.
+/// Annotation on an etcd Pod: since when the member leads, RFC 3339; the newest time decides.
 pub const ETCD_LEADER_FROM: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/leader-from";
-/// On an etcd pod whose member was removed from the cluster.
+/// Annotation on an etcd Pod whose member was removed from the cluster.
 pub const ETCD_MEMBER_REMOVED: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/member-removed";
-/// Label of control plane machines and their nodes' role.
+/// Label of control plane Machines.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
-/// Label and taint of control plane nodes.
+/// Label and taint of control plane Nodes.
 pub const NODE_CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
-/// Where kubeadm's objects live.
+/// Namespace of kubeadm's objects.
 pub const KUBE_SYSTEM: &str = "kube-system";
-/// Ports of workload API servers: the first and the one after the last.
+/// Ports of the workload API servers; the end is exclusive.
 pub const PORTS: std::ops::Range<u16> = 20_000..30_000;

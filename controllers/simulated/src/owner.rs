@@ -1,8 +1,8 @@
-//! Who owns an infrastructure object.
+//! Owners of infrastructure objects.
 
 use kube::Resource;
 
-/// The name of its owner of that Cluster API kind.
+/// Returns the name of the object's owner of this Cluster API kind, or `None`.
 pub fn owner_name<K: Resource>(object: &K, kind: &str) -> Option<String> {
     let owners = object.meta().owner_references.iter().flatten();
     let mut found =

@@ -1,4 +1,5 @@
-//! A workload cluster as its clients see it: over a (simulated) network, TLS, HTTP, and a port-forward to etcd.
+//! Tests of a workload cluster from its clients' point of view: over a (simulated) network, TLS, HTTP, and a
+//! port-forward to etcd.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::BTreeSet;
@@ -17,8 +18,8 @@ use machinery::random::Random;
 use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
-use simulated::machine::plan::Part;
 use simulated::workload::objects::Host;
+use simulated::workload::part::Part;
 use simulated::workload::state::Rows;
 use simulated::workload::{Authorities, Workload};
 
@@ -78,7 +79,7 @@ impl Cluster {
         workload_client(&self.network, &self.clock, kubeconfig.as_bytes()).expect("a client")
     }
 
-    /// One call to the etcd member in `pod`, through a port-forward, TLS and gRPC.
+    /// Calls the etcd member in `pod` once, through a port-forward, TLS and gRPC.
     async fn call<R: prost::Message + Default>(
         &self,
         pod: &str,

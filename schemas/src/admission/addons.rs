@@ -1,4 +1,4 @@
-//! Rules of ClusterResourceSet and ClusterResourceSetBinding.
+//! Admission rules of ClusterResourceSet and ClusterResourceSetBinding.
 
 use super::common::{self, Errors, at};
 use super::request::Request;

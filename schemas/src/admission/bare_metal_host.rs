@@ -1,6 +1,7 @@
-//! Rules of BareMetalHost, those of Metal3's webhook (baremetal-operator v0.13), and of our own annotations.
+//! Admission rules of BareMetalHost: those of Metal3's webhook (baremetal-operator v0.13) and those of
+//! firstlight's own annotations.
 
-use machinery::cel::url;
+use machinery::url;
 use serde_json::Value;
 
 use super::common::{self, Errors};
@@ -41,7 +42,7 @@ pub fn bare_metal_host(request: Request<'_>, host: &BareMetalHost, errors: &mut 
     }
 }
 
-/// Names end up in names that hosts have elsewhere, where a UUID would be taken for an identity.
+/// Checks the name. Names of hosts become parts of other names, and a UUID would be mistaken for an ID there.
 fn name(name: &str, errors: &mut Errors) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if !name.chars().all(allowed) {
@@ -54,7 +55,7 @@ fn name(name: &str, errors: &mut Errors) {
     }
 }
 
-/// The controller, and what it must be able to do for this host.
+/// Checks the BMC address, and that the BMC supports what the host asks for.
 fn bmc(spec: &BareMetalHostSpec, inspection_is_disabled: bool, errors: &mut Errors) {
     let text = spec.bmc.as_ref().map_or("", |bmc| bmc.address.as_str());
     if text.is_empty() {
@@ -62,7 +63,7 @@ fn bmc(spec: &BareMetalHostSpec, inspection_is_disabled: bool, errors: &mut Erro
     }
     let address = match BmcAddress::parse(text) {
         Ok(address) => address,
-        // Without the value, which may contain a password.
+        // The value is not shown, since it may contain a password.
         Err(AddressError::Credentials) => {
             return errors.forbidden(ADDRESS, AddressError::Credentials.to_string());
         }
@@ -107,7 +108,8 @@ fn needs(spec: &BareMetalHostSpec, scheme: Scheme, errors: &mut Errors) {
     }
 }
 
-/// The schema wants six octets with colons somewhere in the text; 8 and 20 octets are addresses too, of other networks.
+/// Checks the MAC address. The schema only requires six octets with colons somewhere in the text; addresses
+/// of 8 and 20 octets exist in other networks.
 fn mac_address(text: &str, errors: &mut Errors) {
     if text.is_empty() {
         return;
@@ -191,7 +193,7 @@ fn root_device(hints: Option<&RootDeviceHints>, errors: &mut Errors) {
     }
 }
 
-/// Secrets of other namespaces are not for this host.
+/// Refuses references to Secrets of other namespaces.
 pub fn own_namespace(field: &str, secret: Option<&SecretReference>, namespace: &str, errors: &mut Errors) {
     let other = secret.and_then(|secret| secret.namespace.as_deref()).unwrap_or_default();
     if !other.is_empty() && other != namespace {
@@ -203,7 +205,7 @@ pub fn own_namespace(field: &str, secret: Option<&SecretReference>, namespace: &
     }
 }
 
-/// What can't change, or only in some states.
+/// Checks fields that are immutable, or mutable only in certain states.
 fn changes(old: &Value, new: &Value, errors: &mut Errors) {
     let text =
         |object: &Value, path: &[&str]| common::at(object, path).as_str().unwrap_or_default().to_owned();

@@ -1,6 +1,6 @@
-//! Rules of BMCEventSubscription, those of Metal3's webhook (baremetal-operator v0.13).
+//! Admission rules of BMCEventSubscription: those of Metal3's webhook (baremetal-operator v0.13).
 
-use machinery::cel::url;
+use machinery::url;
 
 use super::bare_metal_host::own_namespace;
 use super::common::{Errors, at};

@@ -1,4 +1,4 @@
-//! Rules of Cluster and ClusterClass.
+//! Admission rules of Cluster and ClusterClass.
 
 use std::net::IpAddr;
 

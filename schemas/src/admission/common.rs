@@ -1,4 +1,4 @@
-//! What the rules of several kinds share.
+//! Admission rules that several kinds share.
 
 use std::fmt::Display;
 
@@ -11,45 +11,45 @@ use serde_json::{Value, json};
 
 use crate::meta::ObjectMetaTemplate;
 
-/// The label that says to which Cluster an object belongs.
+/// The label with the name of the Cluster that an object belongs to.
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
-/// Collects what is wrong.
+/// Collects validation errors.
 #[derive(Debug, Default)]
 pub struct Errors(Vec<FieldError>);
 
 impl Errors {
-    /// Whether nothing is wrong.
+    /// Returns whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is wrong.
+    /// Returns the errors.
     pub fn into_inner(self) -> Vec<FieldError> {
         self.0
     }
 
-    /// A value is missing.
+    /// Adds an error: a required value is missing.
     pub fn required(&mut self, field: impl Display, detail: impl Into<String>) {
         self.0.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
     }
 
-    /// A value is not allowed here.
+    /// Adds an error: a value is not allowed here.
     pub fn forbidden(&mut self, field: impl Display, detail: impl Into<String>) {
         self.0.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
     }
 
-    /// A value is malformed.
+    /// Adds an error: a value is invalid.
     pub fn invalid(&mut self, field: impl Display, value: impl Into<Value>, detail: impl Into<String>) {
         self.0.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
     }
 
-    /// A value is malformed, and too long to be shown.
+    /// Adds an error: a value is invalid and too long to be shown.
     pub fn malformed(&mut self, field: impl Display, detail: impl Into<String>) {
         self.0.push(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
     }
 
-    /// A value is not one of `allowed`.
+    /// Adds an error: a value is not one of `allowed`.
     pub fn not_supported(&mut self, field: impl Display, value: impl Into<Value>, allowed: &[&str]) {
         let allowed: Vec<String> = allowed.iter().map(|allowed| format!("{allowed:?}")).collect();
         self.0.push(FieldError::new(
@@ -61,12 +61,12 @@ impl Errors {
     }
 }
 
-/// An annotation of an object.
+/// Returns the value of an annotation, or `None`.
 pub fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object["metadata"]["annotations"].get(key)?.as_str()
 }
 
-/// A field that can't change once the object exists.
+/// Checks that a field has not changed since the object was created.
 pub fn immutable(old: Option<&Value>, new: &Value, path: &[&str], errors: &mut Errors) {
     let Some(old) = old else { return };
     if at(old, path) != at(new, path) {
@@ -74,12 +74,13 @@ pub fn immutable(old: Option<&Value>, new: &Value, path: &[&str], errors: &mut E
     }
 }
 
-/// The value at `path`, `Null` where there is none.
+/// Returns the value at `path`; `Null` if absent.
 pub fn at<'a>(object: &'a Value, path: &[&str]) -> &'a Value {
     path.iter().fold(object, |value, name| &value[*name])
 }
 
-/// A Kubernetes version as the API wants it: `v1.2.3`, perhaps with `-pre` and `+build`.
+/// Returns whether a text is a Kubernetes version in the API's form: `v1.2.3`, optionally with `-pre` and
+/// `+build`.
 pub fn is_kubernetes_version(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('v') else { return false };
     let mut numbers = rest.splitn(3, '.');
@@ -97,13 +98,13 @@ pub fn is_kubernetes_version(text: &str) -> bool {
     [major, minor, patch].into_iter().all(number) && suffix.chars().all(suffix_letter)
 }
 
-/// Major and minor of a version, with or without `v`.
+/// Returns major and minor of a version, with or without `v`.
 pub fn major_minor(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.trim_start_matches('v').split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// A version that may be absent.
+/// Checks an optional version.
 pub fn version(field: &str, value: Option<&str>, errors: &mut Errors) {
     if let Some(value) = value.filter(|value| !value.is_empty())
         && !is_kubernetes_version(value)
@@ -112,7 +113,7 @@ pub fn version(field: &str, value: Option<&str>, errors: &mut Errors) {
     }
 }
 
-/// A label selector. Returns whether it can be used.
+/// Checks a label selector. Returns whether it is valid.
 pub fn label_selector(field: &str, selector: &LabelSelector, errors: &mut Errors) -> bool {
     let value = serde_json::to_value(selector).unwrap_or_default();
     match selector::LabelSelector::from_object(&value) {
@@ -124,13 +125,13 @@ pub fn label_selector(field: &str, selector: &LabelSelector, errors: &mut Errors
     }
 }
 
-/// Whether a selector says nothing.
+/// Returns whether a selector has no requirements.
 pub fn selects_all(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
         && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
-/// Labels and annotations of a template.
+/// Checks labels and annotations of a template.
 pub fn template_metadata(field: &str, metadata: Option<&ObjectMetaTemplate>, errors: &mut Errors) {
     let Some(metadata) = metadata else { return };
     for (key, value) in &metadata.labels {
@@ -148,7 +149,7 @@ pub fn template_metadata(field: &str, metadata: Option<&ObjectMetaTemplate>, err
     }
 }
 
-/// A number, or a percentage such as `20%`.
+/// Checks an optional number or percentage such as `20%`.
 pub fn number_or_percentage(field: &str, value: Option<&IntOrString>, errors: &mut Errors) {
     if let Some(IntOrString::String(text)) = value {
         let number = text.strip_suffix('%');
@@ -159,7 +160,7 @@ pub fn number_or_percentage(field: &str, value: Option<&IntOrString>, errors: &m
     }
 }
 
-/// A name that becomes the value of a label.
+/// Checks a name that becomes a label value.
 pub fn name_as_label(name: Option<&str>, errors: &mut Errors) {
     let name = name.unwrap_or_default();
     for problem in names::label_value(name) {
@@ -167,7 +168,7 @@ pub fn name_as_label(name: Option<&str>, errors: &mut Errors) {
     }
 }
 
-/// The list of versions, a sentence's value in errors.
+/// Returns a number or percentage as JSON, for error messages.
 pub fn value_of(value: &IntOrString) -> Value {
     match value {
         IntOrString::Int(number) => json!(number),

@@ -1,4 +1,4 @@
-//! Rules of KubeadmControlPlane and KubeadmControlPlaneTemplate.
+//! Admission rules of KubeadmControlPlane and KubeadmControlPlaneTemplate.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
@@ -12,9 +12,9 @@ use super::request::Request;
 use crate::bootstrap::{ClusterConfiguration, KubeadmConfigSpec};
 use crate::controlplane::{KubeadmControlPlane, KubeadmControlPlaneRollout, KubeadmControlPlaneTemplate};
 
-/// Days that certificate authorities are valid when nothing is said.
+/// Default validity of certificate authorities in days.
 const CA_VALIDITY_DAYS: i32 = 3650;
-/// With fewer replicas, a rollout without surge would leave no quorum.
+/// With fewer replicas, a rollout without surge would lose the quorum.
 const REPLICAS_MIN_WITHOUT_SURGE: i32 = 3;
 
 pub fn kubeadm_control_plane(request: Request<'_>, plane: &KubeadmControlPlane, errors: &mut Errors) {
@@ -64,7 +64,7 @@ pub fn kubeadm_control_plane_template(
     }
 }
 
-/// `replicas` for the control plane `object`.
+/// Checks `replicas` for the control plane `object`.
 pub fn scale(replicas: i64, object: &Value, errors: &mut Errors) {
     const FIELD: &str = "spec.replicas";
     let external_etcd = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd", "external"];
@@ -182,7 +182,8 @@ fn image_tag(field: &str, tag: Option<&str>, errors: &mut Errors) {
     }
 }
 
-/// At most 128 letters, digits, `_`, `.` and `-`, and neither `.` nor `-` at the beginning.
+/// Returns whether a text is an image tag: at most 128 letters, digits, `_`, `.` and `-`, not beginning with
+/// `.` or `-`.
 fn is_image_tag(tag: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
     !tag.is_empty() && tag.len() <= 128 && !tag.starts_with(['.', '-']) && tag.chars().all(letter)

@@ -1,10 +1,10 @@
-//! What may change in a KubeadmControlPlane that exists.
+//! The fields of an existing KubeadmControlPlane that may change.
 
 use serde_json::{Map, Value};
 
 use super::common::{Errors, at, major_minor};
 
-/// What may change, with everything below it.
+/// The mutable fields, each including all fields below it.
 const MUTABLE: &[&str] = &[
     "spec.replicas",
     "spec.version",
@@ -48,7 +48,7 @@ const MUTABLE: &[&str] = &[
     "spec.kubeadmConfigSpec.joinConfiguration.timeouts",
 ];
 
-/// Minor versions that one update may go up.
+/// How many minor versions one update may go up.
 const MINORS_MAX: u64 = 1;
 
 pub fn validate(old: &Value, new: &Value, errors: &mut Errors) {
@@ -66,8 +66,8 @@ pub fn validate(old: &Value, new: &Value, errors: &mut Errors) {
     etcd(old, new, errors);
 }
 
-/// The paths of everything that differs. Lists are compared whole. An object that appears or goes counts by its
-/// fields, so that one which says nothing is no change.
+/// Collects the paths of all differences. Lists are compared as a whole. An object that is added or removed
+/// counts by its fields, so that adding an empty object is no change.
 fn changes(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
     let empty = Map::new();
     let fields = |value: &Value| value.is_object() || value.is_null();

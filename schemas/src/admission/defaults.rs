@@ -1,4 +1,4 @@
-//! Defaults that depend on more than the field itself, which a schema can't express.
+//! Defaults that depend on several fields, which a schema cannot express.
 
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ pub fn extension_config(object: &mut Value) {
     }
 }
 
-/// The place at `path`, with the objects on the way made where they are missing. `None` when something on
-/// the way is no object.
+/// Returns the place at `path` and creates missing objects on the way. `None` if a value on the way is not an
+/// object.
 fn place<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Value> {
     let mut value = object;
     for name in path {
@@ -96,21 +96,21 @@ fn place<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Value> {
     Some(value)
 }
 
-/// Sets a field. An object whose `spec` is no object stays as it is, for the schema to refuse.
+/// Sets a field. An object whose `spec` is not an object is left unchanged, since the schema refuses it.
 fn put(object: &mut Value, path: &[&str], value: impl Into<Value>) {
     if let Some(found) = place(object, path) {
         *found = value.into();
     }
 }
 
-/// Sets a field that is absent.
+/// Sets a field if it is absent.
 fn fill(object: &mut Value, path: &[&str], value: impl Into<Value>) {
     if at(object, path).is_null() {
         put(object, path, value);
     }
 }
 
-/// Puts a `v` before the version in the object at `path`.
+/// Adds the prefix `v` to the version in the object at `path` if it lacks it.
 fn prefix_version(object: &mut Value, path: &[&str]) {
     let path = [path, &["version"]].concat();
     let text = at(object, &path).as_str().filter(|text| !text.is_empty() && !text.starts_with('v'));
@@ -125,7 +125,7 @@ fn label_with_cluster(object: &mut Value) {
     }
 }
 
-/// Gives an empty selector, and the template, a label with the object's name.
+/// Sets a label with the object's name in the selector and the template if the selector is empty.
 fn select_by_name(object: &mut Value, label: &str) {
     let selector = at(object, &["spec", "selector"]);
     let empty = |field: &Value| {
@@ -140,7 +140,8 @@ fn select_by_name(object: &mut Value, label: &str) {
     put(object, &["spec", "template", "metadata", "labels", label], value.as_str());
 }
 
-/// Sets `spec.replicas` where it is absent: within the bounds of the autoscaler when it is annotated, else 1.
+/// Sets `spec.replicas` if it is absent: within the autoscaler's bounds if the object has its annotations,
+/// else 1.
 fn replicas(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
     if !at(object, &["spec", "replicas"]).is_null() {
         return;

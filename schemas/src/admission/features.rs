@@ -1,17 +1,17 @@
-//! Feature gates: upstream's names, upstream's syntax.
+//! Feature gates with Cluster API's names and syntax.
 
 use std::str::FromStr;
 
-/// Optional parts of Cluster API, each off or on as upstream's feature gate of that name is by default.
+/// Optional features of Cluster API. The defaults are those of Cluster API's feature gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
-    /// `ClusterTopology`: ClusterClass, and Clusters made from one.
+    /// `ClusterTopology`: ClusterClasses, and Clusters created from them.
     pub cluster_topology: bool,
     /// `MachinePool`.
     pub machine_pool: bool,
     /// `MachineSetPreflightChecks`.
     pub machine_set_preflight_checks: bool,
-    /// `MachineTaintPropagation`: `taints` of Machines.
+    /// `MachineTaintPropagation`: the field `taints` of Machines.
     pub machine_taint_propagation: bool,
     /// `KubeadmBootstrapFormatIgnition`.
     pub kubeadm_bootstrap_format_ignition: bool,
@@ -32,8 +32,8 @@ impl Default for Features {
     }
 }
 
-/// Upstream's gates of 1.14: name, and whether it is alpha. Those that only managers read are accepted as well, so that one text serves
-/// both.
+/// Cluster API's feature gates of 1.14: name, and whether it is alpha. Gates that only managers use are
+/// accepted, too, so that the same text works for both.
 const GATES: &[(&str, bool)] = &[
     ("ClusterResourceSet", false),
     ("ClusterTopology", true),
@@ -58,7 +58,7 @@ const NOT_IMPLEMENTED: &[(&str, &str)] = &[
     ("RuntimeSDK", "core"),
 ];
 
-/// Gates that somebody turned on or off: `ClusterTopology=true,MachinePool=false`.
+/// Feature gates turned on or off by the user: `ClusterTopology=true,MachinePool=false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gates(Vec<(&'static str, bool)>);
 
@@ -79,7 +79,7 @@ impl FromStr for Gates {
     }
 }
 
-/// As Go reads it.
+/// Parses a boolean as Go's `strconv.ParseBool` does.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -96,7 +96,7 @@ impl Gates {
         Self(theirs.map(|(name, _)| (*name, true)).collect())
     }
 
-    /// Both; what `others` say wins.
+    /// Combines both sets of gates; `others` takes precedence.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         self.0.extend(&others.0);
@@ -128,7 +128,7 @@ impl Gates {
         ours.map(|(name, _)| *name).filter(|name| self.get(name) == Some(true)).collect()
     }
 
-    /// Upstream's defaults, but for these gates.
+    /// Returns the features: Cluster API's defaults, changed by these gates.
     pub fn features(&self) -> Features {
         let default = Features::default();
         let get = |name: &str, default: bool| self.get(name).unwrap_or(default);
@@ -149,7 +149,7 @@ impl Gates {
     }
 }
 
-/// What somebody is told who uses what a gate keeps off.
+/// Returns the error for using a feature whose gate is off.
 pub(super) fn off(gate: &str) -> String {
     if NOT_IMPLEMENTED.iter().any(|(name, _)| *name == gate) {
         return format!(

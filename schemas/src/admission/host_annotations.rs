@@ -1,4 +1,4 @@
-//! Rules of the annotations of a BareMetalHost, which are requests and not only notes.
+//! Admission rules of the annotations of a BareMetalHost that request an action.
 
 use machinery::schema::{self, Schema};
 use serde::de::DeserializeOwned;
@@ -16,7 +16,8 @@ const POWER: &str = "metal.firstlight.dev/power";
 const USER_DATA: &str = "netboot.firstlight.dev/user-data";
 const POWERED: &str = "metal.firstlight.dev/powered";
 
-/// Words of `status.operationalStatus` and `status.errorType` that Metal3 takes in the annotation: fewer than in the status.
+/// Values of `status.operationalStatus` and `status.errorType` that Metal3 accepts in the annotation: fewer
+/// than in the status.
 const OPERATIONAL: [&str; 6] = ["", "OK", "discovered", "error", "delayed", "detached"];
 const ERROR_TYPES: [&str; 7] = [
     "",
@@ -45,7 +46,7 @@ pub fn validate(host: &BareMetalHost, errors: &mut Errors) {
     }
 }
 
-/// Whether the host's hardware is told by somebody, and not looked at.
+/// Returns whether the host's hardware is described by a user instead of inspected.
 pub fn inspection_is_disabled(host: &BareMetalHost) -> bool {
     let annotation = host.metadata.annotations.as_ref().and_then(|annotations| annotations.get(INSPECT));
     host.spec.inspection_mode.as_deref() == Some("disabled")
@@ -62,7 +63,7 @@ fn one_of(field: &str, value: &str, allowed: &[&str], errors: &mut Errors) {
     }
 }
 
-/// A status that the host takes over. Whoever reads it later must not meet what it does not know.
+/// Checks a status that the host will take over; readers of the status must not find unknown values in it.
 fn status(field: &str, text: &str, errors: &mut Errors) {
     if text.is_empty() {
         return;
@@ -132,7 +133,7 @@ fn reboot(field: &str, text: &str, errors: &mut Errors) {
     }
 }
 
-/// How the power of a host without a controller is switched.
+/// Checks how the power of a host without a BMC is switched.
 fn power(field: &str, value: &str, host: &BareMetalHost, errors: &mut Errors) {
     one_of(field, value, &["manual", "wake-on-lan"], errors);
     let has_mac_address = host.spec.boot_mac_address.as_deref().is_some_and(|mac| !mac.is_empty());
@@ -144,8 +145,9 @@ fn power(field: &str, value: &str, host: &BareMetalHost, errors: &mut Errors) {
     }
 }
 
-/// Reads JSON into `T`, as Go's strict decoder does: a field that the definition `crd` lacks at `path` is an error, null
-/// and empty text stand for no value. What was read must be what the definition allows there, since it is going to be stored there.
+/// Parses JSON into `T` like Go's strict decoder: a field that the definition `crd` lacks at `path` is an
+/// error, null and empty text count as absent. The result must be valid for the definition at that path,
+/// since it will be stored there.
 fn exactly<T: DeserializeOwned + Serialize>(crd: &str, path: &[&str], text: &str) -> Result<T, String> {
     let value: Value = serde_json::from_str(text).map_err(|problem| problem.to_string())?;
     if !value.is_object() {
@@ -171,7 +173,7 @@ fn schema_of(crd: &str) -> Result<Schema, String> {
         .map_err(|problem| problem.to_string())
 }
 
-/// An object that has `value` at `path` and nothing else.
+/// Returns an object that has only `value` at `path`.
 fn within(path: &[&str], value: Value) -> Value {
     path.iter().rev().fold(value, |inner, name| json!({ *name: inner }))
 }

@@ -1,4 +1,4 @@
-//! Rules of the Dev* kinds.
+//! Admission rules of the Dev* kinds.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub fn validate(kind: &str, request: Request<'_>, errors: &mut Errors) {
     }
 }
 
-/// Exactly one backend.
+/// Checks that exactly one backend is set.
 fn backend(path: &[&str], object: &Value, errors: &mut Errors) {
     let field = format!("{}.backend", path.join("."));
     let backend = &at(object, path)["backend"];
@@ -29,7 +29,8 @@ fn backend(path: &[&str], object: &Value, errors: &mut Errors) {
     }
 }
 
-/// Machines are compared with the name of the template they come from, so a changed template would go unnoticed.
+/// Refuses changes of a template's spec. Machines are compared by the name of their template, so a changed
+/// template would not be noticed.
 fn template_is_immutable(request: Request<'_>, errors: &mut Errors) {
     const PATH: [&str; 3] = ["spec", "template", "spec"];
     let Some(old) = request.old else { return };

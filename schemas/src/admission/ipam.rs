@@ -1,6 +1,7 @@
-//! Rules of IPAddress and IPAddressClaim.
+//! Admission rules of IPAddress and IPAddressClaim.
 //!
-//! That an address belongs to the pool of its claim needs the claim, so it is not checked here.
+//! Whether an address belongs to the pool of its claim is not checked here, since that requires reading the
+//! claim.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Rules of KubeadmConfig, wherever its spec is written.
+//! Admission rules of KubeadmConfig, and of its spec in other kinds.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub fn kubeadm_config_template(request: Request<'_>, template: &KubeadmConfigTem
     }
 }
 
-/// A KubeadmConfig's spec at `field`.
+/// Checks a KubeadmConfig's spec at `field`.
 pub fn spec(field: &str, spec: &KubeadmConfigSpec, request: Request<'_>, errors: &mut Errors) {
     files(&format!("{field}.files"), &spec.files, errors);
     users(&format!("{field}.users"), &spec.users, errors);
@@ -125,7 +125,7 @@ fn ignition(field: &str, spec: &KubeadmConfigSpec, request: Request<'_>, errors:
     without_ignition(field, spec, errors);
 }
 
-/// What Ignition can't express.
+/// Refuses settings that Ignition cannot express.
 fn without_ignition(field: &str, spec: &KubeadmConfigSpec, errors: &mut Errors) {
     const NOT_SUPPORTED: &str = "can't be set when format is ignition";
     for (index, user) in spec.users.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Rules of Machine, and those that hold wherever Machines are described.
+//! Admission rules of Machine, and of machine specs in other kinds.
 
 use machinery::names;
 use serde_json::json;
@@ -13,10 +13,10 @@ const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
 const CONTROL_PLANE_TAINT: &str = "node-role.kubernetes.io/control-plane";
 const OUT_OF_SERVICE_TAINT: &str = "node.kubernetes.io/out-of-service";
 
-/// Where a taint is written, which decides on the control plane's own taint.
+/// The object that a taint is part of; the control plane's own taint is not allowed everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaintsOf {
-    /// Machines that may be control plane machines.
+    /// Machines that may be control plane Machines.
     Anything,
     /// Machines that are workers.
     Workers,
@@ -35,7 +35,7 @@ pub fn machine(request: Request<'_>, machine: &Machine, errors: &mut Errors) {
     taints("spec.taints", &machine.spec.taints, taints_of, request.features, errors);
 }
 
-/// A machine template of a MachineSet, MachineDeployment or MachinePool.
+/// Checks the machine template of a MachineSet, MachineDeployment or MachinePool.
 pub fn template_spec(field: &str, cluster_name: &str, spec: &MachineSpec, errors: &mut Errors) {
     bootstrap(&format!("{field}.bootstrap"), &spec.bootstrap, errors);
     if spec.cluster_name != cluster_name {
@@ -55,7 +55,7 @@ fn bootstrap(field: &str, bootstrap: &Bootstrap, errors: &mut Errors) {
     }
 }
 
-/// Taints that are put on nodes.
+/// Checks the taints for Nodes.
 pub fn taints(
     field: &str,
     taints: &[MachineTaint],
@@ -103,7 +103,8 @@ fn refused_taint(key: &str, taints_of: TaintsOf) -> Option<&'static str> {
     }
 }
 
-/// The template for names of Machines. `owner` is the first word of the path of the owner's name, such as `machineSet`.
+/// Checks the naming template of Machines. `owner` is the first word in the path of the owner's name, such as
+/// `machineSet`.
 pub fn machine_naming(owner: &str, naming: Option<&MachineNaming>, errors: &mut Errors) {
     const FIELD: &str = "spec.machineNaming.template";
     let Some(template) = naming.and_then(|naming| naming.template.as_deref()) else { return };

@@ -1,4 +1,4 @@
-//! Rules of MachineHealthCheck and MachineDrainRule.
+//! Admission rules of MachineHealthCheck and MachineDrainRule.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -7,7 +7,7 @@ use super::machine_set::selected_cluster;
 use super::request::Request;
 use crate::cluster::{MachineDrainRule, MachineHealthCheck};
 
-/// The shortest time that a node may be given to start, unless it is not checked at all.
+/// The shortest time-out in seconds for the start of a Node; 0 disables the check.
 const NODE_STARTUP_TIMEOUT_MIN: i32 = 30;
 
 pub fn machine_health_check(request: Request<'_>, check: &MachineHealthCheck, errors: &mut Errors) {

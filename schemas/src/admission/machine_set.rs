@@ -1,4 +1,4 @@
-//! Rules of MachineSet, MachineDeployment and MachinePool.
+//! Admission rules of MachineSet, MachineDeployment and MachinePool.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -77,7 +77,7 @@ fn machine_template(
     machine::taints(&format!("{FIELD}.spec.taints"), taints, TaintsOf::Workers, request.features, errors);
 }
 
-/// The selector can be used, and selects what the template makes.
+/// Checks that the selector is valid and selects the Machines of the template.
 fn selector(field: &str, selector: &LabelSelector, template: &MachineTemplateSpec, errors: &mut Errors) {
     if !common::label_selector(field, selector, errors) {
         return;
@@ -115,7 +115,7 @@ fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
     }
 }
 
-/// The label that names the Cluster, in a selector that must not name another one.
+/// Checks that a selector's cluster-name label, if present, names this Cluster.
 pub fn selected_cluster(field: &str, selector: &LabelSelector, cluster_name: &str, errors: &mut Errors) {
     let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME_LABEL));
     if let Some(label) = label.filter(|label| *label != cluster_name) {

@@ -1,8 +1,10 @@
-//! Defaults and rules of the API that upstream implements as admission webhooks, as pure functions over objects.
+//! Defaults and rules that Cluster API and Metal3 implement as admission webhooks, as pure functions over
+//! objects.
 //!
-//! For each create and update of the kinds here (main resource, not `/status`) a server calls [`set_defaults`] before it
-//! validates against the schema and [`check`] after that; [`admit`] is both at once, [`admit_scale`] is for `/scale`. An
-//! object whose fields have the wrong type passes: the schema refuses it with a better message.
+//! For each create and update of these kinds (main resource, not `/status`), a server calls [`set_defaults`]
+//! before the validation against the schema and [`check`] after it. [`admit`] does both at once;
+//! [`admit_scale`] is for `/scale`. An object whose fields have the wrong type passes, since the schema
+//! refuses it with a better message.
 
 mod addons;
 mod bare_metal_host;
@@ -33,21 +35,21 @@ use common::Errors;
 pub use features::{Features, Gates};
 use request::Request;
 
-/// What a request does to the object.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// It is new.
+    /// The object is created.
     Create,
-    /// It exists and changes.
+    /// The object is updated.
     Update,
-    /// It goes away. Nothing here refuses that.
+    /// The object is deleted, which no rule refuses.
     Delete,
 }
 
-/// Defaults `new` and applies the rules of its kind: [`set_defaults`], then [`check`].
+/// Sets the defaults of `new` and checks the rules of its kind: [`set_defaults`], then [`check`].
 ///
 /// # Errors
-/// Every rule that is broken, in the order of the fields.
+/// All violated rules, in the order of the fields.
 pub fn admit(
     group: &str,
     kind: &str,
@@ -68,10 +70,10 @@ pub fn admit(
     Err(found)
 }
 
-/// Defaults `new`. Kinds of which nothing is known here pass unchanged.
+/// Sets the defaults of `new`. Unknown kinds are left unchanged.
 ///
 /// # Errors
-/// Where a default cannot be computed from what the object says.
+/// Fails if a default cannot be computed from the object.
 pub fn set_defaults(
     group: &str,
     kind: &str,
@@ -83,10 +85,10 @@ pub fn set_defaults(
     if errors.is_empty() { Ok(()) } else { Err(errors.into_inner()) }
 }
 
-/// Applies the rules of a kind to an object with its defaults. Returns warnings for the client.
+/// Checks the rules of a kind on an object with defaults. Returns warnings for the client.
 ///
 /// # Errors
-/// Every rule that is broken, in the order of the fields.
+/// All violated rules, in the order of the fields.
 pub fn check(
     group: &str,
     kind: &str,
@@ -100,10 +102,10 @@ pub fn check(
     if errors.is_empty() { Ok(Vec::new()) } else { Err(errors.into_inner()) }
 }
 
-/// Applies the rules for a change of `spec.replicas` through `/scale`. `object` is the object that is scaled.
+/// Checks a change of `spec.replicas` through `/scale`. `object` is the scaled object.
 ///
 /// # Errors
-/// Every rule that is broken.
+/// All violated rules.
 pub fn admit_scale(group: &str, kind: &str, replicas: i64, object: &Value) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
     if (group, kind) == ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") {
@@ -171,7 +173,7 @@ fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) 
     }
 }
 
-/// Calls `rules` with the object as its type, unless it does not have that form.
+/// Calls `rules` with the typed object, unless the object does not have that type's form.
 fn with<T: DeserializeOwned>(
     request: Request<'_>,
     errors: &mut Errors,

@@ -5,24 +5,25 @@ use serde_json::Value;
 use super::common::annotation;
 use super::features::Features;
 
-/// One request, as the rules see it.
+/// A request as the rules need it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
-    /// What is switched on.
+    /// The enabled features.
     pub features: Features,
-    /// The object as it will be, with defaults.
+    /// The new object, with defaults.
     pub new: &'a Value,
-    /// The object as it is; `None` on creation.
+    /// The stored object; `None` for a create.
     pub old: Option<&'a Value>,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run.
     pub dry_run: bool,
 }
 
-/// The annotation on objects that the topology controller applies only to see what would change.
+/// Annotation on objects that the topology controller applies only as a dry run, to see what would change.
 const TOPOLOGY_DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
 
 impl Request<'_> {
-    /// Whether rules about what can't be changed are left out, since the topology controller only asks what would change.
+    /// Returns whether rules about immutable fields are skipped because the topology controller only computes
+    /// changes.
     pub(super) fn skips_immutability(&self) -> bool {
         self.dry_run && annotation(self.new, TOPOLOGY_DRY_RUN).is_some()
     }

@@ -1,4 +1,4 @@
-//! Rules of ExtensionConfig.
+//! Admission rules of ExtensionConfig.
 
 use machinery::names;
 

@@ -1,4 +1,4 @@
-//! Connections to a server, and requests over them as an attacker writes them: any header, any body, any path.
+//! Connections to a server, and requests as an attacker sends them: with any header, body or path.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// How long an answer may take. Nothing is judged by it but that there is one.
+/// Limit for a response. It only bounds the run; no check depends on it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where a server listens, and how its certificate is known.
+/// Address of a server, and the authority of its certificate.
 #[derive(Clone)]
 pub struct Door {
     address: SocketAddr,
@@ -30,19 +30,19 @@ pub struct Door {
 }
 
 impl Door {
-    /// The server of a kubeconfig, with the identity that stands there.
+    /// Reads server and identity from a kubeconfig.
     pub fn of(kubeconfig: &str) -> Result<(Self, Identity)> {
         let kubeconfig = Kubeconfig::parse(kubeconfig)?;
         let address = kubeconfig.server.trim_start_matches("https://").parse().context("an address")?;
         Ok((Self { address, authority: kubeconfig.authority }, kubeconfig.identity))
     }
 
-    /// The settings of TLS with which somebody comes.
+    /// Returns the TLS settings of a client.
     pub fn tls(&self, identity: Option<&Identity>, protocol: &str) -> Result<Arc<ClientConfig>> {
         Ok(Arc::new(pki::tls::client_config(&self.authority, identity, &[protocol], &Clock::system())?))
     }
 
-    /// A connection before any byte, from the address 127.0.0.`from` of this machine.
+    /// Opens a TCP connection from the address 127.0.0.`from` of this machine.
     pub async fn socket(&self, from: u8) -> Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((Ipv4Addr::new(127, 0, 0, from), 0).into())?;
@@ -51,18 +51,18 @@ impl Door {
         Ok(stream)
     }
 
-    /// A connection after the handshake.
+    /// Opens a TLS connection.
     pub async fn connect(&self, tls: Arc<ClientConfig>, from: u8) -> Result<TlsStream<TcpStream>> {
         let name = ServerName::from(self.address.ip());
         Ok(TlsConnector::from(tls).connect(name, self.socket(from).await?).await?)
     }
 
-    /// Somebody with a token, or nobody.
+    /// Returns a client with a token, or an anonymous one.
     pub fn caller(&self, token: Option<&str>) -> Result<Caller> {
         Ok(self.caller_with(self.tls(None, "http/1.1")?, token))
     }
 
-    /// Somebody with a certificate.
+    /// Returns a client with a certificate.
     pub fn certified(&self, identity: &Identity) -> Result<Caller> {
         Ok(self.caller_with(self.tls(Some(identity), "http/1.1")?, None))
     }
@@ -72,34 +72,34 @@ impl Door {
     }
 }
 
-/// A request.
+/// A request to be sent.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
-    /// Path and query, as they go over the wire.
+    /// Path and query, exactly as sent.
     pub target: String,
-    /// Headers beside `Host` and the caller's own `Authorization`.
+    /// Headers besides `Host` and the caller's own `Authorization`.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body.
+    /// The request body.
     pub body: Bytes,
-    /// How long a stream is listened to; until its end where nothing is said.
+    /// How long to read a stream; `None` to read to its end.
     pub listen: Option<Duration>,
 }
 
 impl Ask {
-    /// A request without a body.
+    /// Creates a request without a body.
     pub fn new(method: Method, target: impl Into<String>) -> Self {
         Self { method, target: target.into(), ..Self::default() }
     }
 
-    /// With a header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With a body of this type.
+    /// Sets a body of this content type.
     pub fn body(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header("content-type", content_type)
@@ -120,38 +120,38 @@ impl Ask {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code.
     pub code: u16,
-    /// The body, as far as it was listened to.
+    /// The body, as far as it was read.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// Whether it was done.
+    /// Returns whether the status code is 2xx.
     pub fn is_done(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
-    /// Whether the body holds `text`.
+    /// Returns whether the body contains `text`.
     pub fn holds(&self, text: &str) -> bool {
         self.body.windows(text.len()).any(|part| part == text.as_bytes())
     }
 
-    /// The body as JSON; null where it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The beginning of the body, for a report.
+    /// Returns the beginning of the body, for a report.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).chars().take(300).collect()
     }
 }
 
-/// Somebody who asks, one request after the other over one connection while it lasts.
+/// A client that sends one request after the other, over one connection while it lasts.
 pub struct Caller {
     door: Door,
     tls: Arc<ClientConfig>,
@@ -161,7 +161,7 @@ pub struct Caller {
 }
 
 impl Clone for Caller {
-    /// The same identity over a connection of its own.
+    /// Clones the identity; the clone opens its own connection.
     fn clone(&self) -> Self {
         let Self { door, tls, token, from, sender: _ } = self;
         Self { door: door.clone(), tls: tls.clone(), token: token.clone(), from: *from, sender: None }
@@ -169,10 +169,10 @@ impl Clone for Caller {
 }
 
 impl Caller {
-    /// The answer to a request. A connection that the server has ended is made again, once.
+    /// Sends a request and returns the response. A connection that the server closed is reopened once.
     ///
     /// # Errors
-    /// Nobody answers, also not over a new connection, or the request can't be written.
+    /// Fails if there is no response on a new connection either, or if the request cannot be encoded.
     pub async fn send(&mut self, ask: &Ask) -> Result<Answer> {
         let is_fresh = self.sender.is_none();
         match self.attempt(ask).await {
@@ -198,7 +198,7 @@ impl Caller {
         }
     }
 
-    /// The answer, and whether it was read to its end.
+    /// Returns the response, and whether it was read to its end.
     async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -230,14 +230,14 @@ impl Caller {
         Ok((Answer { code: head.status.as_u16(), body: body.freeze() }, is_whole))
     }
 
-    /// The object at `path`, or the collection.
+    /// Returns the object or collection at `path`.
     pub async fn get(&mut self, path: &str) -> Result<serde_json::Value> {
         let answer = self.send(&Ask::new(Method::GET, path)).await?;
         ensure!(answer.code == 200, "GET {path}: {} {}", answer.code, answer.text());
         Ok(answer.json())
     }
 
-    /// Makes an object and gives back what was made.
+    /// Creates an object and returns the response.
     pub async fn post(&mut self, path: &str, object: &serde_json::Value) -> Result<serde_json::Value> {
         let ask = Ask::new(Method::POST, path).body("application/json", object.to_string());
         let answer = self.send(&ask).await?;

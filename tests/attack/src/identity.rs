@@ -1,4 +1,4 @@
-//! Headers, tokens and certificates that say who asks: forged, odd and damaged ones never let anybody in as somebody else.
+//! Forged, unusual and damaged headers, tokens and certificates must never authenticate as another user.
 
 use anyhow::Result;
 use base64::Engine;
@@ -13,7 +13,7 @@ use crate::caller::{Ask, Caller};
 use crate::lab::{Lab, OTHER, Options, STAFF, grant};
 use crate::report::Broken;
 
-/// Who the server takes the asker for.
+/// The path that returns the user as which the server identifies the client.
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 /// Runs the scenario.
@@ -44,7 +44,7 @@ fn secrets() -> Ask {
 
 type Headers = Vec<(&'static str, &'static [u8])>;
 
-/// Headers that ask to be somebody who may do nothing, or that can't be understood.
+/// Returns impersonation headers that are malformed or name a user without permissions.
 fn odd_impersonations() -> Vec<Headers> {
     vec![
         vec![("Impersonate-User", b"\xff")],
@@ -76,7 +76,7 @@ fn odd_impersonations() -> Vec<Headers> {
     ]
 }
 
-/// Headers with which those who may not would become an administrator.
+/// Returns impersonation headers by which an unprivileged user would become an administrator.
 fn climbing() -> Vec<Headers> {
     vec![
         vec![("Impersonate-User", b"kubernetes-admin"), ("Impersonate-Group", b"system:masters")],
@@ -110,7 +110,7 @@ fn climbing() -> Vec<Headers> {
     ]
 }
 
-/// Nobody with such headers is answered as the one who sent them.
+/// Checks that a request with impersonation headers is never served with the sender's own identity.
 async fn impersonation(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     let mut admin = lab.admin()?;
     let impersonate = json!([{"apiGroups": [""], "resources": ["users"], "resourceNames": ["bob", "nobody-here"], "verbs": ["impersonate"]}]);
@@ -139,7 +139,7 @@ async fn impersonation(lab: &Lab, broken: &mut Broken) -> Result<usize> {
         };
     let is_alone = |headers: &Headers| headers.iter().all(|(_, value)| value.trim_ascii().is_empty());
     for headers in odd_impersonations() {
-        // Headers with nothing in them ask for nobody: as in Go, these are no impersonation.
+        // As in Go, empty headers ask for no impersonation.
         if is_alone(&headers) {
             continue;
         }
@@ -161,7 +161,7 @@ async fn impersonation(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     Ok(count)
 }
 
-/// `Authorization` twice, malformed, enormous.
+/// Checks repeated, malformed and huge `Authorization` headers.
 async fn authorization(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     let mut anonymous = lab.door.caller(None)?;
     let tenant = lab.token("tenant").await?;
@@ -197,7 +197,7 @@ async fn authorization(lab: &Lab, broken: &mut Broken) -> Result<usize> {
             }
         }
     }
-    // Two identities in one request: one of them holds, or none; never a third.
+    // With two identities in one request, the server may use one of them or none, never a third one.
     for order in [[&good[..], b"Bearer x"], [b"Bearer x", &good[..]]] {
         let ask = order.iter().fold(secrets(), |ask, value| ask.header("authorization", *value));
         let answer = anonymous.send(&ask).await?;
@@ -208,7 +208,7 @@ async fn authorization(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     Ok(count + 2)
 }
 
-/// Tokens with something changed: every character, the algorithm, the claims, the signature.
+/// Checks altered tokens: every character, the algorithm, the claims, the signature.
 async fn tokens(lab: &Lab, seed: u64, broken: &mut Broken) -> Result<usize> {
     let token = lab.token("reader").await?;
     let parts: Vec<&str> = token.split('.').collect();
@@ -260,7 +260,7 @@ async fn tokens(lab: &Lab, seed: u64, broken: &mut Broken) -> Result<usize> {
         }
     }
     count += 1;
-    // The token of an account that has gone.
+    // The token of a deleted account.
     let mut reader = lab.account("reader").await?;
     let path = format!("/api/v1/namespaces/{STAFF}/serviceaccounts/reader");
     lab.admin()?.send(&Ask::new(Method::DELETE, path)).await?;
@@ -271,7 +271,8 @@ async fn tokens(lab: &Lab, seed: u64, broken: &mut Broken) -> Result<usize> {
     Ok(count)
 }
 
-/// Certificates that the server's authority did not sign, or not for clients, or not for now.
+/// Checks certificates of another authority, certificates not meant for clients, and ones that are not valid
+/// now.
 async fn certificates(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     let (random, now) = (Random::system(), Clock::system().now());
     let masters = ["system:masters"];
@@ -298,7 +299,7 @@ async fn certificates(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     }
     let count = shown.len();
     for (what, identity) in shown {
-        // Either the connection ends or the request is refused.
+        // Either the connection is closed or the request is refused.
         if let Ok(answer) = lab.door.certified(&identity)?.send(&secrets()).await
             && ![401, 403].contains(&answer.code)
         {

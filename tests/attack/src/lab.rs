@@ -1,4 +1,4 @@
-//! A server to attack: its namespaces, its accounts, and what stands in it that most of them must never see.
+//! A server to attack: its namespaces and accounts, and planted objects that most accounts must never see.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::caller::{Ask, Caller, Door};
 
 /// The tenant's namespace.
 pub const MINE: &str = "mine";
-/// Somebody else's.
+/// A namespace of another user.
 pub const OTHER: &str = "other";
-/// Where accounts stand, out of the tenant's reach.
+/// The namespace of the service accounts, which the tenant cannot access.
 pub const STAFF: &str = "staff";
-/// The name of everything that is planted in other namespaces.
+/// The name of all objects planted in other namespaces.
 pub const PLANTED: &str = "planted";
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
@@ -28,36 +28,36 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 /// Options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// The server's program.
+    /// Path of the server's binary.
     pub binary: PathBuf,
-    /// What random choices follow from.
+    /// Seed of the random choices.
     pub seed: u64,
-    /// How many requests are generated.
+    /// Number of generated requests.
     pub requests: u64,
-    /// Whether figures of the documentation are taken, which takes minutes.
+    /// Whether to measure the figures of the documentation, which takes minutes.
     pub full: bool,
 }
 
-/// A running server and its administrator.
+/// A running server and its administrator's identity.
 pub struct Lab {
-    /// The process.
+    /// The server process.
     pub server: Server,
-    /// Where it listens.
+    /// The address of the server.
     pub door: Door,
     /// The administrator's certificate.
     pub identity: Identity,
-    /// What only those may see who may read other namespaces.
+    /// A text that only accounts with access to other namespaces may see.
     pub canary: String,
     directory: TempDir,
 }
 
 impl Lab {
-    /// A server without controllers, so that nothing changes but by requests.
+    /// Starts a server without controllers, so that only requests change objects.
     pub async fn start(options: &Options) -> Result<Self> {
         Self::start_with(&options.binary, &["--controllers", "none"]).await
     }
 
-    /// A server with these options.
+    /// Starts a server with these options.
     pub async fn start_with(binary: &Path, options: &[&str]) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("firstlight-attack-").tempdir()?;
         let server = Server::start(binary, directory.path(), options).await?;
@@ -66,18 +66,19 @@ impl Lab {
         Ok(Self { server, door, identity, canary, directory })
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    /// The administrator.
+    /// Returns a client with the administrator's identity.
     pub fn admin(&self) -> Result<Caller> {
         self.door.certified(&self.identity)
     }
 
-    /// Namespaces and accounts: `plain` without any role, `tenant` who may do everything in [`MINE`], `reader` of all ConfigMaps, and
-    /// `patcher` who may change but not create ConfigMaps in [`MINE`].
+    /// Creates the namespaces and accounts: `plain` without any role, `tenant` with all permissions in
+    /// [`MINE`], `reader` of all ConfigMaps, and `patcher`, which may change but not create ConfigMaps in
+    /// [`MINE`].
     pub async fn furnish(&self) -> Result<()> {
         let mut admin = self.admin()?;
         for name in [MINE, OTHER, STAFF] {
@@ -104,7 +105,7 @@ impl Lab {
         grant(&mut admin, Some(MINE), "patcher", changes).await
     }
 
-    /// A token of one of the accounts.
+    /// Returns a token of an account.
     pub async fn token(&self, account: &str) -> Result<String> {
         let path = format!("/api/v1/namespaces/{STAFF}/serviceaccounts/{account}/token");
         let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}});
@@ -112,12 +113,12 @@ impl Lab {
         Ok(answer["status"]["token"].as_str().context("a token")?.to_owned())
     }
 
-    /// One of the accounts.
+    /// Returns a client with the token of an account.
     pub async fn account(&self, account: &str) -> Result<Caller> {
         self.door.caller(Some(&self.token(account).await?))
     }
 
-    /// Bytes of memory that the process holds now, and the most that it has held.
+    /// Returns the process's present and peak memory in bytes.
     pub fn memory(&self) -> Option<(u64, u64)> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id()?)).ok()?;
         let kilobytes = |key: &str| -> Option<u64> {
@@ -127,7 +128,7 @@ impl Lab {
         Some((kilobytes("VmRSS:")? << 10, kilobytes("VmHWM:")? << 10))
     }
 
-    /// Why the process has ended, if it has, with the end of its log.
+    /// Returns the exit status and the end of the log if the process has ended.
     pub fn ended(&mut self) -> Result<Option<String>> {
         let Some(status) = self.server.ended()? else { return Ok(None) };
         let log = self.server.log();
@@ -136,7 +137,7 @@ impl Lab {
     }
 }
 
-/// Gives an account of [`STAFF`] rules in a namespace, or everywhere. What stands already is replaced.
+/// Grants rules to an account of [`STAFF`] in a namespace, or everywhere. Existing objects are replaced.
 pub async fn grant(admin: &mut Caller, namespace: Option<&str>, account: &str, rules: Value) -> Result<()> {
     let (folder, prefix) = match namespace {
         Some(namespace) => (format!("{RBAC}/namespaces/{namespace}"), ""),
@@ -161,7 +162,7 @@ pub async fn grant(admin: &mut Caller, namespace: Option<&str>, account: &str, r
     Ok(())
 }
 
-/// Waits until `condition` gives something.
+/// Waits until `condition` returns a value.
 pub async fn until<T>(
     what: &str,
     limit: Duration,

@@ -1,5 +1,5 @@
-//! `attack [--full] [--requests N] [--seed N] [NAME…]`: attacks a real firstlight, a scenario after the other. Run by `cargo xtask attack`.
-//! docs/RELIABILITY.md says what each tries.
+//! `attack [--full] [--requests N] [--seed N] [NAME...]`: attacks a real firstlight with one scenario after
+//! the other. Run by `cargo xtask attack`. The scenarios are described in docs/RELIABILITY.md.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Whether a server still answers while it is attacked.
+//! Checks continuously whether a server answers while it is attacked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use tokio::task::JoinHandle;
 
 use crate::caller::{Ask, Caller};
 
-/// The worst that was seen.
+/// The worst results so far.
 #[derive(Default, Clone)]
 pub struct Worst {
-    /// The longest time until an answer.
+    /// The longest response time.
     pub time: Duration,
-    /// What went on then.
+    /// The attack during which it occurred.
     pub during: String,
-    /// Requests that got no answer or another one than 200.
+    /// Requests without a response, or with a status other than 200.
     pub failures: Vec<String>,
-    /// How often it was asked.
+    /// Number of requests.
     pub beats: usize,
 }
 
-/// Asks for one path again and again. Ends when it is dropped.
+/// Requests a path repeatedly until it is dropped.
 pub struct Pulse {
     state: Arc<Mutex<(Worst, Vec<String>)>>,
     task: JoinHandle<()>,
@@ -36,7 +36,7 @@ impl Drop for Pulse {
 }
 
 impl Pulse {
-    /// Asks for `path` as `caller`, over a new connection each time where `is_new_each_time`.
+    /// Requests `path` as `caller`, over a new connection each time if `is_new_each_time`.
     pub fn start(caller: Caller, path: &'static str, every: Duration, is_new_each_time: bool) -> Self {
         let state: Arc<Mutex<(Worst, Vec<String>)>> = Arc::default();
         let shared = state.clone();
@@ -71,12 +71,12 @@ impl Pulse {
         Self { state, task }
     }
 
-    /// Says that `what` goes on from now.
+    /// Records that the attack `what` begins.
     pub fn begins(&self, what: &str) {
         self.state.lock().1.push(what.to_owned());
     }
 
-    /// Says that `what` is over.
+    /// Records that the attack `what` ends.
     pub fn ends(&self, what: &str) {
         let running = &mut self.state.lock().1;
         if let Some(at) = running.iter().position(|one| one == what) {
@@ -84,7 +84,7 @@ impl Pulse {
         }
     }
 
-    /// What was seen so far.
+    /// Returns the worst results so far.
     pub fn worst(&self) -> Worst {
         self.state.lock().0.clone()
     }

@@ -1,21 +1,21 @@
-//! What a scenario found.
+//! Collects the results of a scenario.
 
 use std::collections::BTreeSet;
 
-/// How many lines are shown of one scenario: one hole shows in thousands of requests.
+/// Number of lines shown per scenario, since one defect may appear in thousands of requests.
 const LINES: usize = 40;
 
-/// What was broken, and the figures of a scenario.
+/// The violations and figures of a scenario.
 #[derive(Default)]
 pub struct Broken {
     lines: BTreeSet<String>,
     count: usize,
-    /// What was done and measured, for one line.
+    /// Summary of work and measurements, in one line.
     pub figures: String,
 }
 
 impl Broken {
-    /// Something that must not be. It is shown at once: what follows may take long.
+    /// Adds a violation and prints it at once, since the rest of the scenario may take long.
     pub fn add(&mut self, line: String) {
         self.count += 1;
         if self.lines.len() < LINES && !self.lines.contains(&line) {
@@ -24,13 +24,13 @@ impl Broken {
         }
     }
 
-    /// With all that another part found, and has shown.
+    /// Adds the results of another part, which were already printed.
     pub fn extend(&mut self, other: Self) {
         self.count += other.count;
         self.lines.extend(other.lines);
     }
 
-    /// How much it is.
+    /// Returns the number of violations.
     pub fn count(&self) -> usize {
         self.count
     }

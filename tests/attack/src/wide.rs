@@ -1,5 +1,6 @@
-//! Every list of every kind with as many items as a request has room for, all alike and all different: work grows with the items, not with their
-//! square. The lists come from the server's OpenAPI documents, so that a new kind is tried as soon as it is served.
+//! Sends every list of every kind with as many items as fit into a request, all equal and all different: the
+//! work must grow linearly with the items. The lists come from the server's OpenAPI documents, so that new
+//! kinds are included automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,20 +15,20 @@ use crate::lab::{Lab, MINE, Options};
 use crate::report::Broken;
 use crate::routes::{Resource, is_fault, resources, shuffle};
 
-/// Items of a list, as far as [`BYTES`] has room for them.
+/// Number of items in a list, as far as [`BYTES`] allows.
 const ITEMS: usize = 20_000;
-/// Bytes of all items together: a body may have 3 MiB.
+/// Size of all items together; a body may have 3 MiB.
 const BYTES: usize = 2_600_000;
-/// Levels of lists and objects on the way to a list.
+/// Maximum depth of a list within an object.
 const DEPTH: usize = 8;
-/// How many lists are tried without `--full`.
+/// Number of lists tried without `--full`.
 const SOME: usize = 40;
-/// Longest time of one request. Work that grows with the square of the items takes longer on any machine; other work takes a tenth.
+/// Limit for one request. Quadratic work takes longer on any machine, linear work a tenth.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How many of the slowest are shown.
+/// How many of the slowest requests are shown.
 const SHOWN: usize = 5;
 
-/// A list: what it belongs to, the way to it, and the schema of its items.
+/// A list: its resource, the path to it, and the schema of its items.
 struct List<'s> {
     resource: &'s Resource,
     way: Vec<Step>,
@@ -89,7 +90,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     Ok(broken)
 }
 
-/// The OpenAPI documents of all groups, by their path.
+/// Returns the OpenAPI documents of all groups, by path.
 async fn documents(admin: &mut Caller, resources: &[Resource]) -> Result<BTreeMap<String, Value>> {
     let mut all = BTreeMap::new();
     for root in resources.iter().map(Resource::root).collect::<BTreeSet<_>>() {
@@ -122,7 +123,7 @@ fn lists<'s>(resources: &'s [Resource], documents: &'s BTreeMap<String, Value>) 
     found
 }
 
-/// What a reference leads to.
+/// Resolves a reference.
 fn followed<'s>(schema: &'s Value, schemas: &'s Value) -> &'s Value {
     let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
     match reference.and_then(|reference| reference.rsplit('/').next()) {
@@ -148,7 +149,7 @@ fn walk<'s>(
         way.pop();
     }
     for (name, below) in schema["properties"].as_object().into_iter().flatten() {
-        // What the server writes itself, and what holds itself again.
+        // Server-written and recursive fields are skipped.
         if name == "managedFields"
             || way.iter().any(|step| matches!(step, Step::Field(before) if before == name))
         {
@@ -160,7 +161,7 @@ fn walk<'s>(
     }
 }
 
-/// An object with a full list, and with as little as possible on the way to it.
+/// Returns an object with a full list and only the required parents.
 fn object(list: &List<'_>, schemas: &Value, alike: bool) -> Value {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for index in 0..ITEMS {
@@ -192,7 +193,8 @@ fn object(list: &List<'_>, schemas: &Value, alike: bool) -> Value {
     Value::Object(object)
 }
 
-/// A value that the schema allows, as far as types go; another one for another number. Objects have their fields down to `depth` levels.
+/// Returns a value that the schema's types allow; each number gives a different value. Objects have their
+/// fields down to `depth` levels.
 fn example(schema: &Value, schemas: &Value, number: usize, depth: usize) -> Value {
     let schema = followed(schema, schemas);
     match schema["type"].as_str().unwrap_or_default() {
@@ -218,10 +220,10 @@ fn example(schema: &Value, schemas: &Value, number: usize, depth: usize) -> Valu
     }
 }
 
-/// What was done, how long it took, how it was answered, and whether that is the server's fault.
+/// Action, duration, status code, and whether the server reports an internal error.
 type Outcome = (&'static str, Duration, u16, bool);
 
-/// Makes the object, and where it is taken writes it again in each way.
+/// Creates the object and, if it is accepted, writes it again in each way.
 async fn send(admin: &mut Caller, list: &List<'_>, object: Value) -> Result<Vec<Outcome>> {
     const JSON: &str = "application/json";
     let collection = list.resource.collection(MINE);
@@ -244,7 +246,7 @@ async fn send(admin: &mut Caller, list: &List<'_>, object: Value) -> Result<Vec<
         let start = clock.monotonic();
         match admin.send(ask).await {
             Ok(answer) => outcomes.push((*what, start.elapsed(), answer.code, is_fault(&answer))),
-            // Refused before the body was read. The next request shows whether the server is there.
+            // The body was refused before it was read. The next request shows whether the server is alive.
             Err(_) => drop(admin.get("/version").await?),
         }
     }
@@ -254,7 +256,7 @@ async fn send(admin: &mut Caller, list: &List<'_>, object: Value) -> Result<Vec<
     Ok(outcomes)
 }
 
-/// The object with its list turned round.
+/// Returns the object with its list reversed.
 fn reversed(mut object: Value, way: &[Step]) -> Value {
     let mut place = &mut object;
     for step in way {

@@ -1,4 +1,4 @@
-//! Whole clusters: how long until Available, and at what cost.
+//! Benchmarks of whole clusters: time until Available, and its cost.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::Bench;
 use crate::objects::cluster;
 use crate::server::Server;
 
-/// No cluster takes longer.
+/// Limit for each cluster.
 const LIMIT: Duration = Duration::from_secs(180);
 const OLD: &str = "v1.35.0";
 const NEW: &str = "v1.36.0";
 const MERGE: &str = "application/merge-patch+json";
-/// Simulated start-up of one control plane machine (10 + 2 + 2), and of one worker (10 + 2), one after the other: a machine of the
-/// control plane, then each of three workers, all with a surge of one.
+/// Simulated start-up durations of an upgrade: one control plane machine (10 + 2 + 2), then three workers one
+/// after the other (10 + 2 each), with a surge of one.
 const UPGRADE_DURATIONS: f64 = 14.0 + 3.0 * 12.0;
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(bench: &Bench) -> Result<()> {
     bench
         .figure("cluster 1+3, 10+2+2+2 s: Available", "s", async |b| available(b, 1, true, Wall).await)
@@ -56,10 +56,11 @@ async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Resul
     })
 }
 
-/// Brings up a cluster of one control plane machine and so many workers, until every Machine has its node.
+/// Creates a cluster of one control plane machine and this many workers, and waits until every Machine has
+/// its Node.
 ///
 /// # Errors
-/// Where that takes too long.
+/// Fails if that takes too long.
 pub async fn bring_up(bench: &Bench, server: &Server, name: &str, workers: i64) -> Result<()> {
     for (path, object) in cluster(name, 1, workers, OLD, false) {
         server.send(Method::POST, &path, "application/json", Some(&object)).await?;

@@ -1,4 +1,5 @@
-//! Durable creates a second: through the whole server, and by the store's engine alone, in the same run on the same disk.
+//! Durable creates per second: through the whole server, and with the store's engine alone, in the same run
+//! on the same disk.
 
 use anyhow::Result;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -12,7 +13,7 @@ use crate::server::Server;
 const CLIENTS: usize = 64;
 const OBJECTS: usize = 10_000;
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(bench: &Bench) -> Result<()> {
     bench
         .figure("acknowledged durable creates, 64 clients", "1/s", async |bench| through_server(bench).await)

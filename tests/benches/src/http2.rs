@@ -1,4 +1,5 @@
-//! HTTP/2 connections to a server under measurement: what the load needs beyond `kube::Client`, which has a connection a request.
+//! HTTP/2 connections to the measured server. `kube::Client` alone is not enough, since it uses one
+//! connection per request.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +14,13 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// A connection that many requests share.
+/// A connection shared by many requests.
 pub type Connection = SendRequest<Full<Bytes>>;
 
 /// Connects as the administrator of a kubeconfig.
 ///
 /// # Errors
-/// Where the kubeconfig cannot be read or nobody answers.
+/// Fails if the kubeconfig cannot be read or the server does not answer.
 pub async fn connect(kubeconfig: &Path) -> Result<Connection> {
     let read = Kubeconfig::read_from(kubeconfig)?;
     let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;

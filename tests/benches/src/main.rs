@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: takes the figures of docs/BENCHMARKS.md from the release binary and prints them as its table.
+//! `cargo xtask bench`: measures the figures of docs/BENCHMARKS.md with the release binary and prints them in
+//! the form of its table.
 
 mod clusters;
 mod durability;
@@ -41,7 +42,7 @@ struct Arguments {
     inside: bool,
 }
 
-/// What every measurement needs.
+/// The options and helpers that all benchmarks share.
 pub struct Bench {
     binary: PathBuf,
     rounds: usize,
@@ -52,10 +53,10 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Prints the median of what `measure` returns, round after round.
+    /// Prints the median of the values that `measure` returns in each round.
     ///
     /// # Errors
-    /// The first round that fails.
+    /// Returns the error of the first round that fails.
     pub async fn figure(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
-//! The objects that are measured with.
+//! The objects of the benchmarks.
 
 use serde_json::{Value, json};
 
-/// A CustomResourceDefinition of about 60 fields, shaped like a Machine's.
+/// Returns a CustomResourceDefinition with about 60 fields, similar to a Machine's.
 pub fn definition() -> Value {
     let text = json!({"type": "string"});
     let fields: serde_json::Map<String, Value> =
@@ -28,10 +28,10 @@ pub fn definition() -> Value {
     })
 }
 
-/// Where they are.
+/// The path of these objects.
 pub const LOADS: &str = "/apis/bench.test/v1/namespaces/default/loads";
 
-/// An object of about 3.4 KB.
+/// Returns an object of about 3.4 KB.
 pub fn load(number: usize) -> Value {
     let fields: serde_json::Map<String, Value> = (0..40)
         .map(|n| (format!("field{n}"), Value::from(format!("{number:06}-{n:02}-{}", "x".repeat(56)))))
@@ -41,7 +41,7 @@ pub fn load(number: usize) -> Value {
            "spec": fields})
 }
 
-/// An object of about 11 KB with its `managedFields`.
+/// Returns an object of about 11 KB, including its `managedFields`.
 pub fn large(number: usize) -> Value {
     let mut object = load(number);
     for n in 0..40 {
@@ -50,7 +50,8 @@ pub fn large(number: usize) -> Value {
     object
 }
 
-/// The plain cluster of the comparison: `control_plane` + `workers` machines, start-up durations 10+2+2+2 s or zero, no jitter.
+/// Returns the plain cluster of the comparison: `control_plane` + `workers` machines, with start-up durations
+/// 10+2+2+2 s or zero, without jitter.
 pub fn cluster(
     name: &str,
     control_plane: i64,

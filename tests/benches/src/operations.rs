@@ -1,4 +1,4 @@
-//! CPU of the server per operation, with 5,000 objects of 3.4 KB and 16 clients.
+//! CPU time of the server per operation, with 5,000 objects of 3.4 KB and 16 clients.
 
 use anyhow::Result;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -12,7 +12,7 @@ use crate::server::Server;
 const OBJECTS: usize = 5_000;
 const CLIENTS: usize = 16;
 
-/// Takes these figures: one server a round, all operations on it.
+/// Runs these benchmarks: one server per round, with all operations.
 pub async fn run(bench: &Bench) -> Result<()> {
     bench
         .figure("memory with 5,000 objects of 3.4 KB, after the load", "MB", async |b| round(b, 5).await)

@@ -1,4 +1,5 @@
-//! A pivot of many clusters from one server to another: time and memory of the command, and of `clusterctl move` on the way back.
+//! Benchmark of a pivot of many clusters between two servers: time and memory of the command, and of
+//! `clusterctl move` back.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,15 +12,15 @@ use machinery::random::Random;
 use crate::server::Server;
 use crate::{Bench, clusters, print};
 
-/// Looks at the memory of a process.
+/// Interval between readings of a process's memory.
 const LOOK: Duration = Duration::from_millis(10);
-/// No command takes longer.
+/// Limit for each command.
 const LIMIT: Duration = Duration::from_secs(1800);
 const UID: usize = 36;
-/// The cluster that the others are copies of.
+/// Name of the cluster that the others are copies of.
 const FIRST: &str = "zero";
 
-/// Takes the figures for each number of clusters, once: they are large.
+/// Measures each number of clusters once, since the runs are long.
 pub async fn run(bench: &Bench) -> Result<()> {
     for count in &bench.clusters {
         let name = format!("pivot of {count} clusters");
@@ -54,7 +55,7 @@ async fn pivot(bench: &Bench, name: &str, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Brings up a cluster of one control plane machine and two workers, and saves its objects.
+/// Creates a cluster of one control plane machine and two workers, and saves its objects.
 async fn save_one(bench: &Bench, folder: &Path) -> Result<()> {
     let server = Server::start(&bench.binary, &[], &bench.clock).await?;
     clusters::bring_up(bench, &server, FIRST, 2).await?;
@@ -64,7 +65,7 @@ async fn save_one(bench: &Bench, folder: &Path) -> Result<()> {
     measured(bench, save.arg("--journal").arg(folder.with_extension("journal"))).await.map(drop)
 }
 
-/// Copies of the objects under other names and UIDs; answers how many there are.
+/// Copies the objects under other names and UIDs; returns the number of objects.
 fn multiply(one: &Path, many: &Path, count: usize) -> Result<usize> {
     std::fs::create_dir(many)?;
     let random = Random::system();
@@ -72,7 +73,7 @@ fn multiply(one: &Path, many: &Path, count: usize) -> Result<usize> {
     for entry in std::fs::read_dir(one)? {
         let path = entry?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        // Checksums would be of other files.
+        // firstlight's own files contain checksums that would not match.
         if !name.starts_with("firstlight-") {
             files.push((name, std::fs::read_to_string(path)?));
         }
@@ -91,7 +92,7 @@ fn multiply(one: &Path, many: &Path, count: usize) -> Result<usize> {
     Ok(files.len() * count)
 }
 
-/// The text of another cluster: its name is a word of its own wherever it stands.
+/// Returns the text for another cluster: renames the cluster wherever its name is a separate word.
 fn named(text: &str, number: usize) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut rest = text;
@@ -120,11 +121,11 @@ fn uids(text: &str) -> Vec<String> {
 
 struct Figures {
     seconds: f64,
-    /// The highest so far, in MB.
+    /// Peak memory in MB.
     memory: f64,
 }
 
-/// Runs a command to its end.
+/// Runs a command to completion and measures it.
 async fn measured(bench: &Bench, command: &mut Command) -> Result<Figures> {
     let log = tempfile::NamedTempFile::new()?;
     let started = bench.clock.monotonic();

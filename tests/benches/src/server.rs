@@ -1,4 +1,4 @@
-//! One server process under measurement: its start, its CPU time, its memory.
+//! A server process under measurement: its start, its CPU time, its memory.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,26 @@ use machinery::clock::Clock;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// A running `firstlight serve` on a data directory of its own.
+/// A running `firstlight serve` with its own data directory.
 pub struct Server {
     process: test_server::Server,
     _folder: tempfile::TempDir,
-    /// Where it listens on loopback.
+    /// The port on loopback.
     pub port: u16,
-    /// When it was executed.
+    /// When the process was started.
     pub started: Instant,
     /// A client with the administrator's kubeconfig.
     pub client: Client,
 }
 
-/// Clock ticks of `/proc/<pid>/stat` a second, on every Linux that runs this.
+/// Clock ticks per second in `/proc/<pid>/stat`, the same on every supported Linux.
 const TICKS: f64 = 100.0;
 
 impl Server {
     /// Starts `binary` with further arguments and waits until it is ready.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// Fails if the server does not start.
     pub async fn start(binary: &Path, arguments: &[&str], clock: &Clock) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let started = clock.monotonic();
@@ -37,7 +37,7 @@ impl Server {
         Ok(Self { process, _folder: folder, port, started, client: Client::try_from(config)? })
     }
 
-    /// The administrator's.
+    /// Returns the path of the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.process.kubeconfig()
     }
@@ -47,10 +47,10 @@ impl Server {
         std::fs::read_to_string(format!("/proc/{process}/{file}")).context("the server has ended")
     }
 
-    /// CPU time so far, user and system, in seconds.
+    /// Returns the CPU time so far, user and system, in seconds.
     ///
     /// # Errors
-    /// Where the process has ended.
+    /// Fails if the process has ended.
     pub fn cpu(&self) -> Result<f64> {
         let stat = self.proc("stat")?;
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
@@ -58,10 +58,10 @@ impl Server {
         Ok((ticks(11) + ticks(12)) / TICKS)
     }
 
-    /// Resident memory in MB.
+    /// Returns the resident memory in MB.
     ///
     /// # Errors
-    /// Where the process has ended.
+    /// Fails if the process has ended.
     pub fn memory(&self) -> Result<f64> {
         let status = self.proc("status")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -70,10 +70,10 @@ impl Server {
         Ok(kilobytes.context("no VmRSS")? / 1024.0)
     }
 
-    /// Sends a request; any answer but a success is an error.
+    /// Sends a request; any response without success is an error.
     ///
     /// # Errors
-    /// What the server refuses.
+    /// Returns the server's refusal.
     pub async fn send(
         &self,
         method: http::Method,

@@ -1,4 +1,4 @@
-//! Starting, idling, size.
+//! Benchmarks of start-up time, idle cost and size.
 
 use anyhow::Result;
 use http::Method;
@@ -7,7 +7,7 @@ use crate::Bench;
 use crate::objects::{LOADS, definition, load};
 use crate::server::Server;
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(bench: &Bench) -> Result<()> {
     bench.figure("exec to ready, all CRDs and controllers", "s", ready).await?;
     bench.figure("exec to the first object of a new CRD stored", "s", first_object).await?;

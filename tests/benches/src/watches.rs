@@ -1,4 +1,5 @@
-//! Many watches: the memory of 10,000 idle ones, and an event to 200 beside what encryption and the socket alone take.
+//! Benchmarks of many watches: the memory of 10,000 idle ones, and an event to 200 watchers compared with the
+//! cost of encryption and socket alone.
 
 use std::time::Duration;
 
@@ -17,14 +18,14 @@ use crate::server::Server;
 use crate::wire;
 
 const IDLE: usize = 10_000;
-/// Watches of one connection; the server takes 250.
+/// Watches per connection; the server allows 250.
 const SHARED: usize = 200;
 const WATCHERS: usize = 200;
 const CONNECTIONS: usize = 4;
 const UPDATES: usize = 250;
 const UPDATES_A_SECOND: f64 = 50.0;
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(bench: &Bench) -> Result<()> {
     bench.figure("memory of 10,000 idle watches", "MB", async |bench| idle(bench).await).await?;
     bench
@@ -73,7 +74,7 @@ async fn events(bench: &Bench) -> Result<f64> {
         let connection = connect(&server.kubeconfig()).await?;
         for _ in 0..WATCHERS / CONNECTIONS {
             let mut body = watch(connection.clone(), server.port).await?;
-            // The object that is there, and each update of it.
+            // The existing object, and each update of it.
             readers.push(tokio::spawn(async move { lines(&mut body, 1 + UPDATES).await }));
         }
     }
@@ -91,7 +92,7 @@ async fn events(bench: &Bench) -> Result<f64> {
     Ok((server.cpu()? - before) * 1e6 / (UPDATES * WATCHERS) as f64)
 }
 
-/// Reads until so many lines have come.
+/// Reads until this many lines have arrived.
 async fn lines(body: &mut Incoming, wanted: usize) -> Result<()> {
     let mut seen = 0;
     while seen < wanted {

@@ -1,4 +1,4 @@
-//! The floor below an event to a watcher: encryption and the socket, without HTTP, without waking anybody.
+//! Lower bound for an event to a watcher: encryption and the socket, without HTTP and without waking a task.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,13 +13,13 @@ use rustls::{ClientConnection, RootCertStore, ServerConnection, StreamOwned};
 
 const MESSAGE: usize = 11 * 1024;
 const MESSAGES: usize = 50_000;
-/// Clock ticks of `/proc/thread-self/stat` a second.
+/// Clock ticks per second in `/proc/thread-self/stat`.
 const TICKS: f64 = 100.0;
 
-/// CPU time in µs that a thread takes per message.
+/// Returns the CPU time in microseconds that a thread needs per message.
 ///
 /// # Errors
-/// Those of the socket.
+/// Returns the errors of the socket.
 pub fn cost(clock: &Clock) -> Result<f64> {
     let random = Random::system();
     let authority = CertificateAuthority::generate(
@@ -67,7 +67,7 @@ pub fn cost(clock: &Clock) -> Result<f64> {
     Ok(taken * 1e6 / MESSAGES as f64)
 }
 
-/// User and system time of this thread in seconds.
+/// Returns user and system time of this thread in seconds.
 fn thread_cpu() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/stat")?;
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();

@@ -1,6 +1,7 @@
-//! Transcripts: what a user types, and what the real kubectl and `firstlight` must print.
+//! Transcripts of sessions: the commands that a user types, and the required output of the real kubectl and
+//! of `firstlight`.
 //!
-//! A transcript is a text file of `transcripts/`:
+//! A transcript is a text file in `transcripts/`:
 //!
 //! ```text
 //! # Prose, ignored.
@@ -12,7 +13,8 @@
 //! wait:                           the command that follows is repeated until it matches
 //! ```
 //!
-//! [`pattern`] says which placeholders an expected output may have. `UPDATE_EXPECT=1` writes what was printed into the transcript.
+//! [`pattern`] describes the placeholders in expected output. `UPDATE_EXPECT=1` writes the actual output into
+//! the transcript.
 
 pub mod pattern;
 pub mod session;

@@ -11,7 +11,7 @@
 //! | `<suffix>` | the five letters at the end of a generated name |
 //! | `<server>`, `<dir>` | the server's `https://ADDRESS:PORT`, the directory of the session |
 //!
-//! Two or more spaces match two or more: the width of a column depends on names and ages.
+//! Two or more spaces match two or more, since the width of a column depends on names and ages.
 
 use anyhow::{Context, Result};
 use regex::Regex;
@@ -32,10 +32,10 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     ("<server>", SERVER),
 ];
 
-/// Whether a whole output is the expected one.
+/// Returns whether the whole output matches the expected one.
 ///
 /// # Errors
-/// An expectation too large to be a pattern.
+/// Fails if the expected output is too large for a pattern.
 pub fn matches(expected: &str, printed: &str, directory: &str) -> Result<bool> {
     let mut text = String::from(r"\A");
     for line in expected.lines() {
@@ -51,7 +51,7 @@ pub fn matches(expected: &str, printed: &str, directory: &str) -> Result<bool> {
     Ok(pattern.is_match(&terminated(printed)))
 }
 
-/// Kubectl ends some outputs without a line feed.
+/// Adds the final line feed, which kubectl omits in some outputs.
 fn terminated(printed: &str) -> String {
     let printed = printed.trim_end_matches('\n');
     if printed.is_empty() { String::new() } else { format!("{printed}\n") }
@@ -89,11 +89,11 @@ fn placeholder(rest: &str, directory: &str) -> Option<(usize, String)> {
     found.map(|(name, pattern)| (name.len(), (*pattern).to_owned()))
 }
 
-/// What was printed as a new expectation: lines that the old one foresees stay as they are, in others whatever
-/// differs between sessions becomes a placeholder.
+/// Turns the actual output into an expected one: lines that match the old expectation keep its text; in other
+/// lines, values that differ between sessions become placeholders.
 ///
 /// # Errors
-/// As [`matches`].
+/// The errors of [`matches`].
 pub fn expectation(old: &str, printed: &str, directory: &str) -> Result<String> {
     let mut foreseen: Vec<&str> = old.lines().filter(|line| line.trim() != "...").collect();
     let mut lines = Vec::new();

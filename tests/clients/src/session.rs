@@ -1,4 +1,4 @@
-//! Runs a transcript in a directory of its own, with `kubectl` and `firstlight` on the path and `KUBECONFIG` set.
+//! Runs a transcript in its own directory, with `kubectl` and `firstlight` in the path and `KUBECONFIG` set.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,34 +11,36 @@ use tokio::process::Command;
 use crate::pattern;
 use crate::transcript::{Part, Step, Transcript};
 
-/// How long a command may take, and how long one is repeated until it matches, where nothing else is said.
+/// Default limit for a command, and for repeating one until it matches.
 const DEADLINE: Duration = Duration::from_secs(90);
-/// Between two tries of a command that is repeated.
+/// Pause between two attempts of a repeated command.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What transcripts are run with.
+/// The programs and files that transcripts need.
 #[derive(Debug, Clone)]
 pub struct Tools {
-    /// `firstlight`.
+    /// Path of `firstlight`.
     pub firstlight: PathBuf,
-    /// The folder of the real clients: `kubectl`, other versions as `kubectl-1.24`, `clusterctl`, …
+    /// The folder of the real clients: `kubectl`, other versions such as `kubectl-1.24`, `clusterctl` and so
+    /// on.
     pub clients: PathBuf,
-    /// What stands in the working directory: its name there, and where it is.
+    /// Files in the working directory: name and source of each.
     pub files: Vec<(&'static str, PathBuf)>,
-    /// How long a command may take.
+    /// Limit for a command.
     pub deadline: Duration,
 }
 
 impl Tools {
-    /// `firstlight` as `FIRSTLIGHT_BINARY` names it, the clients where `tests/clients/install-tools` puts them. `Err` is the reason to skip.
+    /// Finds `firstlight` by `FIRSTLIGHT_BINARY`, and the clients in the folder of
+    /// `tests/clients/install-tools`. `Err` is the reason to skip the tests.
     ///
     /// # Panics
-    /// In CI, where the server is there and the clients are not.
+    /// In CI, if the server exists and the clients do not.
     pub fn find() -> Result<Self, String> {
         let firstlight = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
         let firstlight = firstlight.ok_or("`cargo xtask clients` builds the server and runs this")?;
         let clients = root().join("target/tools");
-        // The script writes it last.
+        // The script creates this file last.
         if !clients.join("complete").exists() {
             let reason =
                 format!("no clients in {}; tests/clients/install-tools gets them", clients.display());
@@ -50,23 +52,23 @@ impl Tools {
     }
 }
 
-/// The folder of the workspace's `Cargo.toml`.
+/// Returns the folder of the workspace's `Cargo.toml`.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// Runs a transcript; with `update`, what is printed is written into it.
+/// Runs a transcript; with `update`, writes the actual output into it.
 ///
 /// # Errors
-/// The first command that does something else than the transcript says, or all of a server that does not start.
+/// The first command with another result than the transcript says, or that the server does not start.
 pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let markdown = path.extension().is_some_and(|end| end == "md");
     let parsed = if markdown { Transcript::parse_markdown(&text) } else { Transcript::parse(&text) };
     let mut transcript = parsed.with_context(|| path.display().to_string())?;
     let directory = tempfile::tempdir()?;
-    // A page speaks to a newcomer, who has named no data directory.
+    // A documentation page uses the default data directory.
     let data = if markdown { ".local/share/firstlight" } else { "data" };
     let mut session = Session::new(directory.path(), data, tools)?;
     let server = match &transcript.server {
@@ -98,7 +100,7 @@ struct Session {
     path: std::ffi::OsString,
     kubeconfig: PathBuf,
     deadline: Duration,
-    /// Process groups of the commands; what they left running ends with the session.
+    /// Process groups of the commands; processes left running are killed when the session ends.
     groups: Vec<u32>,
 }
 
@@ -186,8 +188,9 @@ impl Session {
     }
 }
 
-/// Whether client-go's reflector says that its caller ended the watch in the middle of an event: `kubectl wait` does when its
-/// condition is met, and whether the line is printed is a race inside of kubectl.
+/// Returns whether client-go's reflector reports that its caller ended the watch in the middle of an event.
+/// `kubectl wait` does that when its condition is met, and whether the line is printed is a race within
+/// kubectl.
 fn ended_its_own_watch(line: &str) -> bool {
     line.contains("reflector.go:")
         && line.trim_end().ends_with("context canceled\") has prevented the request from succeeding\"")
@@ -196,7 +199,7 @@ fn ended_its_own_watch(line: &str) -> bool {
 impl Drop for Session {
     fn drop(&mut self) {
         for group in &self.groups {
-            // A group that has ended already is what is wanted.
+            // It is fine if the group has already ended.
             let _gone = std::process::Command::new("kill")
                 .args(["-9", "--", &format!("-{group}")])
                 .stderr(Stdio::null())

@@ -1,45 +1,45 @@
-//! The text of a transcript: parsed, and written back.
+//! The text of a transcript: parsing and writing.
 
 use anyhow::{Result, bail};
 
-/// What is done with the text, in its order.
+/// A part of the text, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Prose, empty lines and options, kept as they are.
+    /// Prose, empty lines and options, which are kept unchanged.
     Text(String),
-    /// A command with what it must print.
+    /// A command with its expected output.
     Step(Step),
 }
 
-/// A command with what it must print.
+/// A command with its expected output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    /// The line of the transcript it stands on, from 1.
+    /// Line number in the transcript, from 1.
     pub line: usize,
-    /// The command, of a line or several.
+    /// The command, one or more lines.
     pub command: String,
-    /// What it must print, without the last line feed.
+    /// Expected output, without the last line feed.
     pub output: String,
-    /// The exit code it must have.
+    /// Expected exit code.
     pub code: i32,
-    /// Repeat it until it matches.
+    /// Whether the command is repeated until it matches.
     pub wait: bool,
 }
 
-/// A whole transcript.
+/// A parsed transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
-    /// The arguments of the server that runs meanwhile; none where the transcript starts its own.
+    /// Arguments of the server that runs meanwhile; `None` if the transcript starts its own.
     pub server: Option<Vec<String>>,
     /// The text, in order.
     pub parts: Vec<Part>,
 }
 
 impl Transcript {
-    /// Reads a transcript.
+    /// Parses a transcript.
     ///
     /// # Errors
-    /// A line that belongs to nothing, with its number.
+    /// A line out of place, with its number.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser { server: Some(Vec::new()), parts: Vec::new(), step: None, wait: false };
         for (index, line) in text.lines().enumerate() {
@@ -49,11 +49,11 @@ impl Transcript {
         Ok(Self { server: parser.server, parts: parser.parts })
     }
 
-    /// Reads a page of the documentation: what stands between ```` ```console ```` and ```` ``` ```` is a transcript, which starts its own
-    /// servers.
+    /// Parses a documentation page: text between ```` ```console ```` and ```` ``` ```` is a transcript that
+    /// starts its own servers.
     ///
     /// # Errors
-    /// As [`Transcript::parse`].
+    /// The errors of [`Transcript::parse`].
     pub fn parse_markdown(text: &str) -> Result<Self> {
         let mut parser = Parser { server: None, parts: Vec::new(), step: None, wait: false };
         let mut inside = false;
@@ -70,7 +70,7 @@ impl Transcript {
         Ok(Self { server: None, parts: parser.parts })
     }
 
-    /// The transcript's text.
+    /// Returns the transcript's text.
     pub fn write(&self) -> String {
         let mut text = String::new();
         for part in &self.parts {
@@ -136,7 +136,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Ends the command; empty lines after its output only part it from what follows.
+    /// Ends the command; empty lines after its output only separate it from the next part.
     fn end_step(&mut self) {
         let Some(mut step) = self.step.take() else { return };
         let kept = step.output.trim_end_matches('\n').len();

@@ -1,4 +1,4 @@
-//! kube-rs over TLS against a fresh server: what Rust controllers do, typed and dynamic.
+//! kube-rs over TLS against a fresh server: the operations of Rust controllers, typed and dynamic.
 
 #![allow(
     clippy::print_stderr,
@@ -44,7 +44,7 @@ async fn with_server(test: impl AsyncFnOnce(Config, Client)) {
     drop(server);
 }
 
-/// Code and reason of a refusal.
+/// Returns code and reason of a refusal.
 fn refusal<T: std::fmt::Debug>(outcome: kube::Result<T>) -> (u16, String) {
     match outcome {
         Err(kube::Error::Api(status)) => (status.code, status.reason),
@@ -81,7 +81,7 @@ fn lamp(name: &str, replicas: i64) -> Value {
     json!({"apiVersion": "test.firstlight.dev/v1", "kind": "Lamp", "metadata": {"name": name}, "spec": {"replicas": replicas}})
 }
 
-/// Lamps, once they are served.
+/// Creates the Lamp definition and waits until it is served.
 async fn lamps(client: &Client) -> (ApiResource, Api<DynamicObject>) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let created = definitions.create(&PostParams::default(), &definition()).await.unwrap();
@@ -222,7 +222,7 @@ async fn watches() {
         api.create(&PostParams::default(), &config_map("a", json!({"a": "1"}))).await.unwrap();
         let patch = Patch::Merge(json!({"data": {"a": "2"}}));
         api.patch("a", &PatchParams::default(), &patch).await.unwrap();
-        // No longer selected: for this watcher it is gone.
+        // The object is not selected any more, so this watcher gets a deletion.
         let patch = Patch::Merge(json!({"metadata": {"labels": {"of": null}}}));
         api.patch("a", &PatchParams::default(), &patch).await.unwrap();
         let mut seen = Vec::new();
@@ -237,7 +237,7 @@ async fn watches() {
         }
         assert_eq!(seen, ["+a", "~a", "-a"]);
 
-        // A list as a watch: the objects, then a bookmark that says so.
+        // A list as a watch: the objects, then a bookmark that marks the end of the initial events.
         let mut list =
             Box::pin(api.watch(&WatchParams::streaming_lists().labels("of=test"), "").await.unwrap());
         let first = list.try_next().await.unwrap();

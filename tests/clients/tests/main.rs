@@ -1,4 +1,4 @@
-//! Real clients against a fresh server.
+//! Tests of real clients against a fresh server.
 
 mod kube_rs;
 mod programs;

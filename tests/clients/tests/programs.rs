@@ -1,4 +1,4 @@
-//! Programs on the client libraries that controllers and scripts are written with, each against a fresh server.
+//! Programs based on the client libraries of common languages, each against a fresh server.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test, which says why it skips")]
 
@@ -13,7 +13,7 @@ use tokio::process::Command;
 const DEADLINE: Duration = Duration::from_secs(300);
 
 fn tools() -> Option<Tools> {
-    // Where it must not be skipped, this panics.
+    // Where skipping is not allowed, this panics.
     Tools::find().map_err(|reason| eprintln!("skipped: {reason}")).ok()
 }
 
@@ -31,7 +31,7 @@ async fn run(program: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     drop(server);
 }
 
-/// Runs a program; fails with what it printed.
+/// Runs a program; a failure shows its output.
 async fn execute(tools: &Tools, program: &str, arguments: &[&str], variables: &[(&str, &OsStr)]) {
     let installed = tools.clients.join(program);
     let child = Command::new(if installed.exists() { installed.as_os_str() } else { program.as_ref() })
@@ -50,7 +50,7 @@ async fn execute(tools: &Tools, program: &str, arguments: &[&str], variables: &[
     assert!(output.status.success() && printed.contains("ok:"), "{program}:\n{printed}");
 }
 
-/// The suite that envtest drives, in which this binary answers to the names of envtest's own.
+/// Runs the envtest suite with this binary under the names of envtest's own programs.
 async fn envtest(controllers: &str) {
     let Some(tools) = tools() else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Each transcript against a fresh server. `cargo xtask clients` builds the server and runs this.
+//! Runs each transcript against a fresh server. `cargo xtask clients` builds the server and runs these tests.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test, which says why it skips")]
 
@@ -10,7 +10,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts")
 }
 
-/// Held by those that start machines: two processes would take each other's ports for the workload clusters' servers.
+/// Held by transcripts with simulated machines: two processes would compete for the ports of the workload
+/// clusters.
 static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
@@ -20,7 +21,7 @@ fn run(name: &str) {
 }
 
 fn run_file(path: &Path, machines: bool) {
-    // One that failed before has no bearing on the next.
+    // An earlier failure does not affect the next transcript.
     let _alone = machines.then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     let tools = match Tools::find() {
         Ok(tools) => tools,
@@ -36,7 +37,7 @@ fn run_file(path: &Path, machines: bool) {
     }
 }
 
-/// A test for each transcript, and one that none is forgotten.
+/// Defines a test for each transcript, and a test that none is missing.
 macro_rules! transcripts {
     ($($name:ident),* $(,)?) => {
         $(#[test] fn $name() { run(stringify!($name)); })*

@@ -1,4 +1,4 @@
-//! What differs between two normalised answers.
+//! Compares two normalised responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,25 +9,26 @@ use crate::model::{Compare, Response};
 use crate::normalise::managed_key;
 use crate::paths::text;
 
-/// Stands in recordings for prose of the real server: any text will do.
+/// Marker in recordings for free text of kube-apiserver, which matches any text.
 const ANY: &str = "<any>";
 
 /// The longest value that a difference shows, in characters.
 const SHOWN_MAX: usize = 300;
 
-/// What is shown of a longer value before the first character that differs, in characters.
+/// How much of a longer value is shown before the first difference, in characters.
 const SHOWN_BEFORE: usize = 60;
 
-/// One difference.
+/// A difference between two responses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// `code`, `contentType`, `warnings`, `reason`, `message`, `text`, `missing`, `extra`, `different` or `trouble`.
+    /// `code`, `contentType`, `warnings`, `reason`, `message`, `text`, `missing`, `extra`, `different` or
+    /// `trouble`.
     pub what: &'static str,
-    /// Where in the body; empty for what stands elsewhere.
+    /// Path in the body; empty for differences outside of the body.
     pub path: String,
-    /// The real server's.
+    /// kube-apiserver's value.
     pub want: Value,
-    /// Ours.
+    /// This server's value.
     pub got: Value,
 }
 
@@ -63,7 +64,7 @@ impl Differences {
     }
 }
 
-/// Every difference between the recorded answer and ours.
+/// Returns every difference between the recorded response and this server's.
 pub fn answers(rules: Option<&Compare>, want: &Response, got: &Response) -> Vec<Difference> {
     let mut found = Differences::default();
     for trouble in got.trouble.iter().filter(|trouble| !want.trouble.contains(trouble)) {
@@ -120,7 +121,8 @@ fn without(body: &Value, keys: &[&str]) -> Value {
     body
 }
 
-/// Brings the causes of a Status, and the same parts of its message, into a fixed order: the real server collects many
+/// Sorts the causes of a Status and the same parts of its message, since kube-apiserver collects many of them
+/// from hash maps.
 /// of them from hash maps.
 fn in_order(body: &Value) -> Value {
     let mut body = body.clone();
@@ -182,7 +184,7 @@ fn objects(found: &mut Differences, path: &str, want: &Map<String, Value>, got: 
     }
 }
 
-/// The order of managed fields says nothing: compared by manager, operation and subresource.
+/// Compares managed fields by manager, operation and subresource, since their order has no meaning.
 fn managed(found: &mut Differences, path: &str, want: &Value, got: &Value) {
     let (Some(want_list), Some(got_list)) = (want.as_array(), got.as_array()) else {
         return values(found, path, want, got);

@@ -1,4 +1,4 @@
-//! Definitions that cases share.
+//! The CustomResourceDefinitions that cases share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::plane::{Ask, Plane};
 const SERVED_MAX: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Creates what `cases` need and waits until it is served. The answer holds the fixtures that could not be made, each with the reason.
+/// Creates the fixtures of `cases` and waits until they are served. Returns the fixtures that could not be
+/// created, with the reasons.
 pub async fn create(plane: &Plane, fixtures: &Fixtures, cases: &[Case]) -> BTreeMap<String, String> {
     let names: BTreeSet<&String> = cases.iter().flat_map(|case| &case.setup).collect();
     let mut failed = BTreeMap::new();
@@ -43,7 +44,7 @@ async fn one(plane: &Plane, object: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Where objects of this one's kind are created, by discovery.
+/// Returns the path for creating objects of this kind, from discovery.
 async fn collection(plane: &Plane, object: &Value) -> Result<String> {
     let version = text(object, &["apiVersion"]);
     let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };

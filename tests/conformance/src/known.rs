@@ -1,25 +1,25 @@
-//! The list of cases that fail, with a reason each.
+//! The list of cases that are known to fail, with the reasons.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// What an update writes where nobody has written a reason yet; never accepted.
+/// The placeholder for a missing reason in an updated list; never accepted.
 pub const UNEXPLAINED: &str = "unexplained";
 
-/// Where the list stands.
+/// Returns the path of the list.
 pub fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("known-failures.txt")
 }
 
-/// Case names with their reasons.
+/// Names of cases with the reasons of their failure.
 pub type Known = BTreeMap<String, String>;
 
 /// Reads the list.
 ///
 /// # Errors
-/// It cannot be read, or a line is not `topic/case: reason`.
+/// Fails if the file cannot be read, or a line is not `topic/case: reason`.
 pub fn read() -> Result<Known> {
     let text = std::fs::read_to_string(path()).context("known-failures.txt")?;
     parse(&text)
@@ -34,7 +34,7 @@ fn parse(text: &str) -> Result<Known> {
     lines.map(|text| line(text).with_context(|| format!("`{text}` is not `topic/case: reason`"))).collect()
 }
 
-/// The text of the list.
+/// Returns the text of the list.
 pub fn write(known: &Known) -> String {
     let lines = known.iter().map(|(case, reason)| format!("{case}: {reason}\n"));
     "# Cases that fail, each with its reason. UPDATE_EXPECT=1 cargo test -p conformance writes this list.\n"
@@ -42,13 +42,14 @@ pub fn write(known: &Known) -> String {
         + &lines.collect::<String>()
 }
 
-/// The list for these failures: reasons that are known stay.
+/// Returns the list for these failures; existing reasons are kept.
 pub fn update(known: &Known, failed: &[String]) -> Known {
     let reason = |case: &String| known.get(case).map_or(UNEXPLAINED, String::as_str).to_owned();
     failed.iter().map(|case| (case.clone(), reason(case))).collect()
 }
 
-/// What is wrong with the list, a line each: failures that it does not have, cases that pass, reasons missing.
+/// Returns the errors in the list, a line each: failures that are not listed, listed cases that pass, missing
+/// reasons.
 pub fn violations(known: &Known, failed: &[String]) -> Vec<String> {
     let regressions = failed.iter().filter(|case| !known.contains_key(*case));
     let mut found: Vec<String> = regressions.map(|case| format!("{case} fails and is not listed")).collect();

@@ -1,9 +1,10 @@
-//! Recorded requests with the answers of a real kube-apiserver, replayed in process.
+//! Recorded requests with the responses of a real kube-apiserver, replayed in process.
 //!
-//! `golden/TOPIC.json` holds the cases of a topic, `golden/_fixtures.json` the definitions that they share. A topic has a server and
-//! a thread of its own, under a paused clock, so a case that waits costs nothing and every run is the same. Before they are compared,
-//! answers are [normalised](normalise): what differs from run to run (uids, times, resource versions, generated names) becomes a
-//! placeholder that keeps what must hold, such as the order of resource versions.
+//! `golden/TOPIC.json` holds the cases of a topic, `golden/_fixtures.json` the definitions that they share.
+//! Each topic has its own server and thread with a paused clock, so that waiting costs no time and every run
+//! is the same. Before the comparison, responses are [normalised](normalise): values that differ between runs
+//! (UIDs, times, resource versions, generated names) become placeholders that preserve required properties,
+//! such as the order of resource versions.
 
 pub mod compare;
 pub mod fixtures;

@@ -1,5 +1,5 @@
-//! `cargo run -p conformance -- [--in FOLDER] TOPIC|CASE|PREFIX/...`: replays cases and prints each difference; without names, all
-//! of them; with a folder, recordings that are not committed.
+//! `cargo run -p conformance -- [--in FOLDER] TOPIC|CASE|PREFIX/...`: replays cases and prints each
+//! difference. Without names it replays all cases; with a folder it uses recordings that are not committed.
 #![expect(clippy::print_stdout, reason = "the differences are what the command is for")]
 
 use conformance::model::{Case, Golden};

@@ -1,4 +1,4 @@
-//! What a recording holds.
+//! The format of a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,61 +7,61 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Requests that belong together, in a namespace of their own.
+/// Related requests, in their own namespace.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// `topic/short-description`, unique.
+    /// Unique name, `topic/short-description`.
     pub name: String,
-    /// The behaviour that it pins.
+    /// The behaviour that the case checks.
     #[serde(default)]
     pub about: String,
-    /// Names of fixtures that must be served.
+    /// Names of the required fixtures.
     #[serde(default)]
     pub setup: Vec<String>,
     /// The requests, in order.
     pub steps: Vec<Step>,
 }
 
-/// One request and its recorded answer.
+/// A request and its recorded response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// What is special about it.
+    /// Description of the step.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The HTTP method.
     pub method: String,
-    /// Path, with `{ns}` and saved values to be replaced, and perhaps a query.
+    /// Path, possibly with a query; `{ns}` and saved values are replaced.
     pub path: String,
-    /// Query parameters; a list repeats one.
+    /// Query parameters; a list repeats the parameter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, Value>,
-    /// Headers that replace the usual ones.
+    /// Headers that replace the default ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// A JSON body.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub body: Value,
-    /// Any other body.
+    /// A body that is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_text: Option<String>,
-    /// Whom to impersonate.
+    /// The user to impersonate.
     #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
     pub impersonate: Option<Impersonate>,
-    /// Values of the answer that later steps use: name, dotted path.
+    /// Values of the response for later steps: name and dotted path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub save: BTreeMap<String, String>,
-    /// The answer is a stream of events.
+    /// Set if the response is a stream of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
-    /// What to wait for before the request.
+    /// A condition to wait for before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
-    /// What not to compare.
+    /// Exceptions from the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
-    /// The recorded answer, normalised.
+    /// The recorded, normalised response.
     #[serde(default, skip_serializing)]
     pub response: Response,
 }
@@ -74,7 +74,7 @@ pub struct Impersonate {
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// User id.
+    /// User ID.
     pub uid: String,
 }
 
@@ -82,21 +82,22 @@ pub struct Impersonate {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watch {
-    /// Stop after so many events; 0: only by time.
+    /// Number of events after which to stop; 0 for no limit.
     pub events: usize,
-    /// Stop after so many seconds; 0: two seconds.
+    /// Seconds after which to stop; 0 for two seconds.
     pub seconds: f64,
 }
 
-/// A condition and its deadline.
+/// A condition and its time limit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wait {
-    /// What to GET; empty: let the time pass.
+    /// Path to GET; empty to only let the time pass.
     pub path: String,
-    /// `code=404`, `a.b=v`, `a.b!=v`, `!a.b`, `a.b`, several joined by `, `; empty: any success.
+    /// `code=404`, `a.b=v`, `a.b!=v`, `!a.b`, `a.b`, or several joined by `, `; empty for any successful
+    /// response.
     pub until: String,
-    /// The deadline; 0: ten seconds.
+    /// Time limit in seconds; 0 for ten seconds.
     pub seconds: f64,
 }
 
@@ -104,55 +105,55 @@ pub struct Wait {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compare {
-    /// Dotted paths that are left out.
+    /// Dotted paths that are not compared.
     pub ignore: Vec<String>,
-    /// `loose`: only code and reason count.
+    /// `loose`: compare only code and reason.
     pub message: String,
 }
 
-/// An answer, recorded or fresh.
+/// A recorded or fresh response.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Response {
     /// HTTP status.
     pub code: u16,
-    /// The header of that name.
+    /// Value of the `Content-Type` header.
     pub content_type: String,
     /// Texts of the `Warning` headers.
     pub warnings: Vec<String>,
-    /// A JSON or YAML body; null: none.
+    /// A JSON or YAML body; null if there is none.
     pub body: Value,
     /// Events of a watch.
     pub events: Vec<Value>,
-    /// Any other body.
+    /// A body that is neither JSON nor YAML.
     pub text: String,
-    /// What went wrong around the request: a condition not met, nothing to save.
+    /// Problems around the request: an unmet condition, a missing value to save.
     pub trouble: Vec<String>,
 }
 
-/// Definitions by the name of their fixture.
+/// CustomResourceDefinitions by the name of their fixture.
 pub type Fixtures = BTreeMap<String, Vec<Value>>;
 
-/// Folders with recordings. A topic may stand in several of them.
+/// Folders with recordings. A topic may be spread over several folders.
 #[derive(Debug, Clone)]
 pub struct Golden(Vec<PathBuf>);
 
 impl Golden {
-    /// The recordings of this crate: `golden/`, and what was recorded since in `recorded/`.
+    /// Returns the recordings of this crate: `golden/`, and later ones in `recorded/`.
     pub fn committed() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self(vec![root.join("golden"), root.join("recorded")])
     }
 
-    /// The recordings in `folder`.
+    /// Returns the recordings in `folder`.
     pub fn in_folder(folder: PathBuf) -> Self {
         Self(vec![folder])
     }
 
-    /// Names of the topics, in order.
+    /// Returns the names of the topics, in order.
     ///
     /// # Errors
-    /// A folder cannot be read.
+    /// Fails if a folder cannot be read.
     pub fn topics(&self) -> Result<Vec<String>> {
         let mut topics = BTreeSet::new();
         for folder in &self.0 {
@@ -165,10 +166,10 @@ impl Golden {
         Ok(topics.into_iter().collect())
     }
 
-    /// How many cases each topic has.
+    /// Returns the number of cases of each topic.
     ///
     /// # Errors
-    /// A file cannot be read or is no recording.
+    /// Fails if a file cannot be read or is not a recording.
     pub fn totals(&self) -> Result<BTreeMap<String, usize>> {
         let count = |topic: String| {
             let cases = self.cases(&topic)?.len();
@@ -177,25 +178,25 @@ impl Golden {
         self.topics()?.into_iter().map(count).collect()
     }
 
-    /// The cases of a topic, in the order in which they are replayed.
+    /// Returns the cases of a topic, in the order of their replay.
     ///
     /// # Errors
-    /// A file cannot be read or is no recording.
+    /// Fails if a file cannot be read or is not a recording.
     pub fn cases(&self, topic: &str) -> Result<Vec<Case>> {
         let parts: Vec<Vec<Case>> = self.read(&format!("{topic}.json"))?;
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// The definitions that cases share.
+    /// Returns the definitions that cases share.
     ///
     /// # Errors
-    /// A file cannot be read or holds no definitions.
+    /// Fails if a file cannot be read or has no definitions.
     pub fn fixtures(&self) -> Result<Fixtures> {
         let parts: Vec<Fixtures> = self.read("_fixtures.json")?;
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// What the folders hold under that name.
+    /// Reads all files of that name in the folders.
     fn read<T: serde::de::DeserializeOwned>(&self, file: &str) -> Result<Vec<T>> {
         let paths = self.0.iter().map(|folder| folder.join(file)).filter(|path| path.exists());
         let read = |path: PathBuf| {

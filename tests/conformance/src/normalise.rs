@@ -1,4 +1,4 @@
-//! Placeholders for what differs from run to run.
+//! Replaces values that differ between runs by placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use crate::model::Response;
 use crate::paths::text;
 
-/// A fresh answer, and what of its request tells how to read it.
+/// A fresh response, and the properties of its request that determine how to read it.
 pub struct Fresh {
-    /// The answer.
+    /// The response.
     pub response: Response,
     /// Whether the path names a collection.
     pub collection: bool,
@@ -35,27 +35,27 @@ pattern!(VERSION, r"(?i)(resource ?version[^0-9]{0,30})(\d+)");
 pattern!(CURRENT, r"(current: )(\d+)");
 pattern!(TOO_OLD, r"(too old resource version: \d+ \()(\d+)(\))");
 
-/// The characters of a generated suffix and what must follow it.
+/// The characters of a generated suffix, and what must follow it.
 const SUFFIX: &str = "[bcdfghjklmnpqrstvwxz2456789]{5}($|[^a-z0-9])";
 const SUFFIX_CHARACTERS: usize = 5;
 
 struct Normaliser<'a> {
     namespace: &'a str,
-    /// All request templates of the case: what is written there is never replaced.
+    /// All request templates of the case; texts that occur in them are never replaced.
     literal: &'a str,
     now: DateTime<Utc>,
     uids: BTreeMap<String, usize>,
-    /// Resource versions of objects, by their order.
+    /// Rank of each object's resource version.
     ranks: BTreeMap<String, usize>,
     generated: BTreeMap<String, String>,
     generators: Vec<Regex>,
     lists: BTreeSet<String>,
-    /// The newest object seen up to the step before.
+    /// Resource version of the newest object up to the previous step.
     newest: Option<u128>,
     columns: Vec<Value>,
 }
 
-/// The answers of a case in the form in which they are recorded.
+/// Returns the responses of a case in the recorded form.
 pub fn case(namespace: &str, literal: &str, now: DateTime<Utc>, answers: &[Fresh]) -> Vec<Response> {
     let generator = |found: Captures<'_>| {
         Regex::new(&format!("({}){SUFFIX}", regex::escape(&found[1].replace("{ns}", "<ns>")))).ok()
@@ -76,7 +76,7 @@ pub fn case(namespace: &str, literal: &str, now: DateTime<Utc>, answers: &[Fresh
     answers.iter().map(|fresh| normaliser.answer(fresh)).collect()
 }
 
-/// Manager, operation and subresource of an entry of `managedFields`.
+/// Returns manager, operation and subresource of an entry of `managedFields`.
 pub fn managed_key(entry: &Value) -> String {
     let part = |key| text(entry, &[key]);
     match part("subresource") {
@@ -111,8 +111,8 @@ impl Normaliser<'_> {
         self.ranks = all.into_iter().zip(1..).collect();
     }
 
-    /// Collects resource versions and generated names below `value`; its own version does not count where it is a
-    /// list's.
+    /// Collects resource versions and generated names below `value`. The resource version of a list itself is
+    /// left out.
     fn collect(&mut self, value: &Value, versions: &mut BTreeSet<String>, list: bool) {
         match value {
             Value::Object(fields) => {
@@ -164,7 +164,7 @@ impl Normaliser<'_> {
         out
     }
 
-    /// A whole answer or the object of an event.
+    /// Normalises a whole response or the object of an event.
     fn object(&mut self, object: &Value, fresh: &Fresh, list: bool, bookmark: bool) -> Value {
         let mut out = self.value(object);
         if !list && !bookmark {
@@ -238,7 +238,7 @@ impl Normaliser<'_> {
         out
     }
 
-    /// Ages in a Table. The tables of a watch have their columns in the first event only.
+    /// Normalises the ages in a Table. Only the first event of a watch has the columns.
     fn table(&mut self, table: &mut Value) {
         if let Some(columns) = table["columnDefinitions"].as_array() {
             self.columns = columns.clone();

@@ -1,4 +1,4 @@
-//! The page that tells users how close the server is: docs/conformance.md.
+//! Writes docs/conformance.md, the page about the conformance of the server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ answer are compared with the real server's. `cargo test -p conformance` runs the
 passes although it is listed. `cargo run -p conformance -- TOPIC|CASE...` shows each difference. The page is written by
 `UPDATE_EXPECT=1 cargo test -p conformance` from `tests/conformance/known-failures.txt` and `clients.md`.\n\n";
 
-/// What clients need, and which tests show it.
+/// The part about clients, and the tests that cover them.
 pub const CLIENTS: &str = include_str!("../clients.md");
 
-/// Where the page stands.
+/// Returns the path of the page.
 pub fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md")
 }
 
-/// The topic of a case.
+/// Returns the topic of a case.
 pub fn topic(case: &str) -> &str {
     case.split('/').next().unwrap_or_default()
 }
 
-/// The page for these topics (with how many cases each has) and failures.
+/// Returns the page for these topics (with the number of cases) and failures.
 pub fn write(topics: &BTreeMap<String, usize>, known: &Known) -> String {
     let mut page = HEAD.to_owned();
     page.push_str("| topic | passed | cases |\n|---|---|---|\n");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The segments of a dotted path.
+/// Splits a dotted path into segments.
 pub fn split(path: &str) -> Vec<String> {
     let mut segments = Vec::new();
     let mut current = String::new();
@@ -20,7 +20,7 @@ pub fn split(path: &str) -> Vec<String> {
     segments
 }
 
-/// What stands at a path.
+/// Returns the value at a path, or `None`.
 pub fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     split(path).iter().try_fold(value, |value, segment| match value {
         Value::Object(fields) => fields.get(segment),
@@ -29,17 +29,17 @@ pub fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// A value as text: strings without quotes.
+/// Returns a value as text; strings without quotes.
 pub fn scalar(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The text at nested keys, empty where there is none.
+/// Returns the text at nested keys; empty if absent.
 pub fn text<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
     keys.iter().try_fold(value, |value, key| value.get(*key)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Takes away what stands at a path; items of lists stay as a mark, so that the others keep their place.
+/// Removes the value at a path; items of lists are replaced by a marker, so that the others keep their index.
 pub fn remove(value: &mut Value, path: &[String]) {
     let Some((first, rest)) = path.split_first() else { return };
     let any = first == "*";

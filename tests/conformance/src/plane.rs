@@ -1,4 +1,4 @@
-//! The server under test, called without a socket.
+//! The server under test, called without sockets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,56 +20,56 @@ use store::{Memory, Store};
 use crate::model::Impersonate;
 use crate::substitute::{self, Values};
 
-/// Its first part is the default field manager, and stands so in the recordings.
+/// The user agent. Its first part is the default field manager, which the recordings contain.
 const AGENT: &str = "apireplay/1";
 
-/// The longest time of an answer that is no watch.
+/// Limit for a response other than a watch.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// Where the paused clock starts. Any time will do that no request names.
+/// Start of the paused clock; any time that no request names.
 const EPOCH: &str = "2026-01-01T00:00:00Z";
 
-/// A server with nothing but the built-in kinds, its roles enforced.
+/// A server with built-in kinds only, and with RBAC.
 #[derive(Clone)]
 pub struct Plane {
     server: Server,
-    /// Its time.
+    /// The server's clock.
     pub clock: Clock,
-    /// Its randomness.
+    /// The server's source of random numbers.
     pub random: Random,
 }
 
-/// A request whose placeholders are replaced.
+/// A request with its placeholders replaced.
 #[derive(Debug, Default)]
 pub struct Ask<'a> {
     /// The HTTP method.
     pub method: &'a str,
     /// Path and query.
     pub target: String,
-    /// Headers that replace the usual ones; an empty content type or accept takes it away, `Authorization: none` asks without
-    /// an identity.
+    /// Headers that replace the default ones; an empty `Content-Type` or `Accept` removes it, `Authorization:
+    /// none` sends no identity.
     pub headers: BTreeMap<String, String>,
-    /// The body.
+    /// The request body.
     pub body: Option<Bytes>,
 }
 
 impl<'a> Ask<'a> {
-    /// A GET.
+    /// Creates a GET request.
     pub fn get(target: impl Into<String>) -> Self {
         Self { method: "GET", target: target.into(), ..Self::default() }
     }
 
-    /// A POST of JSON.
+    /// Creates a POST request with a JSON body.
     pub fn post(target: impl Into<String>, body: &Value) -> Self {
         Self { method: "POST", target: target.into(), body: Some(body.to_string().into()), ..Self::default() }
     }
 }
 
 impl Plane {
-    /// A new server under tokio's clock, which must be paused.
+    /// Starts a server under tokio's clock, which must be paused.
     ///
     /// # Errors
-    /// The registry cannot be opened.
+    /// Fails if the registry cannot be opened.
     pub async fn start(seed: u64) -> Result<Self> {
         let epoch = machinery::clock::parse_rfc3339(EPOCH).context("the epoch is no time")?;
         let (clock, random) = (Clock::simulated(epoch), Random::seeded(seed));
@@ -85,10 +85,10 @@ impl Plane {
         Ok(Self { server, clock, random })
     }
 
-    /// Sends a request as an administrator, or as whom `impersonate` says.
+    /// Sends a request as an administrator, or as the user of `impersonate`.
     ///
     /// # Errors
-    /// The request cannot be written in HTTP, or there is no answer in time.
+    /// Fails if the request is not valid HTTP, or there is no response in time.
     pub async fn send(
         &self,
         ask: Ask<'_>,
@@ -124,10 +124,10 @@ impl Plane {
         answer.await.context("no answer in a minute")
     }
 
-    /// Sends a request and reads the JSON of its answer (null: none).
+    /// Sends a request and parses the JSON of its response (null if empty).
     ///
     /// # Errors
-    /// See [`Plane::send`].
+    /// The errors of [`Plane::send`].
     pub async fn json(&self, ask: Ask<'_>) -> Result<(u16, Value)> {
         let answer = self.send(ask, None, &Values::new()).await?;
         let code = answer.status().as_u16();
@@ -155,13 +155,13 @@ fn add_impersonation(
     Ok(())
 }
 
-/// Percent escapes for what may not stand in a request line.
+/// Escapes characters that are not allowed in a request line.
 fn escape_target(target: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
     escape(target, plain)
 }
 
-/// A query parameter, escaped as forms are.
+/// Escapes a query parameter like a form.
 pub fn escape_parameter(text: &str) -> String {
     escape(text, |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
 }

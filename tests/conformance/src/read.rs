@@ -1,4 +1,4 @@
-//! Reads answers as they come.
+//! Reads responses as they arrive.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::model::{Response, Watch};
 
 const WATCH_DEFAULT_SECONDS: f64 = 2.0;
 
-/// An answer with its body, or with the events that `watch` asks for.
+/// Returns a response with its body, or with the events that `watch` asks for.
 pub async fn answer(answer: HttpResponse<Body>, watch: Option<&Watch>, clock: &Clock) -> Response {
     let (parts, body) = answer.into_parts();
     let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -35,7 +35,7 @@ pub async fn answer(answer: HttpResponse<Body>, watch: Option<&Watch>, clock: &C
     out
 }
 
-/// The quoted texts of a `Warning` header.
+/// Returns the quoted texts of a `Warning` header.
 fn warnings(header: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<String> = None;
@@ -69,7 +69,7 @@ fn decode(out: &mut Response, body: &[u8]) {
     }
 }
 
-/// Reads events, a line each, until there are enough, the time is over or the stream ends.
+/// Reads events, one per line, until there are enough, the time is over, or the stream ends.
 async fn events(out: &mut Response, mut body: Body, watch: &Watch, clock: &Clock) {
     let seconds = if watch.seconds > 0.0 { watch.seconds } else { WATCH_DEFAULT_SECONDS };
     let deadline = clock.monotonic() + Duration::from_secs_f64(seconds);

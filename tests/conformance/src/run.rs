@@ -1,4 +1,4 @@
-//! Runs cases and tells how they ended.
+//! Replays cases and reports their results.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -20,19 +20,20 @@ use crate::wait;
 const PAUSE: Duration = Duration::from_millis(50);
 const WAIT_DEFAULT_SECONDS: f64 = 10.0;
 
-/// How a case ended: the differences of each step, by its number (from 1). Empty: it passed.
+/// The result of a case: the differences of each step, by its number (from 1); empty if it passed.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// The case's name.
+    /// The name of the case.
     pub case: String,
-    /// Steps that differ: number, request line, differences.
+    /// Steps with differences: number, request line, differences.
     pub steps: Vec<(usize, String, Vec<Difference>)>,
 }
 
-/// Replays cases, the topics side by side. `choose` says which; the verdicts of a topic stand in the order of its recording.
+/// Replays the cases selected by `choose`, with the topics in parallel. The verdicts of a topic are in the
+/// order of its recording.
 ///
 /// # Errors
-/// Recordings that cannot be read, a server that does not start.
+/// Fails if recordings cannot be read, or a server does not start.
 pub fn topics(
     golden: &Golden,
     choose: impl Fn(&Case) -> bool + Sync,
@@ -60,10 +61,10 @@ pub fn topics(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Replays cases one after the other against a server of their own.
+/// Replays cases one after the other against their own server.
 ///
 /// # Errors
-/// The server does not start.
+/// Fails if the server does not start.
 pub fn replay(cases: &[Case], fixtures: &Fixtures) -> Result<Vec<Verdict>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
     runtime.block_on(async {
@@ -96,7 +97,7 @@ fn trouble(text: String) -> Response {
     Response { trouble: vec![text], ..Response::default() }
 }
 
-/// The normalised answers to the steps of a case.
+/// Returns the normalised responses to the steps of a case.
 async fn one(plane: &Plane, case: &Case) -> Vec<Response> {
     let namespace = format!("ns{}", plane.random.characters(b"bcdfghjklmnpqrstvwxz2456789", 10));
     let manifest = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
@@ -123,7 +124,7 @@ async fn one(plane: &Plane, case: &Case) -> Vec<Response> {
     normal
 }
 
-/// Leaves `path` out of an answer, as it was when it was recorded.
+/// Removes `path` from a response, as was done for the recording.
 fn ignore(answer: &mut Response, path: &str) {
     let segments = paths::split(path);
     paths::remove(&mut answer.body, &segments);
@@ -174,7 +175,7 @@ async fn take_step(plane: &Plane, step: &Step, values: &mut Values) -> Fresh {
     Fresh { response, collection: is_collection(&path), query }
 }
 
-/// Path and query of a request, and its query parameters (of repeated ones the first).
+/// Returns path and query of a request, and its query parameters (the first value of repeated ones).
 fn target(path: &str, step: &Step, values: &Values) -> (String, BTreeMap<String, String>) {
     let mut pairs = Vec::new();
     for (name, value) in &step.query {
@@ -201,7 +202,7 @@ fn target(path: &str, step: &Step, values: &Values) -> (String, BTreeMap<String,
     (format!("{path}{separator}{}", encoded.join("&")), query)
 }
 
-/// Whether a path names a collection of resources.
+/// Returns whether a path names a collection of resources.
 fn is_collection(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -225,7 +226,7 @@ async fn wait_for(plane: &Plane, condition: &Wait, step: &Step, values: &Values)
     }
     let deadline = plane.clock.monotonic() + limit;
     let until = substitute::text(&condition.until, values);
-    // The question is asked as the step's user, but always in JSON.
+    // The condition is checked as the step's user, but always in JSON.
     let own = |name: &&String| !["content-type", "accept"].contains(&name.to_ascii_lowercase().as_str());
     let headers: BTreeMap<String, String> = (step.headers.iter())
         .filter(|(name, _)| own(name))
@@ -236,7 +237,7 @@ async fn wait_for(plane: &Plane, condition: &Wait, step: &Step, values: &Values)
         let ask = Ask { method: "GET", target, headers: headers.clone(), body: None };
         let answer = plane.send(ask, step.impersonate.as_ref(), values).await?;
         let mut answer = read::answer(answer, None, &plane.clock).await;
-        // Some JSON is served as text.
+        // Some endpoints serve JSON as text.
         if answer.body.is_null() {
             answer.body = serde_json::from_str(&answer.text).unwrap_or_default();
         }

@@ -16,7 +16,7 @@ static REPEAT: LazyLock<Regex> =
 static NAME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{(?:name:)?([A-Za-z_][A-Za-z0-9_.-]*)\}").expect("a valid pattern"));
 
-/// `template` with its placeholders replaced; unknown names stay as they are.
+/// Returns `template` with its placeholders replaced; unknown names are kept.
 pub fn text(template: &str, values: &Values) -> String {
     let repeated =
         REPEAT.replace_all(template, |found: &Captures<'_>| found[1].repeat(found[2].parse().unwrap_or(0)));
@@ -24,7 +24,7 @@ pub fn text(template: &str, values: &Values) -> String {
     NAME.replace_all(&repeated, known).into_owned()
 }
 
-/// As [`text`], for every string and key of a value.
+/// Like [`text`], for every string and key of a value.
 pub fn value(template: &Value, values: &Values) -> Value {
     match template {
         Value::String(string) => Value::String(text(string, values)),

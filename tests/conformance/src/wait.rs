@@ -1,13 +1,13 @@
-//! Conditions on an answer.
+//! Conditions on a response.
 
 use serde_json::Value;
 
 use crate::paths::{lookup, scalar};
 
-/// Whether an answer meets `until` (see [`crate::model::Wait`]); what stands in the way otherwise.
+/// Checks whether a response meets `until` (see [`crate::model::Wait`]).
 ///
 /// # Errors
-/// The first condition that does not hold.
+/// Describes the first condition that does not hold.
 pub fn met(until: &str, code: u16, body: &Value) -> Result<(), String> {
     until.split(", ").try_for_each(|condition| one(condition.trim(), code, body))
 }

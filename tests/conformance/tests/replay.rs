@@ -1,13 +1,13 @@
-//! Every recorded case is answered as the real server does, but for those of `known-failures.txt`.
+//! Checks that every recorded case is answered as kube-apiserver does, except those in `known-failures.txt`.
 #![expect(clippy::print_stderr, reason = "a failing run shows what differs")]
 
 use conformance::model::Golden;
 use conformance::{known, page, run};
 
-/// The share of each topic that passes at least, in percent.
+/// Minimum share of passed cases of each topic, in percent.
 const SHARE_MIN: usize = 75;
 
-/// Whether the lists are to be rewritten.
+/// Returns whether the lists are to be rewritten.
 fn updating() -> bool {
     std::env::var_os("UPDATE_EXPECT").is_some()
 }
@@ -53,7 +53,8 @@ fn the_page_says_what_the_list_says() {
     );
 }
 
-/// The tests that the page names, as (file, function): `path/of/file.rs`: one, another.
+/// Returns the tests that the page names, as (file, function). The page's format is `path/of/file.rs`: one,
+/// another.
 fn named_tests() -> Vec<(String, String)> {
     let mut named = Vec::new();
     for part in page::CLIENTS.lines().flat_map(|line| line.split(['|', ';'])) {

@@ -1,20 +1,21 @@
-//! The differences from upstream that are meant, each with its reason.
+//! The intended differences from the CustomResourceDefinitions of Cluster API and Metal3, each with its
+//! reason.
 
 use crate::Difference;
 
-/// A difference that is meant.
+/// An intended difference.
 #[derive(Debug)]
 pub struct Allowed {
-    /// End of the name of the CustomResourceDefinitions it holds for; empty: all.
+    /// Suffix of the names of the CustomResourceDefinitions it applies to; empty for all.
     pub crd: &'static str,
-    /// The place, and everything below it.
+    /// The path it applies to, including everything below it.
     pub path: &'static str,
-    /// Why it is so.
+    /// The reason of the difference.
     pub reason: &'static str,
 }
 
 impl Allowed {
-    /// Whether this explains `difference`.
+    /// Returns whether this explains `difference`.
     pub fn explains(&self, difference: &Difference) -> bool {
         let below = difference.path.strip_prefix(self.path);
         difference.crd.ends_with(self.crd)
@@ -22,7 +23,7 @@ impl Allowed {
     }
 }
 
-/// All of them.
+/// All intended differences.
 pub const ALLOWED: &[Allowed] = &[
     Allowed {
         crd: "",

@@ -1,20 +1,20 @@
-//! Differences between two JSON structures.
+//! Finds the differences between two JSON structures.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
 
-/// One place where ours is not upstream's.
+/// A difference between this project's definition and the original one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// Name of the CustomResourceDefinition.
     pub crd: String,
-    /// The place, `/versions/v1beta2/schema/properties/spec`.
+    /// The path, for example `/versions/v1beta2/schema/properties/spec`.
     pub path: String,
-    /// What we have.
+    /// The value in this project's definition; `None` if absent.
     pub ours: Option<Value>,
-    /// What upstream has.
+    /// The value in the original definition; `None` if absent.
     pub upstream: Option<Value>,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Every difference between our CustomResourceDefinition and upstream's, as `data/` holds it.
+/// Returns every difference between this project's CustomResourceDefinition and the original one in `data/`.
 pub fn compare(ours: &Value, upstream: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let name = upstream["name"].as_str().unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn compare(ours: &Value, upstream: &Value) -> Vec<Difference> {
     found
 }
 
-/// A CustomResourceDefinition in the layout of `data/`, without prose.
+/// Returns a CustomResourceDefinition in the layout of `data/`, without descriptions.
 fn flatten(crd: &Value) -> Value {
     let spec = &crd["spec"];
     let mut versions = spec["versions"].clone();
@@ -61,13 +61,13 @@ fn flatten(crd: &Value) -> Value {
     })
 }
 
-/// A list of objects with names as a map.
+/// Turns a list of named objects into a map.
 fn by_name(list: &Value) -> Value {
     let named = |entry: &Value| Some((entry["name"].as_str()?.to_owned(), entry.clone()));
     Value::Object(list.as_array().into_iter().flatten().filter_map(named).collect())
 }
 
-/// Removes the descriptions and messages of a schema, but not the properties that are named `description`.
+/// Removes the descriptions and messages of a schema, but not properties named `description`.
 fn remove_prose(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     schema.remove("description");
@@ -107,7 +107,7 @@ fn walk(
     }
 }
 
-/// The order of `required` and `enum` has no meaning.
+/// Normalises a value: the order of `required` and `enum` has no meaning.
 fn normal(path: &str, value: Option<&Value>) -> Option<Value> {
     match value {
         Some(Value::Array(list)) if path.ends_with("/required") || path.ends_with("/enum") => {

@@ -1,6 +1,6 @@
-//! Compares our CustomResourceDefinitions with the structure that upstream serves. `data/` holds that structure: names,
-//! versions, columns and schemas of the CustomResourceDefinitions of Cluster API v1.14.0 and of Metal3's baremetal-operator v0.13.2, without their
-//! prose.
+//! Compares this project's CustomResourceDefinitions with the original ones. `data/` holds the structure of
+//! the originals, without descriptions: names, versions, columns and schemas of the CustomResourceDefinitions
+//! of Cluster API v1.14.0 and of Metal3's baremetal-operator v0.13.2.
 
 mod allowed;
 mod compare;

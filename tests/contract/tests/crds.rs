@@ -1,4 +1,4 @@
-//! Every CustomResourceDefinition against upstream's structure.
+//! Compares every CustomResourceDefinition with the original one.
 
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
@@ -27,7 +27,7 @@ fn ours() -> BTreeMap<String, Value> {
 
 #[test]
 fn the_same_kinds() {
-    // Kinds of this project alone have no upstream.
+    // Kinds that only this project has are not in `data/`.
     let known = ours().into_keys().filter(|name| !name.ends_with(".firstlight.dev"));
     assert_eq!(known.collect::<Vec<_>>(), upstream().into_keys().collect::<Vec<_>>());
 }
@@ -63,7 +63,7 @@ fn every_field_is_described() {
 
 fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
     let described = schema["description"].as_str().is_some_and(|text| !text.trim().is_empty());
-    // The API server describes metadata itself.
+    // The API server itself describes metadata.
     let metadata = [".io.metadata", ".dev.metadata"].iter().any(|end| path.ends_with(end));
     if !described && !metadata {
         missing.push(path.to_owned());
@@ -76,7 +76,7 @@ fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         undescribed(property, &format!("{path}.{name}"), missing);
     }
-    // Elements that are scalars are described by their list.
+    // Scalar elements are described by their list.
     for key in ["items", "additionalProperties"] {
         if schema[key]["properties"].is_object() {
             undescribed(&schema[key], &format!("{path}[]"), missing);

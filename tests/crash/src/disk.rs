@@ -1,4 +1,5 @@
-//! A disk in memory that records what is done to it, fails when told, and shows what a power cut would leave.
+//! An in-memory disk that records all accesses, fails on request, and computes the contents after a power
+//! failure.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,35 +9,36 @@ use machinery::random::Random;
 use parking_lot::Mutex;
 use redb::StorageBackend;
 
-/// The unit that a disk writes whole or not at all.
+/// The unit that a disk writes atomically.
 const SECTOR: usize = 512;
-/// The unit in which a file system takes space.
+/// The unit in which a file system allocates space.
 const BLOCK: u64 = 4096;
 
-/// One thing done to the disk.
+/// An access to the disk.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Bytes were written.
+    /// A write of bytes.
     Write {
-        /// Where.
+        /// The offset of the write.
         offset: u64,
-        /// What.
+        /// The written bytes.
         data: Vec<u8>,
     },
-    /// The length was set.
+    /// A change of the file's length.
     SetLen(u64),
-    /// Everything before became durable.
+    /// A sync, which makes everything before it durable.
     Sync,
 }
 
-/// How the disk misbehaves, from one access on.
+/// How the disk fails, from a certain access on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The first sync from there on fails, once; a disk like this forgets what it could not write.
+    /// The next sync fails, once; like a real disk, it loses the data that it could not write.
     Sync,
-    /// There are no free blocks. What has a block can be overwritten.
+    /// No free blocks are left. Existing blocks can be overwritten.
     Full,
-    /// There are no free blocks, and the file system writes each block to a new place: nothing can be written.
+    /// No free blocks are left, and the file system writes each block to a new place, so that nothing can be
+    /// written.
     FullForAll,
 }
 
@@ -51,12 +53,12 @@ struct Content {
     read: u64,
 }
 
-/// A disk in memory. Clones are the same disk.
+/// An in-memory disk. Clones share the contents.
 #[derive(Clone, Default)]
 pub struct Recorder(Arc<Mutex<Content>>);
 
 impl Recorder {
-    /// A disk that holds `image`, durably. As in a sparse file, zeros take no block.
+    /// Creates a disk with the durable contents `image`. As in a sparse file, zero blocks take no space.
     pub fn new(image: Vec<u8>) -> Self {
         let blocks =
             image.chunks(BLOCK as usize).zip(0..).filter(|(block, _)| block.iter().any(|byte| *byte != 0));
@@ -69,29 +71,29 @@ impl Recorder {
         self.0.lock().failure = Some((at, failure));
     }
 
-    /// Ends what [`Recorder::fail`] began, and tells whether it was met.
+    /// Ends the failure set by [`Recorder::fail`]; returns whether it occurred.
     pub fn mend(&self) -> bool {
         let mut content = self.0.lock();
         content.failure = None;
         content.failed
     }
 
-    /// Whether a failure was met.
+    /// Returns whether a failure occurred.
     pub fn failed(&self) -> bool {
         self.0.lock().failed
     }
 
-    /// How much was done so far.
+    /// Returns the number of accesses so far.
     pub fn accesses(&self) -> usize {
         self.0.lock().log.len()
     }
 
-    /// How many bytes were read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.0.lock().read
     }
 
-    /// What was done so far, and on what.
+    /// Returns the accesses so far, and the initial contents.
     pub fn recording(&self) -> Recording {
         let content = self.0.lock();
         Recording { base: content.base.clone(), log: content.log.clone() }
@@ -126,7 +128,7 @@ fn put(image: &mut Vec<u8>, offset: u64, data: &[u8]) {
     image[start..end].copy_from_slice(data);
 }
 
-/// redb's side of the disk.
+/// The disk as redb's storage backend.
 struct Backend(Recorder);
 
 impl std::fmt::Debug for Backend {
@@ -182,37 +184,38 @@ impl store::Disk for Recorder {
     }
 }
 
-/// What becomes of the accesses that no sync has covered when the power goes.
+/// The effect of a power failure on the accesses after the last sync.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
-    /// All are lost.
+    /// All accesses are lost.
     Lost,
-    /// All were written.
+    /// All accesses were written.
     Written,
-    /// All were written except for the end of the last one.
+    /// All accesses were written, except for the end of the last one.
     Torn,
-    /// Each on its own was written, lost, or written in some of its sectors: disks and kernels reorder.
+    /// Each access was written, lost, or partly written sector by sector, independent of the others, since
+    /// disks and kernels reorder writes.
     Scattered,
 }
 
-/// Everything done to a disk, and what it held before.
+/// All accesses to a disk, and its initial contents.
 pub struct Recording {
     base: Vec<u8>,
     log: Vec<Access>,
 }
 
 impl Recording {
-    /// How many moments there are at which the power can go: before each access, and after the last.
+    /// Returns the number of moments for a power failure: before each access, and after the last one.
     pub fn moments(&self) -> usize {
         self.log.len() + 1
     }
 
-    /// Whether there is anything at this moment that a cut could lose.
+    /// Returns whether a power failure at this moment could lose anything.
     pub fn unsynced(&self, moment: usize) -> bool {
         moment > 0 && !matches!(self.log[moment - 1], Access::Sync)
     }
 
-    /// The image that a power cut before access number `moment` leaves.
+    /// Returns the contents after a power failure before access number `moment`.
     pub fn image(&self, moment: usize, cut: Cut, random: &Random) -> Vec<u8> {
         let synced = self.log[..moment].iter().rposition(|access| matches!(access, Access::Sync));
         let synced = synced.map_or(0, |last| last + 1);

@@ -1,18 +1,18 @@
-//! What the tests that kill processes share: the writes of a process, and what must be found of them.
+//! Helpers for tests that kill processes: the writes of a process, and checks that they are preserved.
 
 use std::collections::BTreeMap;
 
 use store::{Key, Prefix, Store, Stored};
 
-/// The last acknowledged write of each writer: its count and its revision.
+/// The last acknowledged write of each writer: count and revision.
 pub type Acknowledged = BTreeMap<usize, (u64, u64)>;
 
-/// Where a writer writes.
+/// Returns the key that a writer writes to.
 pub fn key(writer: usize) -> Key {
     Key::new("", "configmaps", Some("default"), &format!("writer-{writer}")).unwrap()
 }
 
-/// Which of its writer's writes this is.
+/// Returns the count in a writer's object.
 pub fn count(stored: &Stored) -> u64 {
     number(stored, 0)
 }
@@ -22,15 +22,15 @@ fn number(stored: &Stored, index: usize) -> u64 {
     text.split(' ').nth(index).unwrap().parse().unwrap()
 }
 
-/// Reads a line that a writer printed.
+/// Parses a line that a writer printed.
 pub fn parse(line: &str) -> Option<(usize, (u64, u64))> {
     let mut parts = line.split(' ');
     let writer = parts.next()?.parse().ok()?;
     Some((writer, (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?)))
 }
 
-/// Compares a store that was opened after a kill with what was acknowledged before: nothing is lost, at most the one write of each
-/// writer that was under way is there as well, nothing is mixed up, and the history has no hole.
+/// Compares a reopened store with the acknowledged writes: no write is lost, at most the one unacknowledged
+/// write of each writer is there as well, the values are intact, and the history has no gap.
 pub fn check(store: &Store, acknowledged: &Acknowledged) {
     for (writer, (acknowledged, revision)) in acknowledged {
         let stored = store.get(&key(*writer)).expect("an acknowledged object is lost");

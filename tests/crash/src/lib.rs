@@ -1,7 +1,8 @@
-//! What a power cut, a failing disk and a full disk do to the store.
+//! Tests of the store under power failures, failing disks and full disks.
 //!
-//! [`disk`] is a disk that remembers every write, so that it can be looked at as it could have been at any moment. [`script`] is the
-//! work that the store does on it and what must be found afterwards. [`kill`] is for processes that are killed.
+//! [`disk`] is a disk that records every write, so that its contents at any moment can be reconstructed.
+//! [`script`] is the work that the store performs on it, and the checks afterwards. [`kill`] is for tests
+//! that kill processes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "this crate is a test")]
 

@@ -1,4 +1,4 @@
-//! The work done on a disk, and what must be found on it afterwards.
+//! The transactions performed on a disk, and the checks of the disk afterwards.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use store::{
 
 use crate::disk::Recorder;
 
-/// Short, so that the script trims all the time.
+/// Short limits, so that the script trims the history all the time.
 const LIMITS: HistoryLimits =
     HistoryLimits { revisions: 12, age: Duration::ZERO, memory: 4_000, ..HistoryLimits::DEFAULT };
 const KEYS: u64 = 12;
-/// Before every so many transactions nobody writes for a while.
+/// The number of transactions between two pauses without writes.
 const QUIET_EVERY: usize = 8;
-/// From a few bytes to several pages.
+/// Sizes of objects in bytes, from a few bytes to several pages.
 const SIZES: [usize; 6] = [3, 40, 400, 3_400, 5_000, 20_000];
 
-/// The objects that a store must hold, and where it stands.
+/// The objects that a store must contain, and its revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The store's revision.
@@ -32,7 +32,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What an empty store holds.
+    /// Returns the contents of an empty store.
     pub fn empty() -> Self {
         Self { revision: Revision::FIRST, objects: BTreeMap::new() }
     }
@@ -44,16 +44,16 @@ impl Expected {
     }
 }
 
-/// A moment at which the store had answered.
+/// A moment at which the store had acknowledged a transaction.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// How much had been done to the disk.
+    /// Number of disk accesses so far.
     pub accesses: usize,
-    /// What must be found from then on.
+    /// The contents that must be found from then on.
     pub expected: Expected,
 }
 
-/// An empty store.
+/// Returns a disk with an empty store.
 pub fn formatted() -> Recorder {
     let disk = Recorder::default();
     Embedded::format(&disk).unwrap();
@@ -65,14 +65,14 @@ pub fn formatted() -> Recorder {
 /// Opens the store on a disk.
 ///
 /// # Errors
-/// What the store says of the disk.
+/// Returns the store's error about the disk.
 pub async fn open(disk: &Recorder) -> Result<Store, EngineError> {
     let engine = Embedded::with_disk(disk.clone())?;
     let clock = Clock::simulated(DateTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
     Store::open_with(engine, clock, LIMITS).await
 }
 
-/// A random transaction that the store accepts in the state `expected`.
+/// Returns a random transaction that the store accepts in the state `expected`.
 fn transaction(expected: &Expected, step: usize, random: &Random) -> Vec<Operation> {
     let parts = if random.number().is_multiple_of(4) { 1 + random.number() % 6 } else { 1 };
     let mut used = Vec::new();
@@ -87,7 +87,7 @@ fn transaction(expected: &Expected, step: usize, random: &Random) -> Vec<Operati
         let size = SIZES[usize::try_from(random.number() % SIZES.len() as u64).unwrap()];
         let value = move |revision: Revision| {
             let mut value = format!("{number}/{step}@{revision} ").into_bytes();
-            // Nothing that compression makes shorter.
+            // Incompressible data.
             let filler = Random::seeded(revision.0);
             value.extend(std::iter::repeat_with(|| filler.number().to_le_bytes()).take(size / 8).flatten());
             Bytes::from(value)
@@ -101,7 +101,8 @@ fn transaction(expected: &Expected, step: usize, random: &Random) -> Vec<Operati
     operations
 }
 
-/// Performs `steps` transactions and marks each answer. Ends early, with the error, when one is not accepted.
+/// Performs `steps` transactions and marks each acknowledgement. Ends early with the error if a transaction
+/// fails.
 pub async fn perform(
     store: &Store,
     disk: &Recorder,
@@ -126,13 +127,14 @@ pub async fn perform(
     (marks, None)
 }
 
-/// What may be found on a disk that stopped at `moment`: everything answered until then, and perhaps, whole, what was under way.
+/// Returns the states allowed on a disk that stopped at `moment`: everything acknowledged until then, and
+/// optionally the whole transaction in progress.
 pub fn admissible(marks: &[Mark], moment: usize) -> Vec<&Expected> {
     let answered = marks.iter().rposition(|mark| mark.accesses <= moment).unwrap_or(0);
     marks[answered..].iter().take(2).map(|mark| &mark.expected).collect()
 }
 
-/// Opens the disk, compares, and checks that the store can go on: write, close and open once more.
+/// Opens the disk, compares the contents, and checks that the store still works: write, close and reopen.
 pub async fn check(disk: &Recorder, admissible: &[&Expected], go_on: bool, what: &str) {
     let store = open(disk).await.unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = Expected::of(&store);

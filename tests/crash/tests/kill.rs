@@ -1,4 +1,4 @@
-//! kill -9 of a process that writes to a store, again and again on the same directory.
+//! kill -9 of a process that writes to a store, repeatedly in the same directory.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,12 +16,12 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use store::{DataDirectory, Embedded, Store};
 
-/// `CRASH_KILLS=N` kills N times.
+/// Returns the number of kills, from `CRASH_KILLS`.
 fn kills() -> u64 {
     std::env::var("CRASH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
 
-/// Runs the writer until it has acknowledged `writes` writes, kills it, and returns all that it acknowledged.
+/// Runs the writer until it has acknowledged `writes` writes, kills it, and returns all acknowledged writes.
 fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Acknowledged) {
     let mut writer = Command::new(env!("CARGO_BIN_EXE_store-writer"))
         .args([engine.as_ref(), directory.as_os_str()])
@@ -31,7 +31,7 @@ fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Ac
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
     let before = acknowledged.values().map(|(_, revision)| *revision).max().unwrap_or(0);
     let mut record = |line: std::io::Result<String>| {
-        // The last line may have been cut by the kill.
+        // The kill may have cut off the last line.
         let Some((writer, write)) = line.ok().as_deref().and_then(parse) else { return };
         let (_, revision) = write;
         assert!(revision > before, "revision {revision} was used before");
@@ -41,7 +41,8 @@ fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Ac
         record(lines.next().expect("the writer ended"));
     }
     writer.kill().unwrap();
-    // What it printed before it died was acknowledged, too. The end of a line that was cut off may look like a number.
+    // Everything printed before the kill was acknowledged, too. A line that was cut off may still look like a
+    // number.
     let rest: Vec<_> = lines.collect();
     let whole = rest.len().saturating_sub(1);
     rest.into_iter().take(whole).for_each(&mut record);
@@ -64,7 +65,7 @@ async fn run(engine: &str) {
         };
         let store = store.unwrap();
         check(&store, &acknowledged);
-        // The next round begins at what is there, which may be a write that nobody heard of.
+        // The next round starts from the stored state, which may include an unacknowledged write.
         for (writer, write) in &mut acknowledged {
             let stored = store.get(&crash::kill::key(*writer)).unwrap();
             *write = (crash::kill::count(&stored), stored.mod_revision.0);

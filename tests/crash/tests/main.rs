@@ -1,4 +1,4 @@
-//! Nothing acknowledged is lost: kills, power cuts, and a server at rest.
+//! Acknowledged writes survive kills and power failures.
 
 mod kill;
 mod power;

@@ -1,4 +1,4 @@
-//! Power cuts and failing disks, at every access of a script.
+//! Power failures and failing disks, at every access of a script.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test, which prints its seed")]
 
@@ -8,12 +8,13 @@ use machinery::random::Random;
 use store::CommitError;
 
 const STEPS: usize = 80;
-/// Every so many images the store goes on working on what it found.
+/// The store performs further transactions on every `GO_ON`-th disk image.
 const GO_ON: usize = 5;
-/// Every so many images the power goes a second time, at each access of the recovery.
+/// On every `AGAIN`-th disk image the power fails a second time, at each access of the recovery.
 const AGAIN: usize = 199;
 
-/// `CRASH_SEEDS=N` runs N random scripts, `CRASH_SEED=N` the one of a failure; otherwise there is one, always the same.
+/// Returns the seeds: `CRASH_SEEDS=N` for N random scripts, `CRASH_SEED=N` to repeat a failure; by default
+/// always the same one.
 fn seeds() -> Vec<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match (number("CRASH_SEED"), number("CRASH_SEEDS")) {

@@ -1,4 +1,4 @@
-//! What opening the store reads: after a crash, and after a moment without writes.
+//! How much is read to open the store, after a crash and after a pause without writes.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -11,10 +11,10 @@ use machinery::random::Random;
 use store::{Embedded, Key, Operation};
 
 const OBJECTS: usize = 200;
-/// All of them are more than the engine keeps in memory.
+/// Size of an object; together they exceed the engine's memory.
 const SIZE: usize = 100_000;
 
-/// How much is read to open what a power cut leaves, `after` so much time without writes.
+/// Returns how many bytes are read to open the store after a power failure, `after` this time without writes.
 async fn read_to_open(after: Duration) -> u64 {
     let disk = formatted();
     let store = open(&disk).await.unwrap();
@@ -35,7 +35,8 @@ async fn read_to_open(after: Duration) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn opening_reads_each_page_a_bounded_number_of_times() {
-    // Every page is compared with its checksum before it is used, and then loaded; with debug assertions redb reads it once more.
+    // Each page is read to verify its checksum and then loaded; with debug assertions redb reads it a third
+    // time.
     let most = 3 * (OBJECTS * SIZE) as u64;
     for after in [Duration::ZERO, 3 * store::limits::QUIET] {
         let read = read_to_open(after).await;

@@ -24,14 +24,14 @@ const WRITERS: u64 = 8;
 const KILLS: u64 = 6;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One acknowledged write.
+/// An acknowledged write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 struct Write {
     count: u64,
     revision: u64,
 }
 
-/// A server without controllers on `directory`.
+/// Starts a server without controllers on `directory`.
 async fn start(binary: &Path, directory: &Path) -> Server {
     Server::start(binary, directory, &["--controllers", "none"]).await.unwrap()
 }
@@ -75,7 +75,7 @@ async fn write(
     }
 }
 
-/// Everything that is there, after comparing it with what was acknowledged.
+/// Returns all stored objects, after comparing them with the acknowledged writes.
 async fn check(server: &Server, acknowledged: &BTreeMap<u64, Write>) -> BTreeMap<u64, ConfigMap> {
     let list = config_maps(server).await.list(&ListParams::default()).await.unwrap();
     let mut found = BTreeMap::new();
@@ -102,7 +102,7 @@ async fn kill_under_load(binary: &Path) {
     for _ in 0..KILLS {
         let mut server = start(binary, directory.path()).await;
         let found = check(&server, &acknowledged).await;
-        // The next round begins at what is there, which may be a write that nobody heard of.
+        // The next round starts from the stored state, which may include an unacknowledged write.
         acknowledged.extend(found.iter().map(|(writer, object)| (*writer, write_of(object))));
         let highest = found.values().map(|object| write_of(object).revision).max().unwrap_or(0);
         let (done, mut answers) = mpsc::unbounded_channel();
@@ -145,7 +145,7 @@ async fn start_twice(binary: &Path) {
     check(&first, &BTreeMap::new()).await;
 }
 
-/// As a newer version would leave it: the store says a format that this one does not know.
+/// Checks that the server refuses a store of a newer, unknown format.
 async fn start_on_newer(binary: &Path) {
     let directory = tempfile::tempdir().unwrap();
     start(binary, directory.path()).await.kill().await.unwrap();
@@ -166,11 +166,11 @@ async fn start_on_newer(binary: &Path) {
     let message = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{message}");
     assert!(message.contains("storage format 99") && message.contains("use a newer firstlight"), "{message}");
-    // The engine marks its file when it opens it; what the store holds is as it was.
+    // The engine marks its file when it opens it, but the store's contents are unchanged.
     assert_eq!(rows(&redb::Database::open(&store).unwrap()), before);
 }
 
-/// Revision and bytes of every row of the store.
+/// Returns revision and bytes of every row of the store.
 fn rows(database: &redb::Database) -> Vec<(u64, Vec<u8>)> {
     let changes: redb::TableDefinition<'_, u64, &[u8]> = redb::TableDefinition::new("changes");
     let table = database.begin_read().unwrap().open_table(changes).unwrap();

@@ -1,4 +1,4 @@
-//! One of the readers of `tests/fuzz`, named by `FUZZ_TARGET`, under libFuzzer.
+//! Runs one of the parsers of `tests/fuzz`, named by `FUZZ_TARGET`, under libFuzzer.
 
 #![no_main]
 

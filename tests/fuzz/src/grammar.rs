@@ -1,6 +1,8 @@
-//! Inputs made from scratch, in the structure that a reader expects: deep, wide and repeated ones, which changing bytes never leads to.
+//! Generates inputs in the structure that a parser expects: deep, wide and repetitive ones, which mutations
+//! of bytes never reach.
 
-use machinery::limits::{MAX_CEL_DEPTH, MAX_DEPTH, MAX_SCHEMA_DEPTH};
+use cel::limits::MAX_CEL_DEPTH;
+use machinery::limits::{MAX_DEPTH, MAX_SCHEMA_DEPTH};
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +14,7 @@ fn pick<'a, T: ?Sized>(random: &Random, of: &[&'a T]) -> &'a T {
     of[below(random, of.len())]
 }
 
-/// How many levels or repetitions: few, about `limit`, or very many.
+/// Returns a number of levels or repetitions: small, about `limit`, or very large.
 fn many(random: &Random, limit: usize) -> usize {
     match below(random, 4) {
         0 => below(random, 8),
@@ -28,14 +30,14 @@ fn nested(random: &Random, shapes: &[(&str, &str)], inner: &str, limit: usize) -
         let (before, after) = shapes[below(random, shapes.len())];
         return [before.repeat(levels), inner.to_owned(), after.repeat(levels)].concat();
     }
-    // Shapes in one another, of all sorts.
+    // Nested shapes of different kinds.
     let chosen: Vec<(&str, &str)> = (0..levels).map(|_| shapes[below(random, shapes.len())]).collect();
     let before = chosen.iter().map(|(before, _)| *before);
     let after = chosen.iter().rev().map(|(_, after)| *after);
     before.chain([inner]).chain(after).collect()
 }
 
-/// A YAML document.
+/// Generates a YAML document.
 pub fn yaml(random: &Random) -> String {
     const SHAPES: [(&str, &str); 9] = [
         ("{a: ", "}"),
@@ -61,7 +63,7 @@ pub fn yaml(random: &Random) -> String {
     }
 }
 
-/// A node in block style, behind its key or dash.
+/// Generates a node in block style, to follow its key or dash.
 fn block(random: &Random, indent: usize) -> String {
     let space = " ".repeat(indent);
     let scalars =
@@ -81,7 +83,7 @@ fn block(random: &Random, indent: usize) -> String {
     }
 }
 
-/// A CEL rule.
+/// Generates a CEL rule.
 pub fn rule(random: &Random) -> String {
     const SHAPES: [(&str, &str); 12] = [
         ("(", ")"),
@@ -163,7 +165,7 @@ fn term(random: &Random, depth: usize) -> String {
     }
 }
 
-/// A schema, as JSON.
+/// Generates a schema as JSON.
 pub fn schema(random: &Random) -> String {
     const SHAPES: [(&str, &str); 6] = [
         (r#"{"type":"object","properties":{"a":"#, "}}"),

@@ -1,8 +1,10 @@
-//! Fuzzing of everything that reads what clients send, with the stable toolchain.
+//! Fuzzing of all parsers of client input, with the stable toolchain.
 //!
-//! [`mutate`] changes inputs of a kept corpus, byte by byte and as JSON; [`grammar`] makes deep, wide and repeated ones; [`targets`] are
-//! the readers, each with what must hold of its answer. What a reader answers stands in for coverage: an input with an answer of a new form joins the pool. The program runs each
-//! target in a process of its own, so that an overflowing stack or an endless loop is found, too, and writes down the input first.
+//! [`mutate`] changes inputs of a corpus, as bytes and as JSON; [`grammar`] generates deep, wide and
+//! repetitive ones; [`targets`] are the parsers, each with checks of its result. Results serve as a
+//! substitute for coverage: an input whose result has a new form is added to the pool. Each target runs in
+//! its own process and records each input before parsing it, so that stack overflows and endless loops are
+//! found, too.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "this crate is a test")]
 

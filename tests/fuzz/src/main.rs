@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: feeds the targets for a while, two at a time.
+//! `cargo xtask fuzz`: runs the targets for a given time, two at a time.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,13 +24,13 @@ use fuzz::targets::{TARGETS, Target};
 use machinery::clock::Clock;
 use machinery::random::Random;
 
-/// An input that takes longer is a fault.
+/// An input that takes longer is a failure.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Inputs are at most so long.
+/// Maximum length of an input.
 const LENGTH: usize = 4096;
-/// What the threads of tokio have.
+/// Stack size of tokio's threads.
 const STACK: usize = 2 << 20;
-/// The pool does not grow further.
+/// Maximum number of inputs in the pool.
 const POOL: usize = 4_000;
 
 #[derive(Parser)]
@@ -60,7 +60,7 @@ fn main() -> Result<()> {
             let target =
                 TARGETS.iter().find(|target| target.name == name).context("there is no such target")?;
             let (seconds, keep) = (arguments.seconds, arguments.keep);
-            // A stack that is as large as those of the server.
+            // A stack of the same size as in the server.
             let thread = std::thread::Builder::new()
                 .stack_size(STACK)
                 .spawn(move || feed(target, seconds, keep, seed));
@@ -70,7 +70,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Runs every target in a process of its own.
+/// Runs every target in its own process.
 fn all(arguments: &Arguments, seed: u64) -> Result<()> {
     let mut waiting = TARGETS.iter();
     let mut running: Vec<(&str, Child)> = Vec::new();
@@ -108,7 +108,7 @@ fn all(arguments: &Arguments, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Ends the process when one input takes too long.
+/// Ends the process if one input takes too long.
 fn watchdog(count: Arc<AtomicU64>, name: &'static str) -> std::sync::mpsc::Sender<()> {
     let (done, ended) = channel();
     std::thread::spawn(move || {
@@ -146,7 +146,7 @@ fn feed(target: &Target, seconds: u64, keep: bool, seed: u64) -> Result<()> {
             Some(made) => made.into_bytes(),
             None => mutate(&pool, target.words, &random, LENGTH),
         };
-        // Whatever ends the process leaves the input behind.
+        // The input is written first, so that it is known even if the process crashes.
         last.set_len(0)?;
         last.rewind()?;
         last.write_all(&input)?;

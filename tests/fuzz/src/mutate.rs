@@ -1,9 +1,9 @@
-//! Inputs made from others.
+//! Derives inputs from existing ones.
 
 use machinery::random::Random;
 use serde_json::{Value, json};
 
-/// What readers look for; the targets add their own.
+/// Words that parsers recognize; the targets add further ones.
 const WORDS: [&str; 40] = [
     "null",
     "true",
@@ -47,12 +47,12 @@ const WORDS: [&str; 40] = [
     "v:1",
 ];
 
-/// A number below `limit`; 0 where there is none.
+/// Returns a number below `limit`; 0 if `limit` is 0.
 fn below(random: &Random, limit: usize) -> usize {
     usize::try_from(random.number() % u64::try_from(limit.max(1)).unwrap()).unwrap()
 }
 
-/// A new input from one of `pool`, of at most `limit` bytes.
+/// Returns a mutation of one of `pool`, of at most `limit` bytes.
 pub fn mutate(pool: &[Vec<u8>], words: &[&str], random: &Random, limit: usize) -> Vec<u8> {
     let mut input = pool[below(random, pool.len())].clone();
     for _ in 0..=below(random, 4) {
@@ -153,7 +153,7 @@ fn scalar(old: &Value, other: &Value, words: &[&str], random: &Random) -> Value 
     }
 }
 
-/// Something out of `value`.
+/// Returns a random part of `value`.
 fn part(value: &Value, random: &Random) -> Value {
     let child = match value {
         Value::Object(map) => map.values().nth(below(random, map.len())),

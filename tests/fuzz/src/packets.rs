@@ -1,4 +1,4 @@
-//! Readers of what machines send that start over the network.
+//! Parsers of packets from machines that boot over the network.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
@@ -30,7 +30,7 @@ fn offer() -> Offer {
     }
 }
 
-/// A server with leases that lives as long as the run.
+/// A server whose leases last for the whole run.
 pub fn dhcp() -> Reader {
     let pool = "10.0.0.100-10.0.0.199".parse().expect("a range");
     let subnet = Subnet::new(Network { address: SERVER, prefix: 24 }, vec![pool]);
@@ -81,7 +81,7 @@ pub fn dhcp() -> Reader {
     })
 }
 
-/// Messages and answers of DHCP for IPv6.
+/// Parses DHCPv6 messages and computes the replies.
 pub fn dhcp6(bytes: &[u8]) -> String {
     let Some(request) = dhcp6::packet::Packet::read(bytes) else { return "none".into() };
     assert_eq!(request.write(), bytes, "what is written is what was read");
@@ -100,7 +100,7 @@ pub fn dhcp6(bytes: &[u8]) -> String {
     format!("{:?} {:?}", request.kind, answer.map(|answer| answer.options.0.len()))
 }
 
-/// Messages of TFTP, and solicitations of routers.
+/// Parses TFTP messages and router solicitations.
 pub fn tftp(bytes: &[u8]) -> String {
     let solicitation = router::read_solicitation(bytes);
     let kind = match Message::read(bytes) {
@@ -119,7 +119,7 @@ pub fn tftp(bytes: &[u8]) -> String {
     format!("{kind} {}", solicitation.is_some())
 }
 
-/// What switches say of themselves (LLDP).
+/// Parses LLDP announcements of switches.
 pub fn lldp(bytes: &[u8]) -> String {
     let Some(switch) = Neighbour::read(bytes) else { return "none".into() };
     let names = switch.vlans.iter().map(|(_, name)| name).chain(&switch.system_name);
@@ -133,7 +133,7 @@ pub fn lldp(bytes: &[u8]) -> String {
     format!("{} {vlans:?} {}", switch.system_name.is_some(), switch.leaves)
 }
 
-/// Answers of TPMs, and their endorsement keys.
+/// Parses TPM responses and endorsement keys.
 pub fn tpm(bytes: &[u8]) -> String {
     let key = EndorsementKey::read(bytes).ok();
     if let Some(key) = &key {

@@ -1,8 +1,8 @@
-//! What IPMI controllers send.
+//! Parsers of packets from IPMI controllers.
 
 use bmc::ipmi::{fru::Area, handshake, packet, read_response};
 
-/// Reads a datagram, and what is in it as every answer that it could be.
+/// Parses a datagram, and its content as every possible response.
 pub fn datagram(input: &[u8]) -> String {
     let inner = match packet::read(input, None) {
         None => return "no packet".to_owned(),
@@ -24,7 +24,7 @@ pub fn datagram(input: &[u8]) -> String {
     format!("{open:?} {second:?} {fourth:?} {response:?}")
 }
 
-/// Reads an inventory's area as each kind. What it holds is made of what was read.
+/// Parses an inventory area as each kind. The result must consist of data from the input.
 pub fn inventory(input: &[u8]) -> String {
     let read = |area: Area| area.read(input);
     for identity in [Area::Product, Area::Board].into_iter().filter_map(read) {

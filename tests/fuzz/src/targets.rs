@@ -1,35 +1,52 @@
-//! The readers, and what must hold of their answers.
+//! The parsers under test, and the checks of their results.
 
+use apiextensions::{CompiledSchema, crd};
+use cel::{Known, Rules};
 use chrono::DateTime;
 use futures::FutureExt;
-use machinery::apply::{self, OneSchema, Reset, Writer};
+use machinery::apply::{self, Reset, Versions, Writer};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::schema::{self, Rule, Schema};
 use machinery::selector::{FieldSelector, LabelSelector};
-use machinery::{cel, crd, decode, patch, protobuf};
+use machinery::{decode, patch, protobuf};
 use registry::{Context, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
 use crate::{grammar, packets};
 
-/// Reads an input and says what the answer is like.
+/// A resource with the same schema in all versions, so that a conversion only changes `apiVersion`.
+struct OneSchema<'a>(&'a Schema);
+
+impl Versions for OneSchema<'_> {
+    fn schema(&self, _api_version: &str) -> Option<&Schema> {
+        Some(self.0)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let mut object = object.clone();
+        object["apiVersion"] = api_version.into();
+        Some(object)
+    }
+}
+
+/// Parses an input and describes the form of the result.
 pub type Reader = Box<dyn FnMut(&[u8]) -> String>;
 
-/// A reader.
+/// A parser under test.
 pub struct Target {
-    /// The folder of its inputs.
+    /// Folder of the target's inputs.
     pub name: &'static str,
-    /// Words that it looks for.
+    /// Words that the parser recognizes.
     pub words: &'static [&'static str],
-    /// Makes inputs in the structure that it expects.
+    /// Generates inputs in the structure that the parser expects.
     pub grammar: Option<fn(&Random) -> String>,
-    /// Makes what it needs, then reads one input after the other; what it answers, in a few words.
+    /// Creates a function that parses one input after the other and describes each result in a few words.
     pub reader: fn() -> Reader,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 17] = [
     Target {
         name: "json",
@@ -206,7 +223,7 @@ pub const TARGETS: [Target; 17] = [
     },
 ];
 
-/// What an answer is like, whatever its numbers and names.
+/// Describes the form of a result, without its numbers and names.
 fn like(result: &str) -> String {
     let mut words: Vec<&str> =
         result.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() > 3).collect();
@@ -214,7 +231,7 @@ fn like(result: &str) -> String {
     words.join(" ")
 }
 
-/// The sorts of values in the first levels, as far as they tell two inputs apart.
+/// Describes the types of the values in the first levels, enough to distinguish inputs.
 fn shape(value: &Value, depth: usize) -> String {
     match value {
         Value::Null => "n".into(),
@@ -293,7 +310,7 @@ fn strategic_merge(input: &[u8]) -> String {
     answer(patched.as_ref().map(|patched| &patched.object).map_err(|status| &status.message))
 }
 
-/// The input is the `fieldsV1` of an entry of an object that is then updated and applied to.
+/// Uses the input as `fieldsV1` of a managed fields entry; the object is then updated and applied.
 fn fields_v1(input: &[u8]) -> String {
     let Ok(fields) = decode::json(input) else { return "no JSON".into() };
     let schema = schema();
@@ -337,11 +354,11 @@ fn rules(input: &[u8]) -> String {
     let properties = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}},
         "c": {"type": "object", "additionalProperties": {"type": "number"}}}});
     let mut schema = Schema::parse(&properties).unwrap();
-    let (problems, _) = cel::check::problems(&schema, &rule, true);
+    let (problems, _) = cel::problems(&schema, &rule, true);
     schema.rules = vec![rule];
     schema.has_rules = true;
     let value = json!({"a": "x", "b": [1, 2, 3], "c": {"d": 1.5}});
-    cel::validate(&schema, &value, Some(&value), cel::Known::default());
+    Rules::of(&schema).validate(&schema, &value, Some(&value), Known::default());
     problems.first().map_or_else(|| "compiles".into(), |problem| like(&format!("{problem:?}")))
 }
 
@@ -360,13 +377,13 @@ fn crd_schemas(input: &[u8]) -> String {
         }
         Err(error) => like(&error),
     };
-    if let Ok(schema) = Schema::parse(&decoded.value) {
+    if let Ok(schema) = CompiledSchema::parse(&decoded.value) {
         let mut value = object();
         if schema::coerce(&schema, &mut value).is_ok() {
             schema::prune(&schema, &mut value);
             assert!(schema::prune(&schema, &mut value).is_empty(), "nothing unknown is left");
             schema::default(&schema, &mut value);
-            schema::validate(&schema, &value, Some(&value), Vec::new(), cel::Known::default());
+            schema.validate(&value, Some(&value), Vec::new(), Known::default());
         }
     }
     errors
@@ -384,7 +401,7 @@ fn protobuf_body(input: &[u8]) -> String {
     answer(decoded.as_ref())
 }
 
-/// Lists with the input as token of `continue`.
+/// Lists with the input as `continue` token.
 fn continue_tokens() -> Reader {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

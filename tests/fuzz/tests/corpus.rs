@@ -1,4 +1,4 @@
-//! Every input that is kept is read, and what must hold of the answer holds.
+//! Runs all inputs of the corpus through their targets.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ fn the_corpus_is_read() {
     }
 }
 
-/// Some inputs of every grammar, on half the stack of a thread.
+/// Runs some inputs of every grammar, on half of a thread's stack.
 #[test]
 fn grammars_are_read() {
     let seed = Random::system().number();

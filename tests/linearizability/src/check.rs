@@ -1,4 +1,4 @@
-//! The judgement of a history.
+//! Checks a history.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use crate::history::{
 };
 use crate::{registers, revisions, watches};
 
-/// What was checked, and what is wrong.
+/// The extent of a check, and the violations found.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Requests for one object.
+    /// Number of requests for single objects.
     pub operations: usize,
-    /// … whose outcome nobody was told.
+    /// Number of requests with an unknown outcome.
     pub unknown: usize,
-    /// Lists.
+    /// Number of lists.
     pub listings: usize,
-    /// Watches.
+    /// Number of watches.
     pub watches: usize,
-    /// Events of watches.
+    /// Number of watch events.
     pub events: usize,
-    /// Bookmarks of watches.
+    /// Number of bookmarks.
     pub bookmarks: usize,
-    /// Watches that were refused because their start was too old.
+    /// Number of watches refused because their start was too old.
     pub expired: usize,
-    /// Changes.
+    /// Number of changes.
     pub changes: usize,
-    /// One sentence each.
+    /// The violations, one sentence each.
     pub violations: Vec<String>,
 }
 
-/// Judges `history` of a server that keeps at least `kept` revisions for watches.
+/// Checks `history` of a server that keeps at least `kept` revisions for watches.
 pub fn check(history: &History, kept: u64) -> Report {
     let operations = history.operations.lock();
     let listings = history.listings.lock();
@@ -58,7 +58,7 @@ pub fn check(history: &History, kept: u64) -> Report {
     report
 }
 
-/// Gathers the changes from every answer and every event.
+/// Collects the changes from all responses and events.
 fn log(
     operations: &[Operation],
     listings: &[Listing],
@@ -98,7 +98,8 @@ fn log(
     log
 }
 
-/// What became of the operations that were not answered: those that somebody saw happened before that, the others did not.
+/// Determines the outcome of unanswered operations: those whose effect was observed happened before that, the
+/// others did not happen.
 fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
     let mut written: BTreeMap<&str, Revision> = BTreeMap::new();
     let mut of_key: BTreeMap<&str, Vec<Revision>> = BTreeMap::new();
@@ -106,7 +107,7 @@ fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
         written.extend(change.value.as_deref().map(|value| (value, *revision)));
         of_key.entry(&change.key).or_default().push(*revision);
     }
-    // A deletion has no revision in its answer; it is what follows the revision that was deleted.
+    // The response to a deletion has no revision; the deletion is the change after the deleted revision.
     let deletion = |key: &str, expected: Revision| {
         let revisions = of_key.get(key)?;
         let next = *revisions.get(revisions.partition_point(|revision| *revision <= expected))?;
@@ -119,7 +120,8 @@ fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
             _ => None,
         })
         .collect();
-    // Several may have asked for the same deletion, of which one is enough: the one that could have done it first.
+    // Several clients may have requested the same deletion; it is attributed to the first request that could
+    // have done it.
     let mut first: BTreeMap<(&str, Revision), u64> = BTreeMap::new();
     for operation in operations {
         if let (Request::Delete(expected), Answer::Unknown) = (&operation.request, &operation.answer) {

@@ -1,4 +1,4 @@
-//! A file that can be full and slow.
+//! A file that can become full and slow.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,21 +10,21 @@ use parking_lot::{Condvar, Mutex};
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
-/// What is wrong with the disk.
+/// The faults of a disk.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// Nothing can be written.
+    /// Whether the disk is full, so that nothing can be written.
     pub full: AtomicBool,
-    /// How long each sync takes more, in milliseconds.
+    /// Additional duration of each sync in milliseconds.
     pub slow: AtomicU64,
 }
 
-/// The disk of a store. Clones are the same disk.
+/// The disk of a store. Clones share the disk.
 #[derive(Clone)]
 pub struct FaultyDisk {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The present faults.
     pub faults: Arc<Faults>,
 }
 
@@ -62,7 +62,7 @@ impl StorageBackend for Backend {
     fn sync_data(&self) -> io::Result<()> {
         let slow = self.faults.slow.load(Ordering::SeqCst);
         if slow > 0 {
-            // A disk holds up whoever syncs.
+            // A slow sync blocks the calling thread.
             Condvar::new().wait_for(&mut Mutex::new(()).lock(), Duration::from_millis(slow));
         }
         self.file.sync_data()

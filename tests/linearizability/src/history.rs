@@ -1,72 +1,72 @@
-//! What was asked and what was answered, in the order in which clients saw it.
+//! Records requests and responses in the order in which clients saw them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// A moment: each call and each answer has its own, in order.
+/// A moment: each call and each response has its own, in order.
 pub type Moment = u64;
 /// A `resourceVersion`.
 pub type Revision = u64;
 
-/// What a request asks of one object. Each written value is written once only.
+/// A request for one object. Each value is written only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// POST.
+    /// A create (POST).
     Create(String),
-    /// PUT with a `resourceVersion`.
+    /// An update (PUT) with a `resourceVersion`.
     Update(Revision, String),
-    /// A merge patch without one.
+    /// A merge patch without `resourceVersion`.
     Patch(String),
-    /// DELETE with a `resourceVersion` as precondition.
+    /// A delete with a `resourceVersion` as precondition.
     Delete(Revision),
-    /// GET.
+    /// A read (GET).
     Read,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was written, under this revision.
+    /// The object was written with this revision.
     Written(Revision),
-    /// It is gone.
+    /// The object was deleted.
     Deleted,
-    /// It is there.
+    /// The object exists, with this revision and value.
     Found(Revision, String),
-    /// 404.
+    /// The object does not exist (404).
     Missing,
-    /// 409, of a create.
+    /// A create failed because the object exists (409).
     Exists,
-    /// 409, of anything else.
+    /// Any other request failed with a conflict (409).
     Conflict,
-    /// No answer, or an error of the server: it may have happened.
+    /// No response, or a server error; the request may have had an effect.
     Unknown,
 }
 
-/// One request for one object.
+/// A request for one object.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// `namespace/name`
+    /// Key of the object, `namespace/name`.
     pub key: String,
-    /// When it was asked.
+    /// When the request was sent.
     pub call: Moment,
-    /// When it was answered.
+    /// When the response arrived.
     pub end: Moment,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What was answered.
+    /// The response.
     pub answer: Answer,
 }
 
-/// A list, all pages of it.
+/// A list with all its pages.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// The namespace; empty: all.
+    /// The namespace; empty for all.
     pub namespace: String,
-    /// When the first page was asked for.
+    /// When the first page was requested.
     pub call: Moment,
-    /// When the last page was there.
+    /// When the last page arrived.
     pub end: Moment,
     /// The revision of each page.
     pub revisions: Vec<Revision>,
@@ -74,46 +74,46 @@ pub struct Listing {
     pub items: Vec<(String, Revision, String)>,
 }
 
-/// The kind of an event.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The object is new.
+    /// The object was created.
     Added,
-    /// It changed.
+    /// The object was changed.
     Modified,
-    /// It is gone.
+    /// The object was deleted.
     Deleted,
 }
 
-/// What a watch tells.
+/// A message of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// A change: kind, key, revision, and the value that the object has or had.
+    /// A change: type, key, revision, and the object's present or last value.
     Event(Kind, String, Revision, String),
-    /// Everything up to this revision was told.
+    /// All changes up to this revision were sent.
     Bookmark(Revision),
 }
 
-/// One watch, from its start to its end.
+/// A watch from start to end.
 #[derive(Clone, Debug, Default)]
 pub struct Watching {
-    /// The namespace; empty: all.
+    /// The namespace; empty for all.
     pub namespace: String,
-    /// Changes after this revision were asked for.
+    /// The revision after which changes were requested.
     pub from: Revision,
-    /// When it was asked for.
+    /// When the watch was requested.
     pub call: Moment,
-    /// What came, and when.
+    /// The messages, and when they arrived.
     pub told: Vec<(Moment, Told)>,
-    /// Whether it ended with 410: the revision is too old.
+    /// Whether it ended with 410 because the revision was too old.
     pub expired: bool,
 }
 
-/// Everything that was recorded.
+/// All recorded events.
 #[derive(Default)]
 pub struct History {
     now: AtomicU64,
-    /// Requests for one object.
+    /// Requests for single objects.
     pub operations: Mutex<Vec<Operation>>,
     /// Lists.
     pub listings: Mutex<Vec<Listing>>,
@@ -122,22 +122,22 @@ pub struct History {
 }
 
 impl History {
-    /// A moment after all earlier ones.
+    /// Returns a moment after all earlier ones.
     pub fn now(&self) -> Moment {
         self.now.fetch_add(1, Ordering::SeqCst)
     }
 }
 
-/// One change of one object; `None`: it was deleted.
+/// A change of an object; the value is `None` for a deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// `namespace/name`
+    /// Key of the object, `namespace/name`.
     pub key: String,
-    /// What was written.
+    /// The written value.
     pub value: Option<String>,
-    /// When a client first knew.
+    /// When a client first learned of the change.
     pub known: Moment,
 }
 
-/// All changes that anybody knows of.
+/// All changes that any client observed.
 pub type Log = BTreeMap<Revision, Change>;

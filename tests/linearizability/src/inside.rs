@@ -1,4 +1,4 @@
-//! The server in this process, whose disk and clock are at hand.
+//! A server in this process, with control over its disk and clock.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use store::{Embedded, HistoryLimits, Store};
 
 use crate::disk::FaultyDisk;
 
-/// What is kept for watches: little, so that it is trimmed all the time.
+/// The history kept for watches: short, so that it is trimmed all the time.
 pub const KEPT: HistoryLimits = HistoryLimits {
     revisions: 200,
     age: Duration::from_millis(200),
@@ -22,7 +22,7 @@ pub const KEPT: HistoryLimits = HistoryLimits {
     ..HistoryLimits::DEFAULT
 };
 
-/// How often each fault was met.
+/// How often each fault occurred.
 #[derive(Debug, Default)]
 pub struct Met {
     /// The disk was full for a while.
@@ -33,10 +33,11 @@ pub struct Met {
     pub jumps: u64,
 }
 
-/// Opens the store of `disk`, with a wall clock that begins `offset` seconds after a fixed date, and serves it.
+/// Opens the store of `disk`, with a wall clock that starts `offset` seconds after a fixed date, and serves
+/// it.
 ///
 /// # Errors
-/// Where the store cannot be opened.
+/// Fails if the store cannot be opened.
 pub async fn serve(disk: &FaultyDisk, offset: u64) -> Result<(Server, Client)> {
     if !disk.path.exists() {
         Embedded::format(disk)?;
@@ -50,7 +51,7 @@ pub async fn serve(disk: &FaultyDisk, offset: u64) -> Result<(Server, Client)> {
     Ok((server, client))
 }
 
-/// Lets faults come and go for `time`.
+/// Causes random faults for `time`.
 pub async fn disturb(disk: &FaultyDisk, random: &Random, clock: &Clock, time: Duration, met: &mut Met) {
     let until = clock.monotonic() + time;
     while clock.monotonic() < until {

@@ -1,8 +1,9 @@
-//! What clients see of the server while it is killed, and while its disk and clock misbehave, checked against what docs/RELIABILITY.md
-//! promises.
+//! Checks the behaviour that clients observe, while the server is killed and while its disk and clock
+//! misbehave, against the promises of docs/RELIABILITY.md.
 //!
-//! [`traffic`] writes and watches and keeps a [`history`]; [`check`] judges it. Two servers are put
-//! to it: the real process, which is killed, and [`inside`] one in this process, whose disk and clock can be reached.
+//! [`traffic`] writes and watches and records a [`history`]; [`check`] checks it. Two servers are tested: the
+//! real process, which is killed, and one in this process ([`inside`]), whose disk and clock can be
+//! controlled.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "this crate is a test")]
 

@@ -20,7 +20,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use test_server::Server;
 
-/// What a real server keeps for watches.
+/// How many revisions a real server keeps for watches.
 const KEPT: u64 = 10_000;
 
 #[derive(Parser)]
@@ -47,12 +47,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A span of time between `from` and `to` milliseconds.
+/// Returns a duration between `from` and `to` milliseconds.
 fn span(random: &Random, from: u64, to: u64) -> Duration {
     Duration::from_millis(from + random.number() % (to - from))
 }
 
-/// The real server over its socket, killed again and again.
+/// Tests the real server over its socket, killing it repeatedly.
 fn kills(binary: &Path, time: Duration, seed: u64) -> Result<usize> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (random, clock, traffic) = (Random::seeded(seed), Clock::system(), Traffic::new(seed));
@@ -76,7 +76,8 @@ fn kills(binary: &Path, time: Duration, seed: u64) -> Result<usize> {
     Ok(tell(&format!("kill -9 of the server, {count} times"), finished, &check(&traffic.history, KEPT)))
 }
 
-/// The server in this process: its disk is full or slow, its history trimmed, its clock jumps, it is started again.
+/// Tests the server in this process: its disk is full or slow, its history is trimmed, its clock jumps, and
+/// it is restarted.
 fn faults(time: Duration, seed: u64) -> Result<usize> {
     let (random, clock, traffic) = (Random::seeded(seed), Clock::system(), Traffic::new(seed));
     let directory = tempfile::tempdir()?;
@@ -84,7 +85,7 @@ fn faults(time: Duration, seed: u64) -> Result<usize> {
     let (mut met, mut lives) = (Met::default(), 0);
     let mut live = |last: bool| -> Result<Result<(), String>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // Each life begins at a wall clock time of its own, before or after that of the one before.
+        // Each start has a different wall clock time, before or after that of the previous one.
         let offset = random.number() % 200_000;
         let result = runtime.block_on(async {
             let (server, client) = inside::serve(&disk, offset).await?;

@@ -1,16 +1,17 @@
-//! Linearizability of each object: there is an order of the requests, each between its call and its answer, in which a register
-//! answers the same.
+//! Linearizability of each object: there is an order of the requests, each between its call and its response,
+//! in which a register gives the same responses.
 //!
-//! The search is Lowe's: requests are put in order as late as possible, when an answer needs it; what is remembered between two
-//! moments is every state that the register can be in, with the unanswered requests that led there.
+//! The search is Lowe's: a request is put in order as late as possible, when a response requires it. Between
+//! two moments all possible states of the register are kept, together with the unanswered requests that led
+//! to each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{Answer, Listing, Moment, Operation, Request, Revision};
 
-/// Revision and value, when the object exists.
+/// Revision and value, if the object exists.
 type State = Option<(Revision, String)>;
-/// A state, and which requests have taken effect that are not answered yet.
+/// A state, and the requests that have taken effect but are not answered yet.
 type Possible = (State, BTreeSet<usize>);
 
 /// Checks every key.
@@ -25,7 +26,7 @@ pub fn check(operations: &[Operation], listings: &[Listing], violations: &mut Ve
     }
 }
 
-/// What a list says of one key.
+/// Returns the read of one key that a list implies.
 fn as_read(listing: &Listing, key: &str) -> Option<Operation> {
     let namespace = key.split('/').next().unwrap_or_default();
     if !listing.namespace.is_empty() && listing.namespace != namespace {
@@ -65,7 +66,7 @@ fn check_key(operations: &[Operation]) -> Option<String> {
     None
 }
 
-/// What is possible after `index` was answered.
+/// Returns the possibilities after the request `index` was answered.
 fn answer(
     operations: &[Operation],
     pending: &BTreeSet<usize>,
@@ -94,7 +95,7 @@ fn answer(
     result
 }
 
-/// The register after the operation; `None` when it would not have answered so.
+/// Returns the register after the operation; `None` if the operation could not have got this response.
 fn step(state: &State, operation: &Operation) -> Option<State> {
     let revision = state.as_ref().map(|(revision, _)| *revision);
     let unchanged = |holds: bool| holds.then(|| state.clone());
@@ -113,7 +114,7 @@ fn step(state: &State, operation: &Operation) -> Option<State> {
         (Request::Update(expected, _) | Request::Delete(expected), Answer::Conflict) => {
             unchanged(revision.is_some_and(|revision| revision != *expected))
         }
-        // A patch is tried again a few times, then given up.
+        // The server retries a patch a few times before it reports a conflict.
         (Request::Patch(_), Answer::Conflict) => unchanged(true),
         (_, Answer::Missing) => unchanged(revision.is_none()),
         (Request::Read, Answer::Found(found, value)) => {

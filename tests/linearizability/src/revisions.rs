@@ -1,10 +1,10 @@
-//! The order of revisions: it is the order in which everything happened, and lists show one moment of it.
+//! The order of revisions: it is the order of all changes, and a list shows a single moment of it.
 
 use std::collections::BTreeMap;
 
 use crate::history::{Answer, Listing, Log, Moment, Operation, Revision};
 
-/// Checks writes against each other and lists against writes.
+/// Checks writes against each other, and lists against writes.
 pub fn check(operations: &[Operation], listings: &[Listing], log: &Log, violations: &mut Vec<String>) {
     let mut writes: Vec<(Revision, Moment, Moment)> = operations
         .iter()
@@ -39,14 +39,15 @@ pub fn check(operations: &[Operation], listings: &[Listing], log: &Log, violatio
     check_content(listings, log, violations);
 }
 
-/// A list shows everything that was answered before it was asked for, and nothing that was asked for after it was answered.
+/// Checks that a list includes all writes answered before it was requested, and none requested after it was
+/// answered.
 fn check_moment(listing: &Listing, writes: &[(Revision, Moment, Moment)], violations: &mut Vec<String>) {
     let Some(shown) = listing.revisions.first() else { return };
     if listing.revisions.iter().any(|revision| revision != shown) {
         violations.push(format!("the pages of a list show different revisions: {:?}", listing.revisions));
     }
     let (before, after) = writes.split_at(writes.partition_point(|(revision, ..)| revision <= shown));
-    // The revisions near the list's own are the ones that can be on the wrong side.
+    // Only revisions near that of the list can be on the wrong side.
     let near = 2_000;
     for (revision, call, _) in before.iter().rev().take(near) {
         if *call > listing.end {

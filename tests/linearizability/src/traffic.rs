@@ -1,4 +1,4 @@
-//! Clients that write, read and watch, and keep what they saw.
+//! Clients that write, read and watch, and record what they observe.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use parking_lot::Mutex;
 
 use crate::history::{Answer, History, Kind, Listing, Operation, Request, Revision, Told, Watching};
 
-/// The namespaces that are written to; they are there from the start.
+/// The namespaces that are written to; they exist from the start.
 const NAMESPACES: [&str; 2] = ["default", "kube-public"];
 const OBJECTS: u64 = 5;
 const WRITERS: u64 = 6;
 const WATCHERS: usize = 5;
-/// So that an hour of it can be kept in memory.
+/// Pause between requests, so that the history of an hour fits into memory.
 const PAUSE: Duration = Duration::from_millis(4);
-/// The object that is written last, for watchers to wait for.
+/// The object that is written last and that watchers wait for.
 const LAST: &str = "last";
 
-/// Everything that goes on.
+/// The state of all clients.
 pub struct Traffic {
-    /// What is recorded.
+    /// The recorded history.
     pub history: History,
     random: Random,
     clock: Clock,
     values: AtomicU64,
-    /// The revision that somebody last saw of each object.
+    /// The latest observed revision of each object.
     seen: Mutex<BTreeMap<String, Revision>>,
-    /// How far each watcher has come.
+    /// The revision that each watcher has reached.
     reached: Mutex<[Revision; WATCHERS]>,
     stop: AtomicBool,
 }
@@ -54,7 +54,7 @@ fn object(name: &str, revision: Option<Revision>, value: &str) -> ConfigMap {
     object
 }
 
-/// Key, revision and value.
+/// Returns key, revision and value of an object.
 fn read(object: &ConfigMap) -> (String, Revision, String) {
     let metadata = &object.metadata;
     let key = format!("{}/{}", metadata.namespace.as_deref().unwrap(), metadata.name.as_deref().unwrap());
@@ -72,7 +72,7 @@ fn refused(error: &kube::Error) -> Answer {
 }
 
 impl Traffic {
-    /// Nothing yet.
+    /// Creates the state before any request.
     pub fn new(seed: u64) -> Arc<Self> {
         Arc::new(Self {
             history: History::default(),
@@ -85,7 +85,8 @@ impl Traffic {
         })
     }
 
-    /// Writers and watchers against one life of a server, until `fault` is over and `client` is of no use any more.
+    /// Runs writers and watchers against one life of a server, until `fault` completes and `client` cannot be
+    /// used any more.
     pub async fn during(self: &Arc<Self>, client: &Client, fault: impl Future<Output = ()>) {
         self.stop.store(false, Ordering::SeqCst);
         let mut tasks = tokio::task::JoinSet::new();
@@ -134,7 +135,7 @@ impl Traffic {
         self.ask(client, namespace, &name, request).await;
     }
 
-    /// Sends a request and records what became of it.
+    /// Sends a request and records its outcome.
     async fn ask(&self, client: &Client, namespace: &str, name: &str, request: Request) -> Answer {
         let api = config_maps(client, namespace);
         let key = format!("{namespace}/{name}");
@@ -154,7 +155,7 @@ impl Traffic {
                 let resource_version = Some(revision.to_string());
                 let preconditions = Some(Preconditions { resource_version, uid: None });
                 let parameters = DeleteParams { preconditions, ..DeleteParams::default() };
-                // The answer has no revision.
+                // The response has no revision.
                 api.delete(name, &parameters).await.map(|_| ConfigMap::default())
             }
         };
@@ -191,7 +192,7 @@ impl Traffic {
             items: Vec::new(),
         };
         loop {
-            // A page that does not come leaves a list that says nothing.
+            // A list with a missing page is discarded.
             let Ok(page) = api.list(&parameters).await else { return };
             listing.revisions.push(page.metadata.resource_version.as_ref().unwrap().parse().unwrap());
             listing.items.extend(page.items.iter().map(read));
@@ -203,7 +204,8 @@ impl Traffic {
         self.history.listings.lock().push(listing);
     }
 
-    /// Watches on and on. Watcher 0 misses nothing; the others see one namespace, and go back at times.
+    /// Watches continuously. Watcher 0 misses nothing; the others see one namespace, and sometimes restart
+    /// from an earlier revision.
     async fn watch(&self, client: &Client, watcher: usize) {
         let namespace = ["", "", "default", "kube-public", ""][watcher];
         while !self.stop.load(Ordering::SeqCst) {
@@ -222,7 +224,7 @@ impl Traffic {
         }
     }
 
-    /// One watch; where it has come to, 0 when that is of no use any more.
+    /// Runs one watch; returns the revision it reached, or 0 if it cannot be resumed.
     async fn watch_from(&self, client: &Client, namespace: &str, from: Revision, watcher: usize) -> Revision {
         let seconds = if watcher == 0 { 30 } else { 1 + u32::try_from(self.draw(3)).unwrap() };
         let parameters = WatchParams::default().labels("linearizability=yes").timeout(seconds);
@@ -247,7 +249,7 @@ impl Traffic {
         if expired { 0 } else { reached }
     }
 
-    /// The next event, unless the watch ends or everything is to stop.
+    /// Returns the next event, unless the watch ends or the traffic stops.
     async fn next<E>(
         &self,
         stream: &mut (impl futures::Stream<Item = Result<WatchEvent<ConfigMap>, E>> + Unpin),
@@ -261,7 +263,8 @@ impl Traffic {
         }
     }
 
-    /// Reads everything once more, and sees that a watch from where watcher 0 has come to tells the rest.
+    /// Reads everything once more, and checks that a watch from the revision of watcher 0 returns all
+    /// remaining changes.
     pub async fn finish(self: &Arc<Self>, client: &Client) -> Result<(), String> {
         let value = self.values.fetch_add(1, Ordering::SeqCst).to_string();
         let answer = self.ask(client, NAMESPACES[0], LAST, Request::Create(value)).await;
@@ -296,7 +299,7 @@ impl Traffic {
     }
 }
 
-/// What an event tells; `None` when the watch is over.
+/// Returns the message of an event; `None` if the watch is over.
 fn told(event: WatchEvent<ConfigMap>, expired: &mut bool) -> Option<Told> {
     let (kind, object) = match event {
         WatchEvent::Added(object) => (Kind::Added, object),

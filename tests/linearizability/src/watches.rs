@@ -1,4 +1,4 @@
-//! The promises of watches: ordered, unique, atomic, reliable, resumable, bookmarkable.
+//! The guarantees of watches: ordered, unique, atomic, reliable, resumable, bookmarkable.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -15,7 +15,8 @@ pub fn check(watches: &[Watching], log: &Log, kept: u64, violations: &mut Vec<St
         if found.is_empty() {
             reliability(watching, log, &before, &mut found);
         }
-        // Whoever is refused must have asked for what is older than what is kept, by all that was written meanwhile.
+        // A watch may only be refused if its start is older than the kept history, according to the number of
+        // later writes.
         let newest = log.last_key_value().map_or(0, |(revision, _)| *revision);
         if watching.expired && newest < watching.from + kept {
             found.push(format!("expired, though {newest} is less than {kept} revisions later"));
@@ -24,7 +25,7 @@ pub fn check(watches: &[Watching], log: &Log, kept: u64, violations: &mut Vec<St
     }
 }
 
-/// The value that each change replaces.
+/// Returns the value that each change replaces.
 fn previous_values(log: &Log) -> BTreeMap<Revision, Option<&str>> {
     let mut state: BTreeMap<&str, &str> = BTreeMap::new();
     let mut before = BTreeMap::new();
@@ -38,7 +39,8 @@ fn previous_values(log: &Log) -> BTreeMap<Revision, Option<&str>> {
     before
 }
 
-/// Ordered, unique, atomic (one revision is one change), bookmarkable, resumable: nothing at or before where it has come to.
+/// Checks that events are ordered, unique and atomic (one revision is one change), and that bookmarks and
+/// resumption never go back.
 fn order(watching: &Watching, found: &mut Vec<String>) {
     let mut reached = watching.from;
     let mut last_event = None;
@@ -62,7 +64,7 @@ fn order(watching: &Watching, found: &mut Vec<String>) {
     }
 }
 
-/// Reliable: every change up to where it has come to was told, as what it was.
+/// Checks reliability: all changes up to the reached revision were sent, with the right type.
 fn reliability(
     watching: &Watching,
     log: &Log,

@@ -1,4 +1,4 @@
-//! The checker accepts a history that is right, and refuses each that is wrong in one thing.
+//! Checks that the checker accepts correct histories, and refuses each history with a single error.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ const KEPT: u64 = 100;
 const A: &str = "default/a";
 const B: &str = "default/b";
 
-/// A history that is made line by line; moments are given by hand.
+/// A history built line by line, with explicit moments.
 #[derive(Default)]
 struct Story(History);
 
@@ -68,7 +68,7 @@ impl Story {
         check(&self.0, KEPT).violations
     }
 
-    /// Something is wrong, and the words name it.
+    /// Asserts that the history is refused with a violation that contains `words`.
     fn refused(&self, words: &str) {
         let violations = self.violations();
         assert!(
@@ -82,7 +82,7 @@ impl Story {
     }
 }
 
-/// What is written under a revision.
+/// Returns the value written with a revision.
 fn value(revision: Revision) -> String {
     format!("v{revision}")
 }
@@ -99,7 +99,7 @@ fn modified(key: &str, revision: Revision) -> Told {
     event(Kind::Modified, key, revision, revision)
 }
 
-/// Two objects, one of which is changed and deleted, the deletion under revision 14.
+/// Returns a history of two objects; one is changed and then deleted with revision 14.
 fn right() -> Story {
     let story = Story::default();
     story.create(A, 1, 2, 10).create(B, 3, 6, 11).update(A, 5, 8, 10, 12).update(B, 9, 10, 11, 13);
@@ -107,7 +107,7 @@ fn right() -> Story {
     story
 }
 
-/// What a watch of it tells.
+/// Returns the events of a watch of that history.
 fn events() -> Vec<Told> {
     vec![added(A, 10), added(B, 11), modified(A, 12), modified(B, 13), event(Kind::Deleted, A, 14, 12)]
 }
@@ -118,12 +118,12 @@ fn right_histories_are_accepted() {
     right().watch(9, events()).watch(11, events().split_off(2)).accepted();
     let bookmarked = [events(), vec![Told::Bookmark(14), Told::Bookmark(20)]].concat();
     right().watch(9, bookmarked).list(15, 16, &[14, 14], &[(B, 13)]).accepted();
-    // A bookmark of where the watch began says that nothing has happened.
+    // A bookmark of the watch's start means that nothing has happened.
     right().watch(9, events()).watch(14, vec![Told::Bookmark(14)]).accepted();
-    // A read beside a write sees either.
+    // A read concurrent with a write returns either value.
     right().watch(9, events()).read(A, 6, 7, 10).accepted();
     right().watch(9, events()).read(A, 6, 7, 12).accepted();
-    // What was not answered happened or not.
+    // An unanswered request happened or not.
     right().watch(9, events()).unknown(B, 20, Request::Patch(value(15))).read(B, 30, 31, 13).accepted();
     right()
         .watch(9, events())
@@ -133,7 +133,7 @@ fn right_histories_are_accepted() {
         .accepted();
     let deleted = [events(), vec![event(Kind::Deleted, B, 15, 13)]].concat();
     right().watch(9, deleted.clone()).unknown(B, 20, Request::Delete(13)).missing(B, 30, 31).accepted();
-    // Of two that asked for the same deletion and heard nothing, one did it.
+    // Of two unanswered requests for the same deletion, one was executed.
     right()
         .watch(9, deleted)
         .unknown(B, 20, Request::Delete(13))
@@ -144,27 +144,27 @@ fn right_histories_are_accepted() {
 
 #[test]
 fn wrong_answers_are_refused() {
-    // Stale: A was 12 already when it was asked for.
+    // A stale read: A already had revision 12 when the read was sent.
     right().watch(9, events()).read(A, 9, 10, 10).refused("not linearizable");
-    // Back and forth.
+    // Reads that go back in time.
     right().watch(9, events()).read(A, 6, 6, 12).read(A, 7, 7, 10).refused("not linearizable");
-    // Lost: answered and gone.
+    // A lost write: acknowledged but missing.
     right()
         .watch(9, events())
         .create("default/c", 20, 21, 15)
         .missing("default/c", 22, 23)
         .refused("not linearizable");
-    // Two updates of one revision.
+    // Two updates of the same revision.
     right().watch(9, events()).update(B, 20, 21, 11, 15).refused("not linearizable");
-    // A conflict although the revision is the current one.
+    // A conflict although the revision was current.
     let conflict = Answer::Conflict;
     right()
         .watch(9, events())
         .ask(B, 20, 21, Request::Update(13, value(15)), conflict)
         .refused("not linearizable");
-    // It was created although it is there.
+    // A successful create of an existing object.
     right().watch(9, events()).create(B, 20, 21, 15).refused("not linearizable");
-    // What was not answered was seen and is gone again.
+    // An unanswered write was observed and then disappeared.
     right()
         .watch(9, events())
         .unknown(B, 20, Request::Patch(value(15)))
@@ -185,7 +185,7 @@ fn wrong_revisions_are_refused() {
     let story = right();
     story.watch(9, events()).list(15, 16, &[16], &[(B, 13)]).list(17, 18, &[15], &[(B, 13)]);
     story.refused("after one has shown 16");
-    // An object of another moment.
+    // A list with an object of another moment.
     right().watch(9, events()).list(9, 12, &[13], &[(A, 10), (B, 13)]).refused("what was there is");
     right().watch(9, events()).list(15, 16, &[14], &[]).refused("what was there is");
 }
@@ -197,7 +197,7 @@ fn wrong_watches_are_refused() {
         change(&mut told);
         told
     };
-    // The log is known from a watch that is right.
+    // The log is known from a correct watch.
     let refused = |from: Revision, told: Vec<Told>, words: &str| {
         right().watch(9, events()).watch(from, told).refused(words);
     };
@@ -213,7 +213,7 @@ fn wrong_watches_are_refused() {
     refused(9, changed(|told| told[2] = added(A, 12)), "tells of");
     refused(9, changed(|told| told[4] = event(Kind::Deleted, A, 14, 10)), "tells of");
     refused(9, changed(|told| told[2] = event(Kind::Modified, A, 12, 10)), "is used twice");
-    // A write that was answered and that no watch tells of.
+    // An acknowledged write that no watch reports.
     right()
         .watch(9, events())
         .create("default/c", 20, 21, 15)

@@ -1,4 +1,4 @@
-//! Somebody whom installed systems call.
+//! An HTTP server that installed systems call.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use tokio::sync::mpsc;
 
 use crate::lab::ADDRESS;
 
-/// Its port, at the lab's address.
+/// Port at the lab's address.
 pub const PORT: u16 = 8090;
 
-/// The longest call in bytes.
+/// Maximum length of a call in bytes.
 const CALL: usize = 64 * 1024;
 
-/// Takes calls (requests of HTTP with a body), and answers each with 200.
+/// Receives calls (HTTP requests with a body), and answers each with 200.
 pub struct Calls(mpsc::UnboundedReceiver<String>);
 
 impl Calls {
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// When the port is in use.
+    /// Fails if the port is in use.
     pub async fn listen() -> Result<Self> {
         let listener = TcpListener::bind((ADDRESS, PORT)).await?;
         let (heard, calls) = mpsc::unbounded_channel();
@@ -36,10 +36,10 @@ impl Calls {
         Ok(Self(calls))
     }
 
-    /// The body of the next call.
+    /// Waits for the next call and returns its body.
     ///
     /// # Errors
-    /// When none comes within `deadline`.
+    /// Fails if none arrives within `deadline`.
     pub async fn heard(&mut self, deadline: Duration) -> Result<String> {
         let call = tokio::time::timeout(deadline, self.0.recv()).await;
         call.with_context(|| format!("nobody has called within {deadline:?}"))?.context("nobody listens")

@@ -2,30 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-/// How much of the console a failure shows.
+/// How many lines of the console a failure shows.
 const SHOWN_LINES: usize = 60;
 
-/// A console's file. It goes on over all starts of the machine.
+/// The file of a console, which is continued over all starts of the machine.
 #[derive(Clone, Debug)]
 pub struct Console(PathBuf);
 
 impl Console {
-    /// The console that is written to `file`.
+    /// Creates the console that is written to `file`.
     pub fn new(file: PathBuf) -> Self {
         Self(file)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// All that the machine has written.
+    /// Returns everything that the machine has written.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.0).unwrap_or_default()).into_owned()
     }
 
-    /// The last lines, for an error. Of what was written over, the last is shown.
+    /// Returns the last lines, for an error message. Of a line with carriage returns, the last part is shown.
     pub fn tail(&self) -> String {
         let text = self.text();
         let shown =

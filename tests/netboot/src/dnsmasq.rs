@@ -1,4 +1,4 @@
-//! Somebody else's DHCP server on the lab's network.
+//! Another DHCP server on the lab's network.
 
 use std::net::Ipv4Addr;
 
@@ -7,21 +7,21 @@ use anyhow::Result;
 use crate::elsewhere::Elsewhere;
 use crate::lab::{BRIDGE, Lab};
 
-/// Its address.
+/// Address of dnsmasq.
 pub const DNSMASQ: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 const SCRIPT: &str = "ip link set dns up; ip address add \"$0\"/24 dev dns; ip address add fd77::2/64 dev dns nodad
     exec dnsmasq --keep-in-foreground --conf-file=/dev/null --log-facility=- --user=root --pid-file= --port=0 --interface=dns --no-ping --log-dhcp \
     --dhcp-range=10.77.0.50,10.77.0.99,5m \"$@\"";
 
-/// A running dnsmasq; gone when dropped.
+/// A running dnsmasq; stopped when dropped.
 pub struct Dnsmasq(Elsewhere);
 
 impl Dnsmasq {
-    /// Starts one that gives addresses; `options` are dnsmasq's own.
+    /// Starts a dnsmasq that assigns addresses; `options` are its command-line options.
     ///
     /// # Errors
-    /// When it is not installed, or does not come up.
+    /// Fails if it is not installed, or does not start.
     pub async fn start(lab: &Lab, options: &[&str]) -> Result<Self> {
         let leases = format!("--dhcp-leasefile={}", lab.file("dnsmasq.leases").display());
         let address = DNSMASQ.to_string();
@@ -32,7 +32,7 @@ impl Dnsmasq {
         Ok(server)
     }
 
-    /// What it says.
+    /// Returns the log.
     pub fn log(&self) -> String {
         self.0.log()
     }

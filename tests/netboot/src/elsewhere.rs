@@ -1,4 +1,4 @@
-//! Another machine on the lab's network, which is a network namespace of its own.
+//! Another machine on the lab's network, simulated by its own network namespace.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -11,24 +11,25 @@ use tokio::process::{Child, Command};
 use crate::lab::{Lab, run};
 use crate::wait::until;
 
-/// How long a program's start may take.
+/// Limit for the start of a program.
 const START: Duration = Duration::from_secs(30);
 
-/// Waits until its interfaces have come.
+/// Shell code that waits until the interfaces were added.
 const BEGIN: &str = "echo ready; read -r come; ip link set lo up; ";
 
-/// A program that runs there; gone when dropped.
+/// A program that runs in the namespace; stopped when dropped.
 pub struct Elsewhere {
     _process: Child,
     log: PathBuf,
 }
 
 impl Elsewhere {
-    /// Runs a shell's `script` there, with `arguments` as `$0`, `$1` …, once it has its interfaces: for each the bridge of the lab that it is
-    /// plugged into, and its name there.
+    /// Runs the shell script `script` in the namespace, with `arguments` as `$0`, `$1` and so on, once the
+    /// interfaces exist. Each interface is given by the lab's bridge that it is connected to and its name in
+    /// the namespace.
     ///
     /// # Errors
-    /// Without rights to.
+    /// Fails without the necessary permissions.
     pub async fn start(
         lab: &Lab,
         name: &str,
@@ -45,7 +46,7 @@ impl Elsewhere {
             .stderr(std::fs::File::create(&log)?)
             .kill_on_drop(true)
             .spawn()?;
-        // Its namespace is there as soon as it speaks.
+        // The namespace exists as soon as the script writes its first line.
         let mut ready = String::new();
         BufReader::new(process.stdout.take().context("a pipe")?).read_line(&mut ready).await?;
         let id = process.id().context("a process that runs")?.to_string();
@@ -59,17 +60,18 @@ impl Elsewhere {
         Ok(Self { _process: process, log })
     }
 
-    /// Waits until it says `sign`: it is up. `program` is what runs, of Debian's `package`.
+    /// Waits until the log contains `sign`. `program` is the program that runs, from Debian's package
+    /// `package`.
     ///
     /// # Errors
-    /// With what it says, when that does not come.
+    /// Fails with the log if that does not happen in time.
     pub async fn comes_up(&self, sign: &str, program: &str, package: &str) -> Result<()> {
         let is_up = || async { self.log().contains(sign).then_some(()) };
         let waited = until(program, START, is_up).await;
         waited.map_err(|error| anyhow!("{error}; is Debian's {package} installed?\n{}", self.log()))
     }
 
-    /// What it says.
+    /// Returns the log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

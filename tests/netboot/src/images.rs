@@ -1,4 +1,4 @@
-//! Images that machines are given.
+//! Disk images for the machines.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::scenario::assets;
 
 /// An image in a folder that the server serves.
 pub struct Image {
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its sha256, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub checksum: String,
 }
 
 impl Image {
-    /// `BareMetalHost.spec.image`.
+    /// Returns the value for `BareMetalHost.spec.image`.
     pub fn spec(&self) -> Value {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         json!({
@@ -29,18 +29,18 @@ impl Image {
     }
 }
 
-/// An image that says its name on the console and runs the user data; it starts in seconds.
+/// Builds an image that prints its name on the console and runs the user data; it boots in seconds.
 ///
 /// # Errors
-/// When a program is missing that it is made with.
+/// Fails if a required program is missing.
 pub async fn small(name: &str, folder: &Path) -> Result<Image> {
     make("make-small", name, folder.join(format!("{name}.raw"))).await
 }
 
-/// Debian with cloud-init, of about 940 MiB.
+/// Builds a Debian image with cloud-init, of about 940 MiB.
 ///
 /// # Errors
-/// As [`small`].
+/// The errors of [`small`].
 pub async fn debian(folder: &Path) -> Result<Image> {
     make("make-debian", "860", folder.join("debian.raw")).await
 }

@@ -1,4 +1,4 @@
-//! A BMC that speaks IPMI and switches a machine.
+//! An IPMI BMC that switches a machine.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,22 +13,22 @@ use crate::lab::ADDRESS;
 use crate::machine::{Boot, Machine};
 use crate::scenario::assets;
 
-/// Its port. IPMI's own is 623.
+/// Port of the BMC; the standard IPMI port is 623.
 pub const PORT: u16 = 6230;
 
-/// How long its start may take on a loaded machine.
+/// Limit for its start on a loaded machine.
 const START: Duration = Duration::from_secs(60);
 
-/// The controller; gone when dropped.
+/// The running BMC; stopped when dropped.
 pub struct Ipmi {
     _process: Child,
 }
 
 impl Ipmi {
-    /// A controller for `machine` at the lab's address, which lets in `user` with `password`.
+    /// Starts a BMC for `machine` at the lab's address, with these credentials.
     ///
     /// # Errors
-    /// Without what `tests/netboot/install-tools` installs.
+    /// Fails without the programs that `tests/netboot/install-tools` installs.
     pub async fn start(machine: Arc<Machine>, (user, password): (&str, &str)) -> Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("ipmi-switch");
         let mut process = Command::new(assets().join("../bmcs/bin/python"))

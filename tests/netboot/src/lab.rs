@@ -1,4 +1,4 @@
-//! A network that machines are plugged into: a bridge with an address of its own.
+//! The network of the machines: a bridge with an IP address.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use tokio::process::Command;
 /// Name of the bridge.
 pub const BRIDGE: &str = "br0";
 
-/// Name of the bridge of another segment, in which nothing of this process listens.
+/// Name of the bridge of another segment, on which this process does not listen.
 pub const FAR_BRIDGE: &str = "br1";
 
-/// Address of the bridge, where servers listen.
+/// Address of the bridge, at which the servers listen.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// The network, and a folder for disks and consoles that goes with it.
+/// The network, and a folder for disks and consoles that is deleted with it.
 pub struct Lab {
     folder: tempfile::TempDir,
     taps: AtomicU32,
 }
 
-/// How long a command may take: making a Debian takes minutes.
+/// Limit for a command; building a Debian image takes minutes.
 const COMMAND: Duration = Duration::from_secs(900);
 
-/// Runs a command to its end.
+/// Runs a command to completion.
 ///
 /// # Errors
-/// When it can't be started, takes longer than it may, or fails; its output is in the error.
+/// Fails if the command cannot be started, takes too long, or fails; its output is in the error.
 pub async fn run(program: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program).args(arguments).kill_on_drop(true).output();
     let output = tokio::time::timeout(COMMAND, output).await;
@@ -43,10 +43,10 @@ pub async fn run(program: &str, arguments: &[&str]) -> Result<String> {
 }
 
 impl Lab {
-    /// Makes the bridge in the network namespace of this process.
+    /// Creates the bridge in the network namespace of this process.
     ///
     /// # Errors
-    /// Without rights to, or when the namespace has a bridge of that name (it is not a fresh one).
+    /// Fails without the necessary permissions, or if the namespace already has a bridge of that name.
     pub async fn new() -> Result<Self> {
         let hint = "a network namespace of its own is needed: run `cargo xtask netboot`";
         run("ip", &["link", "set", "lo", "up"]).await.context(hint)?;
@@ -58,20 +58,20 @@ impl Lab {
         Ok(Self { folder: tempfile::tempdir()?, taps: AtomicU32::new(0) })
     }
 
-    /// Where disks and consoles are.
+    /// Returns the folder for disks and consoles.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A new plug on a bridge; its name.
+    /// Creates a network device on a bridge; returns its name.
     ///
     /// # Errors
-    /// When the kernel does not make it.
+    /// Fails if the kernel cannot create it.
     pub async fn tap(&self, bridge: &str) -> Result<String> {
         let tap = format!("tap{}", self.taps.fetch_add(1, Ordering::Relaxed));
         run("ip", &["tuntap", "add", &tap, "mode", "tap"]).await?;

@@ -1,8 +1,9 @@
-//! Real machines, virtual: the kit that makes them, and the tests that boot them.
+//! Tests with virtual machines that boot over the network, and the tools that create them.
 //!
-//! [`lab::Lab`] is a network with nothing on it, [`machine::Machine`] a QEMU machine on it, under TCG: a `/dev/kvm` that opens may still
-//! not work. Everything lives in the network namespace of the process (`cargo xtask netboot` makes one), so that nothing of the host's
-//! network is touched, and what is left over ends with it.
+//! [`lab::Lab`] is an empty network, [`machine::Machine`] a QEMU machine on it, emulated with TCG, since a
+//! `/dev/kvm` that can be opened may still not work. Everything lives in the network namespace of the process
+//! (`cargo xtask netboot` creates one), so that the host's network is not affected and all leftovers
+//! disappear with it.
 
 pub mod calls;
 pub mod console;

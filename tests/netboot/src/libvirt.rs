@@ -1,4 +1,4 @@
-//! A machine of libvirt behind sushy-tools: somebody else's Redfish.
+//! A libvirt machine behind sushy-tools, an independent Redfish implementation.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,20 +12,21 @@ use crate::machine::Machine;
 use crate::scenario::assets;
 use crate::wait::until;
 
-/// The port of sushy-tools.
+/// Port of sushy-tools.
 const PORT: u16 = 8000;
 
-/// The machine's id for libvirt, and in the path of Redfish.
+/// ID of the machine in libvirt and in the Redfish path.
 const ID: &str = "5f1e1d00-0000-4000-8000-000000000010";
 
-/// libvirt's own, not that of a user.
+/// The URI of the system's libvirt, not of a user's.
 const SYSTEM: &str = "qemu:///system";
 
-/// How long each program's start may take on a loaded machine.
+/// Limit for the start of each program on a loaded machine.
 const START: Duration = Duration::from_secs(120);
 
-/// What libvirt writes stays in this scenario's mounts. A /dev/kvm that opens but does not work costs libvirt a minute for each question:
-/// what is in its place cannot be opened for writing, not even by root.
+/// Shell code that makes libvirt's files private to this scenario. A /dev/kvm that can be opened but does not
+/// work costs libvirt a minute for each query, so it is replaced by a file that even root cannot open for
+/// writing.
 const PREPARE: &str = r#"
 for folder in /run /etc/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
   mkdir -p $folder && mount -t tmpfs tmpfs $folder
@@ -39,16 +40,17 @@ if [ -e /dev/kvm ]; then
 fi
 "#;
 
-/// libvirt and sushy-tools; gone when dropped.
+/// Running libvirt and sushy-tools; stopped when dropped.
 pub struct Libvirt {
     _processes: [Child; 2],
 }
 
 impl Libvirt {
-    /// Gives libvirt a machine with BIOS that has the disk, the address and the console of `machine`, which itself stays off.
+    /// Defines a BIOS machine in libvirt with the disk, address and console of `machine`, which itself stays
+    /// off.
     ///
     /// # Errors
-    /// Without what `tests/netboot/install-tools` installs.
+    /// Fails without the programs that `tests/netboot/install-tools` installs.
     pub async fn start(lab: &Lab, machine: &Machine) -> Result<Self> {
         let folder = lab.folder().to_str().context("a folder that is text")?;
         run("sh", &["-e", "-c", PREPARE, folder]).await?;
@@ -85,13 +87,14 @@ impl Libvirt {
         Ok(Self { _processes: [daemon, sushy] })
     }
 
-    /// `spec.bmc.address` of the machine's host.
+    /// Returns `spec.bmc.address` of the machine's host.
     pub fn address() -> String {
         format!("redfish+http://{ADDRESS}:{PORT}/redfish/v1/Systems/{ID}")
     }
 }
 
-/// BIOS is to find the disk although the machine was started from the network alone: iPXE starts it.
+/// Returns the machine's definition. BIOS must be able to boot from the disk even if the machine was started
+/// from the network only, since iPXE continues with the disk.
 fn domain(machine: &Machine) -> String {
     let (design, disk, console) = (machine.design(), machine.disk(), machine.console().path());
     let path = |path: &Path| path.display().to_string();

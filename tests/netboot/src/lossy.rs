@@ -1,4 +1,5 @@
-//! A cable that loses and doubles DHCP messages. QEMU hands each frame out over a socket and takes back what is to go on.
+//! A network cable that loses and duplicates DHCP messages. QEMU sends each frame over a socket and reads
+//! back the frames to deliver.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,17 +11,17 @@ use tokio::sync::mpsc;
 
 use crate::wait::until;
 
-/// QEMU opens its sockets before the machine starts.
+/// Limit for QEMU to open its sockets, which happens before the machine starts.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The two directions, as QEMU calls them: to the machine, and from it.
+/// QEMU's names of the directions: to the machine, and from it.
 const QUEUES: [&str; 2] = ["tx", "rx"];
 
 fn socket(files: &Path, queue: &str, way: &str) -> PathBuf {
     files.with_extension(format!("{queue}-{way}"))
 }
 
-/// QEMU's arguments for the cable of the network device `network`; its sockets are named after `files`.
+/// Returns QEMU's arguments for the cable; the sockets are named after `files`.
 pub fn arguments(files: &Path) -> String {
     let mut text = String::new();
     for queue in QUEUES {
@@ -37,10 +38,10 @@ pub fn arguments(files: &Path) -> String {
     text
 }
 
-/// Carries frames until QEMU ends.
+/// Forwards frames until QEMU ends.
 ///
 /// # Errors
-/// When its sockets do not open.
+/// Fails if QEMU's sockets do not open.
 pub async fn carry(files: &Path) -> Result<()> {
     for queue in QUEUES {
         let connect = async |way| {
@@ -48,9 +49,9 @@ pub async fn carry(files: &Path) -> Result<()> {
             until("QEMU's cable", DEADLINE, || async { UnixStream::connect(&path).await.ok() }).await
         };
         let (from, to) = (connect("out").await?, connect("in").await?);
-        // QEMU reads nothing while it waits to write: what it writes is always taken.
+        // QEMU reads nothing while it waits to write, so its output must always be read.
         let (carried, waiting) = mpsc::unbounded_channel();
-        // Both end with QEMU.
+        // Both tasks end with QEMU.
         tokio::spawn(async move { take(from, carried).await });
         tokio::spawn(async move { give(waiting, to).await });
     }
@@ -64,7 +65,8 @@ async fn take(mut from: UnixStream, carried: mpsc::UnboundedSender<Vec<u8>>) -> 
         from.read_exact(&mut frame).await?;
         let mut copies = 1;
         if is_dhcp(&frame) {
-            // Lost, doubled, carried: whatever takes part gets through after a while, and meets both.
+            // Lost, duplicated, delivered in turn: retries succeed eventually, and every client meets both
+            // faults.
             copies = [0, 2, 1][messages % 3];
             messages += 1;
         }
@@ -82,7 +84,7 @@ async fn give(mut waiting: mpsc::UnboundedReceiver<Vec<u8>>, mut to: UnixStream)
     Ok(())
 }
 
-/// Whether a frame is one of DHCP for IPv4. A header of virtio, of 10 or 12 bytes, may come first.
+/// Returns whether a frame is a DHCPv4 message. A virtio header of 10 or 12 bytes may precede it.
 fn is_dhcp(frame: &[u8]) -> bool {
     [0, 10, 12].into_iter().any(|header| {
         let Some([8, 0, version, ..]) = frame.get(header + 12..) else { return false };

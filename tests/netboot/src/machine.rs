@@ -1,4 +1,4 @@
-//! A QEMU machine: firmware, one network interface, one disk, a serial console.
+//! A QEMU machine: firmware, a network interface, a disk, a serial console.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,60 +13,60 @@ use crate::lab::{BRIDGE, FAR_BRIDGE, Lab};
 use crate::lossy;
 use crate::monitor::Monitor;
 
-/// Where Debian's `ovmf` puts UEFI firmware.
+/// The folder of UEFI firmware from Debian's package `ovmf`.
 const OVMF: &str = "/usr/share/OVMF";
 
-/// What starts first.
+/// The firmware of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
-    /// SeaBIOS with iPXE in the network card.
+    /// SeaBIOS with iPXE in the network card's ROM.
     Bios,
-    /// UEFI, PXE over TFTP.
+    /// UEFI with PXE over TFTP.
     UefiPxe,
-    /// UEFI, which fetches one EFI program over HTTP.
+    /// UEFI with HTTP boot of an EFI program.
     UefiHttp,
-    /// As `UefiHttp`; only programs that OVMF's test key has signed are started.
+    /// Like `UefiHttp`, with Secure Boot: only programs signed with OVMF's test key are started.
     SecureBoot,
 }
 
-/// Where the machine starts from when it is switched on. UEFI starts the next time, when the guest restarts, in the order of its own
-/// variables, as machines do whose BMC was told to start from the network once; BIOS asks the network each time.
+/// The boot device when the machine is switched on. After a restart by the guest, UEFI uses the order in its
+/// own variables, like a machine whose BMC set a one-time network boot; BIOS always tries the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boot {
     /// The network.
     Network,
     /// The disk.
     Disk,
-    /// A CD with this image: a file, or its URL, of which the machine reads the parts that it needs.
+    /// A CD with this image: a file, or a URL from which the machine reads the parts it needs.
     Cd(String),
-    /// As the firmware's own order says.
+    /// The firmware's own order.
     Own,
 }
 
-/// How a machine is made.
+/// The configuration of a machine.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// Name, also of its files.
+    /// Name of the machine and of its files.
     pub name: String,
-    /// MAC address of its interface.
+    /// MAC address of the interface.
     pub mac: String,
-    /// Its firmware.
+    /// The firmware.
     pub firmware: Firmware,
-    /// Memory in MiB. UEFI HTTP boot of an initramfs wants three times its size.
+    /// Memory in MiB. UEFI HTTP boot of an initramfs needs three times its size.
     pub memory: u32,
     /// Size of the disk in bytes.
     pub disk: u64,
-    /// Bytes that the disk writes in a second, where it is to be slow.
+    /// Write rate of the disk in bytes per second, to make it slow.
     pub disk_speed: Option<u64>,
-    /// It is in the other segment.
+    /// Whether the machine is in the other segment.
     pub is_far: bool,
-    /// Its cable loses and doubles DHCP messages.
+    /// Whether the cable loses and duplicates DHCP messages.
     pub loses_dhcp: bool,
-    /// Further devices, as QEMU's arguments with a space between each.
+    /// Arguments of QEMU for further devices, separated by spaces.
     pub more: String,
 }
 
-/// A machine that can be switched on and off. Switched off when dropped.
+/// A machine that can be switched on and off; switched off when dropped.
 pub struct Machine {
     design: Design,
     disk: PathBuf,
@@ -77,10 +77,10 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Makes its disk (empty) and plugs it in.
+    /// Creates the machine with an empty disk, and connects it to the network.
     ///
     /// # Errors
-    /// When a file can't be written, or firmware is not installed.
+    /// Fails if a file cannot be written, or the firmware is not installed.
     pub async fn new(lab: &Lab, design: Design) -> Result<Self> {
         let disk = lab.file(&format!("{}.disk", design.name));
         std::fs::File::create(&disk)?.set_len(design.disk)?;
@@ -109,25 +109,25 @@ impl Machine {
         })
     }
 
-    /// Its design.
+    /// Returns the configuration.
     pub fn design(&self) -> &Design {
         &self.design
     }
 
-    /// The file that is its disk.
+    /// Returns the path of the disk's file.
     pub fn disk(&self) -> &Path {
         &self.disk
     }
 
-    /// Its console.
+    /// Returns the console.
     pub fn console(&self) -> &Console {
         &self.console
     }
 
-    /// Switches it on; one that is on stays as it is.
+    /// Switches the machine on, unless it is on.
     ///
     /// # Errors
-    /// When QEMU is not installed or does not start.
+    /// Fails if QEMU is not installed or does not start.
     pub async fn power_on(&self, boot: &Boot) -> Result<()> {
         if self.is_on() {
             return Ok(());
@@ -153,7 +153,8 @@ impl Machine {
         })
     }
 
-    /// What QEMU was told of the order holds for one start: it is told anew at each reset.
+    /// Restores the firmware's own boot order for later starts; QEMU's setting would otherwise apply at each
+    /// reset.
     async fn let_firmware_choose_next_time(&self, socket: &Path, boot: &Boot) -> Result<()> {
         let device = match boot {
             _ if self.design.firmware == Firmware::Bios => return Ok(()),
@@ -168,10 +169,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Takes the CD out of a machine that was started from one.
+    /// Removes the CD from a machine that was started from one.
     ///
     /// # Errors
-    /// When it has none.
+    /// Fails if the machine has no CD.
     pub async fn eject(&self) -> Result<()> {
         let mut monitor = Monitor::connect(&self.console.path().with_extension("monitor")).await?;
         monitor.ask("eject", json!({"id": "cd0", "force": true})).await?;
@@ -186,7 +187,7 @@ impl Machine {
         }
     }
 
-    /// Whether it is on. A machine that switched itself off is off.
+    /// Returns whether the machine is on; a machine may switch itself off.
     pub fn is_on(&self) -> bool {
         let mut process = self.process.lock();
         let runs = process.as_mut().is_some_and(|process| matches!(process.try_wait(), Ok(None)));
@@ -203,7 +204,7 @@ impl Machine {
             if first { ",bootindex=1" } else { otherwise }
         };
         let is_bios = *firmware == Firmware::Bios;
-        // BIOS has no order of its own.
+        // BIOS has no boot order of its own.
         let network = order(&Boot::Network, if is_bios { ",bootindex=2" } else { "" });
         let disk = order(&Boot::Disk, if is_bios { ",bootindex=3" } else { "" });
         let secure = *firmware == Firmware::SecureBoot;
@@ -218,7 +219,7 @@ impl Machine {
              -drive if=none,id=disk,format=raw,cache=unsafe,file={file}{speed} \
              -device virtio-blk-pci,id=disk0,drive=disk,serial=disk-{name}{disk} \
              -object rng-random,id=random,filename=/dev/urandom -device virtio-rng-pci,rng=random",
-            // Without it QEMU's own iPXE comes before the firmware's network boot.
+            // Without this, QEMU's iPXE ROM takes precedence over the firmware's network boot.
             rom = if is_bios { "" } else { ",romfile=" },
             console = self.console.path().display(),
             monitor = self.console.path().with_extension("monitor").display(),

@@ -1,5 +1,6 @@
-//! `netboot-tests [--all | NAME …]`: boots virtual machines with a real firstlight, each scenario in a network namespace of its own, as many at
-//! once as there are processors. Run by `cargo xtask netboot`. Needs root, and what `tests/netboot/install-tools` installs.
+//! `netboot-tests [--all | NAME...]`: boots virtual machines with a real firstlight. Each scenario runs in
+//! its own network namespace, and as many run in parallel as there are processors. Run by `cargo xtask
+//! netboot`. Needs root, and the programs that `tests/netboot/install-tools` installs.
 
 use std::io::Write as _;
 use std::process::{Command, Output};
@@ -9,11 +10,12 @@ use anyhow::{Context as _, Result, bail};
 use netboot_tests::scenarios::{Named, SCENARIOS};
 use parking_lot::Mutex;
 
-/// Those that do not run by default, too.
+/// Also runs the scenarios that do not run by default.
 const ALL: &str = "--all";
-/// Says that this process has the namespaces already; the name of a scenario follows.
+/// Tells the process that it already runs in the namespaces. The name of a scenario follows.
 const HERE: &str = "--here";
-/// Under emulation about one start in thirty hangs in firmware or kernel: once is no proof of a fault, twice is.
+/// Number of attempts. Under emulation about one start in thirty hangs in firmware or kernel, so only a
+/// second failure is significant.
 const ATTEMPTS: usize = 2;
 
 fn main() -> Result<()> {
@@ -40,7 +42,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs scenarios, `workers` at a time; the names of those that failed.
+/// Runs scenarios, `workers` at a time. Returns the names of the failed ones.
 fn run_all(scenarios: &[&Named], workers: usize) -> Result<Vec<&'static str>> {
     let (left, failed) = (Mutex::new(scenarios.iter()), Mutex::new(Vec::new()));
     let work = || -> Result<()> {
@@ -61,7 +63,7 @@ fn run_all(scenarios: &[&Named], workers: usize) -> Result<Vec<&'static str>> {
     Ok(failed.into_inner())
 }
 
-/// Runs a scenario, once more when it fails. What it says is shown in one piece.
+/// Runs a scenario, and a second time if it fails. Its output is printed in one piece.
 fn run(name: &str) -> Result<bool> {
     let clock = machinery::clock::Clock::system();
     for attempt in 1..=ATTEMPTS {
@@ -79,10 +81,10 @@ fn run(name: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The first process of the namespaces: it waits for those whose parents have ended, too, as libvirt expects.
+/// The first process of the namespaces. It also reaps orphaned processes, as libvirt expects.
 const FIRST: &str = "\"$0\" \"$@\" & wait $!";
 
-/// Runs a scenario in its own namespaces: what it leaves behind, processes and interfaces, ends with them.
+/// Runs a scenario in its own namespaces. Its remaining processes and interfaces are removed with them.
 fn in_namespaces(name: &str) -> Result<Output> {
     Command::new("unshare")
         .args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])

@@ -1,4 +1,4 @@
-//! QEMU's monitor (QMP): lines of JSON over a socket.
+//! QEMU's monitor protocol (QMP): lines of JSON over a socket.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use tokio::net::UnixStream;
 
 use crate::wait::until;
 
-/// QEMU opens its socket before the machine starts.
+/// Limit for QEMU to open its socket, which happens before the machine starts.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A conversation with QEMU.
+/// A connection to QEMU's monitor.
 pub struct Monitor(BufReader<UnixStream>);
 
 impl Monitor {
-    /// Begins one.
+    /// Connects to the monitor.
     ///
     /// # Errors
-    /// When nobody listens.
+    /// Fails if nothing listens on the socket.
     pub async fn connect(socket: &Path) -> Result<Self> {
         let stream =
             until("QEMU's monitor", DEADLINE, || async { UnixStream::connect(socket).await.ok() }).await?;
@@ -29,10 +29,10 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Executes a command, and waits for its answer. Events in between are of no interest.
+    /// Executes a command and waits for its response; events are ignored.
     ///
     /// # Errors
-    /// What QEMU says against it.
+    /// Returns QEMU's error.
     pub async fn ask(&mut self, command: &str, arguments: Value) -> Result<Value> {
         let request = json!({"execute": command, "arguments": arguments});
         self.0.get_mut().write_all(format!("{request}\n").as_bytes()).await?;

@@ -1,4 +1,4 @@
-//! What every scenario has: a lab, a server, and a way to wait for a host that shows everything when it does not come.
+//! The common parts of all scenarios: a lab, a server, and a wait for a host that shows all logs on failure.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::machine::{Design, Firmware, Machine};
 use crate::server::Server;
 use crate::wait::until;
 
-/// Where Debian's `ipxe` puts it.
+/// The folder of Debian's package `ipxe`.
 pub const IPXE: &str = "/usr/lib/ipxe";
 
 /// Namespace of the hosts.
@@ -20,40 +20,40 @@ pub const NAMESPACE: &str = "default";
 
 /// A lab with a server in it.
 pub struct Scenario {
-    /// The network.
+    /// The network of the machines.
     pub lab: Lab,
     /// The server.
     pub server: Server,
 }
 
-/// The files that machines boot, which `tests/netboot/install-tools` put there.
+/// Returns the folder with the boot files that `tests/netboot/install-tools` created.
 pub fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/netboot")
 }
 
 impl Scenario {
-    /// A lab whose server gives out two images, `first` and `second`.
+    /// Creates a lab whose server serves two images, `first` and `second`.
     ///
     /// # Errors
-    /// What the lab, the images or the server lack.
+    /// Fails if the lab, the images or the server cannot be created.
     pub async fn start() -> Result<(Self, [Image; 2])> {
         Self::start_with(&[], &[]).await
     }
 
-    /// The same, with more to boot and more options of the server.
+    /// Like [`Scenario::start`], with more boot files and more options of the server.
     ///
     /// # Errors
-    /// As [`Scenario::start`].
+    /// The errors of [`Scenario::start`].
     pub async fn start_with(more: &[&str], options: &[&str]) -> Result<(Self, [Image; 2])> {
         let (lab, images) = Self::prepare().await?;
         let server = Self::serve(&lab, more, options).await?;
         Ok((Self { lab, server }, images))
     }
 
-    /// The lab and the images, without a server.
+    /// Creates the lab and the images, without a server.
     ///
     /// # Errors
-    /// What the lab or the images lack.
+    /// Fails if the lab or the images cannot be created.
     pub async fn prepare() -> Result<(Lab, [Image; 2])> {
         let lab = Lab::new().await?;
         let folder = lab.file("images");
@@ -62,10 +62,10 @@ impl Scenario {
         Ok((lab, images))
     }
 
-    /// A server for a lab. It may be another one on the data of the first.
+    /// Starts a server for a lab; it may be a new one on the data of the first.
     ///
     /// # Errors
-    /// What it lacks.
+    /// Fails if the server cannot be started.
     pub async fn serve(lab: &Lab, more: &[&str], options: &[&str]) -> Result<Server> {
         let folder = lab.file("images").to_string_lossy().into_owned();
         let folder = ["--netboot-images", &folder];
@@ -76,15 +76,15 @@ impl Scenario {
         Server::start(lab, &added, &all).await
     }
 
-    /// The machine for `host-NUMBER` (0 to 9), switched off, with an empty disk.
+    /// Creates the machine for `host-NUMBER` (0 to 9), switched off, with an empty disk.
     ///
     /// # Errors
-    /// As [`Machine::new`].
+    /// The errors of [`Machine::new`].
     pub async fn machine(&self, number: u8, firmware: Firmware) -> Result<Machine> {
         Machine::new(&self.lab, Self::design(number, firmware)).await
     }
 
-    /// How [`Scenario::machine`] makes one.
+    /// Returns the configuration of [`Scenario::machine`].
     pub fn design(number: u8, firmware: Firmware) -> Design {
         Design {
             name: format!("host-{number}"),
@@ -99,17 +99,17 @@ impl Scenario {
         }
     }
 
-    /// Makes a Secret.
+    /// Creates a Secret.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// Returns the server's refusal.
     pub async fn secret(&self, name: &str, data: Value) -> Result<()> {
         let metadata = json!({"name": name, "namespace": NAMESPACE});
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
         self.server.apply(&secret).await
     }
 
-    /// A host without a BMC for `machine`: a person switches it.
+    /// Returns a host without a BMC for `machine`, which a person switches.
     pub fn host(machine: &Machine) -> Value {
         json!({
             "apiVersion": "metal3.io/v1alpha1",
@@ -123,10 +123,10 @@ impl Scenario {
         })
     }
 
-    /// A host for `machine` that is switched by what answers as `bmc`; the Secret with the credentials is there.
+    /// Returns a host for `machine` that is switched by `bmc`, and creates the Secret with its credentials.
     ///
     /// # Errors
-    /// What the server says against the Secret.
+    /// Returns the server's refusal of the Secret.
     pub async fn host_with_bmc(&self, machine: &Machine, bmc: Value) -> Result<Value> {
         self.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
         let mut host = Self::host(machine);
@@ -136,10 +136,10 @@ impl Scenario {
         Ok(host)
     }
 
-    /// Deletes the host and waits until it is gone; its machine's disk is empty then.
+    /// Deletes the host and waits until it is gone; then the machine's disk must be empty.
     ///
     /// # Errors
-    /// As [`Scenario::wait`], and when something is left on the disk.
+    /// The errors of [`Scenario::wait`]; fails if the disk is not empty.
     pub async fn delete(&self, deadline: Duration, on: (&Value, &Machine)) -> Result<()> {
         self.server.delete(on.0).await?;
         self.wait("the host is gone", deadline, on, Value::is_null).await?;
@@ -147,10 +147,10 @@ impl Scenario {
         Ok(())
     }
 
-    /// Waits until the host says that `condition` holds.
+    /// Waits until `condition` holds for the host.
     ///
     /// # Errors
-    /// With the host, the machine's console and the server's log, when it does not within `deadline`.
+    /// Fails with the host, the machine's console and the server's log if it does not hold within `deadline`.
     pub async fn wait(
         &self,
         what: &str,
@@ -176,10 +176,10 @@ impl Scenario {
         ))
     }
 
-    /// Waits for a state of the host.
+    /// Waits for a provisioning state of the host.
     ///
     /// # Errors
-    /// As [`Scenario::wait`].
+    /// The errors of [`Scenario::wait`].
     pub async fn state(&self, state: &str, deadline: Duration, on: (&Value, &Machine)) -> Result<Value> {
         self.wait(state, deadline, on, |host| host["status"]["provisioning"]["state"] == state).await
     }
@@ -187,7 +187,7 @@ impl Scenario {
     /// Waits until the console shows `text`.
     ///
     /// # Errors
-    /// With the console, when it does not within `deadline`.
+    /// Fails with the console if it does not within `deadline`.
     pub async fn console(&self, text: &str, deadline: Duration, machine: &Machine) -> Result<()> {
         let waited =
             until(text, deadline, || async { machine.console().text().contains(text).then_some(()) });
@@ -195,7 +195,7 @@ impl Scenario {
     }
 }
 
-/// Whether a person is asked to do something.
+/// Returns whether the host asks a person to do something.
 pub fn is_asked(host: &Value) -> bool {
     let conditions = host["status"]["conditions"].as_array();
     conditions
@@ -209,10 +209,10 @@ fn last_lines(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// Whether the disk has the signature of a partition table, at either of its two places.
+/// Returns whether the disk has the signature of a partition table, at either of its two places.
 ///
 /// # Errors
-/// When its file can't be read.
+/// Fails if the file cannot be read.
 pub fn starts_with_partitions(machine: &Machine) -> Result<bool> {
     use std::io::Read as _;
     let mut start = vec![0; 1024];

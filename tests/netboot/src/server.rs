@@ -1,4 +1,4 @@
-//! A firstlight that serves the lab's network, and its API.
+//! A firstlight server for the lab's network, and its API.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::lab::{ADDRESS, BRIDGE, Lab, run};
 use crate::wait::until;
 
-/// How long machines may have to wait for their services on a loaded machine.
+/// Limit for the start of the boot services on a loaded machine.
 const START: Duration = Duration::from_secs(60);
 
 /// A running server.
@@ -20,20 +20,20 @@ pub struct Server {
     client: Client,
 }
 
-/// The program under test.
+/// Returns the path of the binary under test.
 ///
 /// # Errors
-/// Without `FIRSTLIGHT_BINARY`.
+/// Fails without `FIRSTLIGHT_BINARY`.
 pub fn binary() -> Result<String> {
     std::env::var("FIRSTLIGHT_BINARY")
         .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask netboot`")
 }
 
 impl Server {
-    /// Starts one on the lab's bridge, with its data in the lab's folder. `assets` are what machines boot.
+    /// Starts a server on the lab's bridge, with its data in the lab's folder. `assets` are the boot files.
     ///
     /// # Errors
-    /// When it does not come up; its log is in the error.
+    /// Fails if it does not start; its log is in the error.
     pub async fn start(lab: &Lab, assets: &[&Path], options: &[&str]) -> Result<Self> {
         let data = lab.file("data");
         let folder = data.to_str().context("a folder that is text")?;
@@ -41,11 +41,11 @@ impl Server {
             let asset = asset.to_str().context("a path that is text")?;
             run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
         }
-        // Under emulation, on a loaded machine, the kernel's check of its timer fails although the timer works.
+        // On a loaded machine under emulation, the kernel's timer check fails although the timer works.
         let interface = ["--netboot-interface", BRIDGE, "--netboot-kernel-arguments", "no_timer_check"];
         let all: Vec<&str> = interface.into_iter().chain(options.iter().copied()).collect();
         let mut process = test_server::Server::start(binary()?.as_ref(), lab.folder(), &all).await?;
-        // Machines are served last.
+        // The boot services start last.
         let waited = until("the services of machines", START, || {
             let ended = process.ended();
             async move {
@@ -60,22 +60,22 @@ impl Server {
         Ok(Self { process, client })
     }
 
-    /// Kills it.
+    /// Kills the server.
     pub async fn kill(mut self) {
         let _ = self.process.kill().await;
     }
 
-    /// Its client.
+    /// Returns its client.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Process id, for its memory.
+    /// Returns the process ID, to measure its memory.
     pub fn pid(&self) -> Option<u32> {
         self.process.id()
     }
 
-    /// Its log.
+    /// Returns the log.
     pub fn log(&self) -> String {
         self.process.log()
     }
@@ -94,7 +94,7 @@ impl Server {
     /// Applies an object.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// Returns the server's refusal.
     pub async fn apply(&self, object: &Value) -> Result<()> {
         let name = object["metadata"]["name"].as_str().context("an object with a name")?;
         let parameters = PatchParams::apply("netboot-tests").force();
@@ -102,20 +102,20 @@ impl Server {
         Ok(())
     }
 
-    /// Merges a patch into an object that `like` names.
+    /// Merges a patch into the object that `like` names.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// Returns the server's refusal.
     pub async fn merge(&self, like: &Value, patch: Value) -> Result<()> {
         let name = like["metadata"]["name"].as_str().context("an object with a name")?;
         self.api(like)?.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 
-    /// Reads the object that `like` names; null when it is not there.
+    /// Reads the object that `like` names; null if it does not exist.
     ///
     /// # Errors
-    /// Every other failure.
+    /// Returns every other failure.
     pub async fn get(&self, like: &Value) -> Result<Value> {
         let name = like["metadata"]["name"].as_str().context("an object with a name")?;
         let found = self.api(like)?.get_opt(name).await?;
@@ -125,7 +125,7 @@ impl Server {
     /// Deletes the object that `like` names.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// Returns the server's refusal.
     pub async fn delete(&self, like: &Value) -> Result<()> {
         let name = like["metadata"]["name"].as_str().context("an object with a name")?;
         self.api(like)?.delete(name, &kube::api::DeleteParams::default()).await?;

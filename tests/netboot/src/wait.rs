@@ -1,17 +1,17 @@
-//! Waiting for a level, with a deadline.
+//! Waiting for a condition, with a deadline.
 
 use std::future::Future;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-/// How often a condition is looked at. Virtual machines tell nobody when they have come further.
+/// Polling interval; virtual machines send no events about their progress.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until `condition` gives something.
+/// Waits until `condition` returns a value.
 ///
 /// # Errors
-/// When it has not within `deadline`; `what` says what was waited for.
+/// Fails if it does not within `deadline`; `what` describes the condition.
 pub async fn until<T, F>(what: &str, deadline: Duration, mut condition: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Option<T>>,

@@ -1,4 +1,4 @@
-//! The stand-in for a Redfish service.
+//! Tests of the Redfish test service.
 
 mod redfish;
 mod redfish_faults;

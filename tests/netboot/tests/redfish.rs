@@ -1,4 +1,4 @@
-//! The Redfish client against a service that behaves in every way that services do.
+//! The Redfish client against services with every supported behaviour.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -59,7 +59,7 @@ async fn power_follows_what_is_asked() {
             bmc.set_power(action).await.unwrap();
             wait_for_power(&*bmc, power, Duration::from_secs(10)).await.unwrap();
         }
-        // On, the reset of a machine that was off, and the soft reset.
+        // On, the reset of a machine that was off, and the graceful restart.
         assert_eq!(machine.history().len(), 3, "{behaviour:?}");
     }
 }
@@ -204,7 +204,7 @@ async fn sessions_are_made_where_they_are_wanted_renewed_and_ended() {
     bmc.power().await.unwrap();
     bmc.power().await.unwrap();
     assert_eq!(service.sessions(), 1);
-    // The service forgets it.
+    // The service accepts the password again.
     service.set_password("correct horse");
     assert_eq!(bmc.power().await, Ok(Power::Off));
     assert_eq!(service.sessions(), 1);
@@ -247,11 +247,11 @@ async fn a_busy_service_is_asked_again_as_it_says() {
         let clock = machinery::clock::Clock::system();
         let before = clock.monotonic();
         assert_eq!(bmc.power().await, Ok(Power::Off), "{fault:?}");
-        // A connection that was kept, and turns out to be gone, costs no wait.
+        // A kept connection that turns out to be closed causes no wait.
         let waited = before.elapsed().as_secs();
         assert!(waited == seconds || fault == Fault::Drop, "{fault:?}: {waited} s");
     }
-    // What changes something is sent once.
+    // Writes are sent only once.
     service.take_requests();
     service.order(Order { method: "PATCH", path, times: 1, fault: Fault::Busy(Some(1)) });
     bmc.set_boot(&boot(BootDevice::Network, Persistence::Once)).await.unwrap_err();

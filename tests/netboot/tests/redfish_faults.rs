@@ -1,4 +1,4 @@
-//! What a user reads when a Redfish service goes wrong.
+//! The errors that users see when a Redfish service fails.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ use serde_json::json;
 const PASSWORD: &str = "correct horse";
 const MEDIA: &str = "http://10.0.0.1/boot.iso?token=t0ken";
 
-/// A service at `bmc` (plain) and at `secure` (with a certificate that it signed itself).
+/// Creates a service at `bmc` (plain HTTP) and at `secure` (with a self-signed certificate).
 fn service(behaviour: Behaviour) -> (Arc<Service>, Doors, Identity) {
     let service = Service::new(Arc::new(InMemory::default()), behaviour);
     let (wire, identity) = (Wire::default(), Identity::self_signed(&["secure"]));
@@ -53,14 +53,14 @@ async fn attempt(bmc: &dyn Bmc, what: &str) -> Result<()> {
     }
 }
 
-/// What is attempted, the method and the path where something goes wrong, what goes wrong, and what the error says.
+/// Columns: the operation, method and path of the failing request, the fault, and the error.
 type Row = (&'static str, &'static str, &'static str, Fault, String);
 
 const NO: &str = "The service says no, as it was ordered to.";
 const SYSTEM: &str = "/redfish/v1/Systems/1";
 const RESET: &str = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
 
-/// Answers that are wrong, or none.
+/// Invalid or missing responses.
 fn answers() -> Vec<Row> {
     let secret = "check user, password and role in the host's credentials Secret";
     let own = "the controller has a problem of its own: try again, or reset it";
@@ -94,7 +94,7 @@ fn answers() -> Vec<Row> {
     ]
 }
 
-/// Answers that are right, and not true.
+/// Valid but untrue responses.
 fn lies() -> Vec<Row> {
     let still = "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react";
     let not_stored = |call: &str, what: &str| {
@@ -133,7 +133,7 @@ async fn each_fault_has_its_error() {
         service.order(Order { method, path, times: usize::MAX, fault: fault.clone() });
         let error = attempt(&*bmc, what).await.unwrap_err();
         assert_eq!(error.to_string(), expected, "{what} {fault:?}");
-        // And it is over when the fault is.
+        // The error disappears with the fault.
         service.clear_orders();
         if fault != Fault::Ignore {
             assert_eq!(attempt(&*bmc, what).await, Ok(()), "{what} {fault:?}");
@@ -162,7 +162,7 @@ async fn nobody_there_and_not_redfish_are_told_apart() {
         nobody.to_string(),
         "GET /redfish/v1 at http://nobody:8000: cannot connect: connection refused; check the address, and that this machine reaches the controller's network"
     );
-    // HTTPS where the service speaks HTTP.
+    // HTTPS to a service that only supports HTTP.
     let mixed = client(&doors, Target::redfish("bmc"), Verification::Off).power().await.unwrap_err();
     assert!(mixed.to_string().starts_with("GET /redfish/v1 at https://bmc:443: TLS: "), "{mixed}");
     let path = "/redfish/v1/Systems/2".to_owned();
@@ -200,7 +200,7 @@ async fn no_password_and_no_token_is_in_any_error() {
                 }
             }
         }
-        // A changed password, and a service that repeats the one that it was sent.
+        // A changed password, and a service that repeats the password it received.
         let (service, doors, _) = service(behaviour);
         let bmc = client(&doors, plain("bmc"), Verification::Off);
         bmc.power().await.unwrap();
@@ -210,7 +210,7 @@ async fn no_password_and_no_token_is_in_any_error() {
         let shown = format!("{error} {error:?}");
         assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
     }
-    // A device that cannot be emptied repeats the address.
+    // A device that cannot be ejected repeats the URL.
     let (service, doors, _) = service(Behaviour::default());
     let bmc = client(&doors, plain("bmc"), Verification::Off);
     bmc.insert_media("http://10.0.0.1/old.iso").await.unwrap();

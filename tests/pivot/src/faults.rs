@@ -1,4 +1,4 @@
-//! What goes wrong between a pivot and the servers, counted in requests.
+//! Faults on the connections between a pivot and the servers, planned by request number.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,20 +17,20 @@ use tower_service::Service;
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// One thing that goes wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The pivot is killed before the server sees the request.
     KillBefore,
     /// The pivot is killed after the server has done it.
     KillAfter,
-    /// This server cannot be reached for so many requests.
+    /// This server cannot be reached for this number of requests.
     Away(u64),
-    /// The server does what it is asked, and the answer is lost.
+    /// The server executes the request, and the response is lost.
     LostAnswer,
 }
 
-/// What goes wrong and when; also counts.
+/// Plans faults for the requests of a pivot, and counts and records these requests.
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Inner>);
 
@@ -57,23 +57,23 @@ enum Verdict {
 }
 
 impl Faults {
-    /// `fault` happens at request number `request`, counted from 1 over both servers.
+    /// Plans `fault` for request number `request`, counted from 1 over both servers.
     pub fn plan(&self, request: u64, fault: Fault) {
         self.0.state.lock().planned = Some((request, fault));
     }
 
-    /// What the clock of a server says in each of its answers.
+    /// Sets the `Date` header of all responses of the server `role`.
     pub fn date(&self, role: &'static str, date: DateTime<Utc>) {
         self.0.state.lock().dates.insert(role, date.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes the planned fault and makes both servers reachable.
     pub fn clear(&self) {
         let mut state = self.0.state.lock();
         (state.planned, state.away) = (None, None);
     }
 
-    /// How many requests there were.
+    /// Number of requests so far.
     pub fn requests(&self) -> u64 {
         self.0.state.lock().requests
     }
@@ -83,17 +83,17 @@ impl Faults {
         self.0.state.lock().trace.clone()
     }
 
-    /// Done when the pivot is killed.
+    /// Returns when the pivot is killed.
     pub async fn killed(&self) {
         self.0.killed.notified().await;
     }
 
-    /// The way to `place`, with these faults on it.
+    /// A service that sends requests to `place` through these faults.
     pub fn between(&self, place: &Place, watch: &Watch) -> Faulty {
         self.between_as(access::User::master("pivot"), place, watch)
     }
 
-    /// As [`Faults::between`], for another user.
+    /// Like [`Faults::between`], for another user.
     pub fn between_as(&self, user: access::User, place: &Place, watch: &Watch) -> Faulty {
         Faulty {
             role: place.role,
@@ -129,7 +129,7 @@ impl Faults {
     }
 }
 
-/// A server with faults on the way to it.
+/// A server behind the planned faults.
 #[derive(Clone)]
 pub struct Faulty {
     role: &'static str,

@@ -1,4 +1,5 @@
-//! What the source holds: clusters that our own controllers brought up on simulated machines, and objects around them.
+//! The initial content of the source: clusters that our own controllers created on simulated machines, and
+//! other objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +22,28 @@ use crate::place::Place;
 const EXAMPLE: &str = include_str!("../../../examples/first-cluster.yaml");
 const AROUND: &str = include_str!("around.yaml");
 
-/// Contents of two disks.
+/// The contents of the disks of source and target.
 pub struct Fixture {
     source: Loaded,
     target: Loaded,
 }
 
-/// How large it is.
+/// The size of the fixture.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// How many clusters.
+    /// Number of clusters.
     pub clusters: usize,
-    /// Control plane machines of each.
+    /// Control plane machines of each cluster.
     pub control_plane: i64,
-    /// Workers of each.
+    /// Workers of each cluster.
     pub workers: i64,
 }
 
 impl Fixture {
-    /// Brings it up.
+    /// Creates the clusters on simulated machines.
     ///
     /// # Errors
-    /// Where the clusters do not become Available within a simulated hour.
+    /// The clusters do not become Available within a simulated hour.
     pub fn make(size: Size) -> Result<Self> {
         let source = Memory::default();
         let target = Memory::default();
@@ -53,7 +54,7 @@ impl Fixture {
                 bring_up(source.clone(), &clock, size).await
             })
         };
-        // A thread of its own: who asks first may stand in a runtime already.
+        // A separate thread, because the caller may already be inside a runtime.
         let outcome = std::thread::scope(|scope| scope.spawn(bring_up).join());
         outcome.map_err(|_| anyhow::anyhow!("the clusters did not come up: a panic"))??;
         Ok(Self { source: source.load()?, target: target.load()? })
@@ -64,7 +65,7 @@ impl Fixture {
         copy(&self.source)
     }
 
-    /// A copy of the target's disk: the kinds, and nothing else.
+    /// A copy of the target's disk, which contains only the definitions of the kinds.
     pub fn target(&self) -> Memory {
         copy(&self.target)
     }
@@ -78,7 +79,7 @@ fn copy(content: &Loaded) -> Memory {
         trim: Some(content.compacted),
         ..Batch::default()
     };
-    // The engine in memory does not fail.
+    // The in-memory store does not fail.
     drop(disk.commit(&batch));
     disk
 }
@@ -108,7 +109,7 @@ async fn bring_up(disk: Memory, clock: &Clock, size: Size) -> Result<()> {
     adopt(&place, &client).await
 }
 
-/// The example under another name and with other numbers.
+/// The example with another name and other replica counts.
 fn cluster(name: &str, size: Size) -> Result<Vec<Document>> {
     let text = EXAMPLE.replace("first", name);
     let mut documents = parse("first-cluster.yaml", &text)?;
@@ -135,7 +136,7 @@ fn available(place: &Place) -> usize {
     place.objects().iter().filter(|(key, object)| key.contains("/clusters/") && is_available(object)).count()
 }
 
-/// What stands around the clusters gets the owners that controllers would have set.
+/// Gives the objects around the clusters the owners that controllers would have set.
 async fn adopt(place: &Place, client: &kube::Client) -> Result<()> {
     let objects = place.objects();
     let uid = |part: &str| -> Result<String> {

@@ -1,5 +1,6 @@
-//! Random graphs of objects in several namespaces: owners, several of them, in circles, missing, staying; ClusterClasses that Clusters of
-//! several namespaces share; cluster-scoped objects; strangers.
+//! Random graphs of objects in several namespaces. They contain several owners per object, cycles of owners,
+//! missing owners, owners that do not move, ClusterClasses shared by Clusters of several namespaces,
+//! cluster-scoped objects and unrelated objects.
 
 use anyhow::{Context, Result};
 use machinery::random::Random;
@@ -9,17 +10,17 @@ use store::{Key, Operation};
 use crate::outcome::{Objects, content};
 use crate::place::Place;
 
-/// Makes objects out of those of a cluster that was brought up: what they hold is accepted by every server.
+/// Builds graphs from copies of the objects of a real cluster, so that every server accepts them.
 pub struct Graphs {
     patterns: Objects,
 }
 
-/// Where Clusters and what belongs to them stand; the first one is what a pivot of one namespace moves.
+/// The namespaces of Clusters and their dependents. A pivot of one namespace moves the first one.
 pub const NAMESPACES: &[&str] = &["default", "other"];
-/// Where ClusterClasses may stand, too.
+/// Another namespace for ClusterClasses.
 pub const CLASSES: &str = "classes";
 
-/// Kinds of what hangs below a Cluster, by a part of their keys.
+/// Kinds of the dependents of a Cluster, each as a part of the key.
 const DEPENDENTS: &[&str] = &[
     "cluster.x-k8s.io/machines/",
     "/machinesets/",
@@ -32,7 +33,7 @@ const DEPENDENTS: &[&str] = &[
     "/configmaps/default/stranger",
 ];
 
-/// One graph in the making.
+/// A graph under construction.
 struct Graph<'a> {
     patterns: &'a Objects,
     random: &'a Random,
@@ -42,15 +43,15 @@ struct Graph<'a> {
 }
 
 impl Graphs {
-    /// With these patterns.
+    /// Uses these objects as patterns.
     pub fn new(patterns: Objects) -> Self {
         Self { patterns: content(patterns) }
     }
 
-    /// Puts a random graph into `place`, at once, so that no owner is missing which is not meant to be.
+    /// Writes a random graph to `place` in one transaction, so that no owner is missing unintentionally.
     ///
     /// # Errors
-    /// Where the store refuses.
+    /// The store rejects an object.
     pub async fn plant(&self, place: &Place, random: &Random) -> Result<()> {
         let mut graph = Graph { patterns: &self.patterns, random, made: Vec::new(), classes: Vec::new() };
         graph.grow()?;
@@ -100,7 +101,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// What hangs below a Cluster stands beside it; strangers stand in the first namespace.
+    /// Whether a stranger may own the object: it must be a dependent in the first namespace, which is the
+    /// namespace of the strangers.
     fn may_be_owned(&self, index: usize) -> bool {
         let object = &self.made[index].1;
         object["metadata"]["ownerReferences"].is_array() && object["metadata"]["namespace"] == NAMESPACES[0]
@@ -131,7 +133,7 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// A Cluster and what belongs to it.
+    /// A Cluster and its dependents.
     fn family(&mut self, number: usize, namespace: &'static str) -> Result<()> {
         let cluster =
             self.make("cluster.x-k8s.io/clusters/", namespace, &format!("cluster-{number}"), &[])?;
@@ -166,7 +168,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// An owner that is gone, of a kind that is gone, too: a garbage collector leaves such references alone.
+    /// Adds an owner that does not exist, and whose kind does not exist either. A garbage collector ignores
+    /// such references.
     fn own_by_missing(&mut self, owned: usize) {
         let reference =
             json!({"apiVersion": "gone.test/v1", "kind": "Gone", "name": "gone", "uid": self.random.uid()});
@@ -184,7 +187,7 @@ impl Graph<'_> {
         self.made.len() - 1
     }
 
-    /// Clones a pattern under another name, in a namespace and with these owners.
+    /// Copies a pattern to this name and namespace, with these owners.
     fn make(&mut self, part: &str, namespace: &str, name: &str, owners: &[usize]) -> Result<usize> {
         let pattern = self.patterns.iter().find(|(key, _)| key.contains(part));
         let (key, pattern) = pattern.with_context(|| format!("there is no pattern {part}"))?;
@@ -203,7 +206,7 @@ impl Graph<'_> {
                 if let Some(Value::Object(known)) = metadata.remove(field) {
                     entries.extend(known);
                 }
-                // As a server keeps it: nothing that is empty.
+                // A server does not store empty maps.
                 if !entries.is_empty() {
                     metadata.insert(field.into(), entries.into());
                 }
@@ -244,7 +247,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Further owners, of which some stand below.
+    /// Adds further owners; an owner may also be a dependent of the object.
     fn tangle(&mut self, family: &[usize]) {
         for _ in 0..self.below(4) {
             let (owner, owned) = (family[self.below(family.len())], family[self.below(family.len())]);

@@ -1,15 +1,15 @@
-//! A journal's disk that ends the pivot at a record.
+//! A disk for the journal that stops the pivot at a given record.
 
 use std::io;
 
 use pivot::journal::{Disk, MemoryDisk};
 
-/// At which record the pivot is killed.
+/// The record at which the pivot is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// Counted from 1, of this run.
+    /// Number of the record, counted from 1 in this run.
     pub record: usize,
-    /// Whether the record came to rest before.
+    /// Whether the record is written before the failure.
     pub written: bool,
 }
 
@@ -21,7 +21,7 @@ pub struct FailingDisk {
 }
 
 impl FailingDisk {
-    /// Fails as `stop` says.
+    /// Fails at `stop`.
     pub fn new(disk: MemoryDisk, stop: Option<Stop>) -> Self {
         Self { disk, stop, records: 0 }
     }

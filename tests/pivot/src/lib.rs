@@ -1,7 +1,8 @@
-//! Two planes in one process, a cluster on simulated machines at the first, and faults between them and a pivot.
+//! Two servers in one process, a cluster on simulated machines at the first one, and fault injection between
+//! a pivot and both servers.
 //!
-//! Everything runs under a paused clock in one thread. What a disk would hold ([`fixture`]) is made once a process and copied for each
-//! case.
+//! Everything runs with a paused clock in one thread. The content of the disks ([`fixture`]) is created once
+//! per process and copied for each case.
 
 pub mod faults;
 pub mod fixture;
@@ -33,38 +34,38 @@ use crate::journal::{FailingDisk, Stop};
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// Source, target, and what lies between them.
+/// Source, target and the connections between them.
 pub struct Scene {
-    /// Where the objects are.
+    /// The server that has the objects.
     pub source: Place,
-    /// Where they shall be.
+    /// The server to which the objects move.
     pub target: Place,
-    /// Requests of the pivot.
+    /// Faults for the requests of the pivot.
     pub faults: Faults,
-    /// Notes every moment at which both sides would reconcile a cluster.
+    /// Records every time at which both sides would reconcile the same cluster.
     pub watch: Watch,
     /// The journal's disk.
     pub disk: MemoryDisk,
-    /// The machine on which both run.
+    /// The network of the machine on which both servers run.
     pub network: Arc<dyn Network>,
-    /// The only time there is.
+    /// The clock of both servers and of the pivot.
     pub clock: Clock,
     random: Random,
 }
 
 impl Scene {
-    /// Both planes with what the fixture holds.
+    /// Both servers with the content of the fixture.
     ///
     /// # Errors
-    /// Where a plane does not start.
+    /// A server does not start.
     pub async fn new(fixture: &Fixture) -> Result<Self> {
         Self::on(fixture.source(), fixture.target()).await
     }
 
-    /// Both planes on these disks.
+    /// Both servers with the content of these disks.
     ///
     /// # Errors
-    /// Where a plane does not start.
+    /// A server does not start.
     pub async fn on(source: Memory, target: Memory) -> Result<Self> {
         let clock = Clock::simulated(DateTime::from_timestamp(1_800_100_000, 0).unwrap_or_default());
         let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
@@ -83,28 +84,28 @@ impl Scene {
         })
     }
 
-    /// A pivot whose journal fails as `stop` says.
+    /// A pivot whose journal fails at `stop`.
     ///
     /// # Errors
-    /// Where the journal cannot be opened.
+    /// The journal cannot be opened.
     pub fn pivot_with(&self, options: Options, stop: Option<Stop>) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(FailingDisk::new(self.disk.clone(), stop)))?;
         Ok(self.assemble(&self.source, &self.target, journal, options))
     }
 
-    /// A pivot of everything from the target to the source.
+    /// A pivot of all objects from the target to the source.
     ///
     /// # Errors
-    /// Where the journal cannot be opened.
+    /// The journal cannot be opened.
     pub fn pivot_back(&self) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(MemoryDisk::default()))?;
         Ok(self.assemble(&self.target, &self.source, journal, Options::default()))
     }
 
-    /// A pivot of everything by these users of source and target.
+    /// A pivot of all objects that authenticates as these users at source and target.
     ///
     /// # Errors
-    /// Where the journal cannot be opened.
+    /// The journal cannot be opened.
     pub fn pivot_as(&self, at_source: access::User, at_target: access::User) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(self.disk.clone()))?;
         let server = |place: &Place, user| {
@@ -116,10 +117,10 @@ impl Scene {
         Ok(Pivot::new(source, target, journal, options, self.random.clone(), Arc::new(Silent)))
     }
 
-    /// The target loses what it holds: from here on it holds what `disk` does.
+    /// Replaces the target by a server with the content of `disk`.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// The server does not start.
     pub async fn replace_target(&mut self, disk: Memory) -> Result<()> {
         self.target = Place::start_in(self.network.clone(), "target", disk, &self.clock, 13).await?;
         self.watch = Watch::new(&self.source, &self.target);
@@ -134,19 +135,19 @@ impl Scene {
         Pivot::new(server(from), server(to), journal, options, self.random.clone(), Arc::new(Silent))
     }
 
-    /// A pivot of everything.
+    /// A pivot of all objects.
     ///
     /// # Errors
-    /// As [`Scene::pivot_with`].
+    /// Those of [`Scene::pivot_with`].
     pub fn pivot(&self) -> pivot::Result<Pivot> {
         self.pivot_with(Options::default(), None)
     }
 }
 
-/// Runs one case under a paused clock.
+/// Runs one case with a paused clock.
 ///
 /// # Panics
-/// Where the runtime cannot start.
+/// The runtime cannot start.
 pub fn simulated<T>(case: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {

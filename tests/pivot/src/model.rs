@@ -1,4 +1,5 @@
-//! What a pivot must move, and what the source must keep, found in another way than the pivot does.
+//! Computes the objects that a pivot must move and the objects that the source must keep, independently of
+//! the implementation.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,17 +7,17 @@ use serde_json::Value;
 
 use crate::outcome::Objects;
 
-/// What was there before anything happened.
+/// The content of both servers before the pivot.
 pub struct Before {
-    /// What the source held.
+    /// Objects of the source.
     pub original: Objects,
-    /// What the target had of its own.
+    /// Objects of the target.
     pub foreign: Objects,
-    /// What moves; empty for everything.
+    /// The namespace that is moved; empty for all.
     pub namespace: &'static str,
 }
 
-/// Whether it is the key of a Cluster.
+/// Whether this is the key of a Cluster.
 pub fn is_cluster(key: &str) -> bool {
     key.contains("/clusters/")
 }
@@ -32,7 +33,7 @@ impl Before {
         !self.namespace.is_empty() && namespace.is_string() && *namespace != self.namespace
     }
 
-    /// The ClusterClass of a Cluster, if it is there.
+    /// The ClusterClass of a Cluster, if it exists.
     fn class(&self, cluster: &str) -> Option<&str> {
         let object = &self.original[cluster];
         let reference = &object["spec"]["topology"]["classRef"];
@@ -42,7 +43,7 @@ impl Before {
         self.original.get_key_value(&key).map(|(key, _)| key.as_str())
     }
 
-    /// The identities of objects at the source.
+    /// The UIDs of objects of the source.
     pub fn uids<'a>(&'a self, keys: &BTreeSet<&str>) -> HashSet<&'a Value> {
         keys.iter().map(|key| &self.original[*key]["metadata"]["uid"]).collect()
     }
@@ -53,7 +54,7 @@ impl Before {
         owned.map(|(key, _)| key.as_str()).collect()
     }
 
-    /// What moves by clusterctl's rules and by label, found in another way than the pivot does.
+    /// The objects that move, by the rules of clusterctl and by label.
     pub fn moving(&self) -> BTreeSet<&str> {
         let is_root = |key: &str| {
             ["/clusters/", "/clusterclasses/", "/identities/"].iter().any(|part| key.contains(part))
@@ -89,7 +90,7 @@ impl Before {
         }
     }
 
-    /// What of it the source keeps: others need it.
+    /// The moving objects that also remain at the source because other objects need them.
     pub fn kept(&self) -> BTreeSet<&str> {
         let moving = self.moving();
         let is_kept = |key: &&str| {

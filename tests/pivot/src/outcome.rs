@@ -1,4 +1,4 @@
-//! What must be true after a pivot, however it was interrupted.
+//! The conditions that must hold after a pivot, regardless of how it was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::Scene;
 
-/// Objects by their key in the store.
+/// Objects by their keys in the store.
 pub type Objects = BTreeMap<String, Value>;
 
-/// Kinds that each server keeps for itself.
+/// Whether the object is content, and not of a kind that each server keeps for itself.
 fn is_content(key: &str) -> bool {
     let own = [
         "/registry/apiextensions.k8s.io/",
@@ -28,12 +28,12 @@ fn is_content(key: &str) -> bool {
         && !key.contains("/kube-system/")
 }
 
-/// What is on a server besides what it keeps for itself.
+/// The objects of a server without those that it keeps for itself.
 pub fn content(objects: Objects) -> Objects {
     objects.into_iter().filter(|(key, _)| is_content(key)).collect()
 }
 
-/// The object with owners by name, since UIDs differ.
+/// The object with its owners by name, because UIDs differ between servers.
 pub fn comparable(object: &Value) -> Value {
     let mut object = normal(object.clone());
     if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
@@ -44,7 +44,7 @@ pub fn comparable(object: &Value) -> Value {
     object
 }
 
-/// What is wrong after a pivot that ended: `original` is what the source held before.
+/// The errors after a completed pivot. `original` is the content of the source before the pivot.
 pub fn wrong_after_move(scene: &Scene, original: &Objects, stays: impl Fn(&str) -> bool) -> Vec<String> {
     let source = content(scene.source.objects());
     let target = content(scene.target.objects());
@@ -81,14 +81,14 @@ pub fn wrong_after_move(scene: &Scene, original: &Objects, stays: impl Fn(&str) 
     wrong
 }
 
-/// Who manages which fields, with the UIDs of the target.
+/// The field managers and their fields, with the UIDs replaced by those of the target.
 fn managers(object: &Value, uids: &[(String, String)]) -> BTreeSet<String> {
     let translate =
         |entry: Value| uids.iter().fold(entry.to_string(), |text, (here, there)| text.replace(here, there));
     pivot::normal::managers(object).into_iter().map(translate).collect()
 }
 
-/// Owner references that point nowhere.
+/// Owner references to objects that do not exist.
 pub fn wrong_owners(objects: &Objects) -> Vec<String> {
     let uids: BTreeSet<&str> =
         objects.values().filter_map(|object| object["metadata"]["uid"].as_str()).collect();
@@ -102,7 +102,7 @@ pub fn wrong_owners(objects: &Objects) -> Vec<String> {
     wrong
 }
 
-/// What is wrong after a pivot that was rolled back.
+/// The errors after a pivot that was rolled back.
 pub fn wrong_after_roll_back(scene: &Scene, original: &Objects) -> Vec<String> {
     let mut wrong = scene.watch.violations();
     let mut source = content(scene.source.objects());
@@ -119,7 +119,7 @@ pub fn wrong_after_roll_back(scene: &Scene, original: &Objects) -> Vec<String> {
     wrong
 }
 
-/// What every write counts up, and the times of field managers.
+/// Removes the fields that change with every write, and the times of field managers.
 fn without_counters(object: &mut Value) {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");

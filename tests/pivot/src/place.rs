@@ -1,4 +1,4 @@
-//! A management plane.
+//! A management cluster in a test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use machinery::random::Random;
 use serde_json::Value;
 use store::{Memory, Page, Prefix, Store};
 
-/// A plane and its store.
+/// A server with controllers, and its store.
 #[derive(Clone)]
 pub struct Place {
     /// `source` or `target`.
     pub role: &'static str,
-    /// Answers requests.
+    /// The server.
     pub plane: Plane,
-    /// Holds the objects.
+    /// The store of its objects.
     pub store: Store,
 }
 
 impl Place {
-    /// Starts all controllers.
+    /// Starts all controllers of the server.
     pub fn manage(&self) -> Manager {
         let manager = self.plane.manager();
         controllers::start(&Context::new(&manager), &Selection::all());
         manager
     }
 
-    /// Starts it on what `disk` holds, without controllers.
+    /// Starts a server with the content of `disk`, without controllers.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// The server does not start.
     pub async fn start(role: &'static str, disk: Memory, clock: &Clock, seed: u64) -> Result<Self> {
         Self::start_in(Arc::new(SimulatedNetwork::new()), role, disk, clock, seed).await
     }
 
-    /// As [`Place::start`], beside others on one machine.
+    /// Like [`Place::start`], with a network that other servers share.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// The server does not start.
     pub async fn start_in(
         network: Arc<dyn Network>,
         role: &'static str,
@@ -58,14 +58,14 @@ impl Place {
         Ok(Self { role, plane, store })
     }
 
-    /// All objects by their key in the store.
+    /// All objects by their keys in the store.
     pub fn objects(&self) -> BTreeMap<String, Value> {
         let snapshot = self.store.list(&Prefix::all(), &Page::default());
         let parse = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or_default();
         snapshot.items.iter().map(|stored| (stored.key.as_str().to_owned(), parse(&stored.value))).collect()
     }
 
-    /// One object.
+    /// The object with this key.
     pub fn object(&self, key: &str) -> Option<Value> {
         self.objects().remove(key)
     }

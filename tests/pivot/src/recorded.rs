@@ -1,4 +1,4 @@
-//! The record of what controllers of both sides ask for, and of what that changes.
+//! Records the requests of the controllers of both sides, and whether they changed an object.
 
 use std::io;
 use std::pin::Pin;
@@ -17,25 +17,25 @@ use tower_service::Service;
 use crate::place::Place;
 use crate::watch::active;
 
-/// Requests of the controllers of both sides, in one order.
+/// Requests of the controllers of both sides, in one sequence.
 #[derive(Clone, Default)]
 pub struct Record(Arc<Mutex<Vec<Entry>>>);
 
-/// One request that was answered.
+/// A request with a response.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Whose controllers asked.
+    /// The server whose controllers sent it.
     pub role: &'static str,
     /// Method and path.
     pub request: String,
-    /// It changed something that a controller does only to what it reconciles.
+    /// Whether it made a change that controllers make only to objects that they reconcile.
     pub reconciles: bool,
-    /// The other side had a Cluster that was not paused then.
+    /// Whether the other side had a Cluster or ClusterClass that was not paused at that time.
     pub other_active: bool,
 }
 
 impl Record {
-    /// A client for the controllers of `place`, beside `other`.
+    /// A client for the controllers of `place`; `other` is the other side.
     pub fn client(&self, place: &Place, other: &Place) -> kube::Client {
         let user = access::User::master(firstlight::names::CONTROLLER_USER);
         let recorded = Recorded {
@@ -48,22 +48,22 @@ impl Record {
         kube::Client::new(recorded, "default")
     }
 
-    /// The requests of one side that changed something.
+    /// The requests of one side that changed an object.
     pub fn reconciling(&self, role: &str) -> Vec<Entry> {
         self.0.lock().iter().filter(|entry| entry.role == role && entry.reconciles).cloned().collect()
     }
 
-    /// How many requests there were.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.0.lock().len()
     }
 
-    /// Whether there were none.
+    /// Whether there were no requests.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Requests of one side that changed something while the other side could do so too.
+    /// Requests that changed an object while the other side had an object that was not paused.
     pub fn violations(&self) -> Vec<String> {
         let record = self.0.lock();
         let both = record.iter().filter(|entry| entry.reconciles && entry.other_active);
@@ -109,13 +109,13 @@ impl Service<Request<ClientBody>> for Recorded {
     }
 }
 
-/// Events, leases and reviews.
+/// Whether the path is that of an Event, a Lease or a review.
 fn is_of_no_cluster(path: &str) -> bool {
     ["/events", "/leases", "/selfsubject"].iter().any(|part| path.contains(part))
 }
 
 impl Recorded {
-    /// What an object holds beside the finalizers, which controllers put on what is paused as well.
+    /// An object without its finalizers, because controllers also add finalizers to paused objects.
     fn content(&self, path: &str) -> Option<Value> {
         let stored = self.own.get(&key(path)?)?;
         let mut object = normal(serde_json::from_slice(&stored.value).ok()?);
@@ -126,7 +126,7 @@ impl Recorded {
     }
 }
 
-/// The key of the object in a namespace that a path names; `None` where it names none.
+/// The store key of the namespaced object in a path; `None` for other paths.
 fn key(path: &str) -> Option<Key> {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let (group, rest) = match parts[..] {

@@ -1,4 +1,4 @@
-//! Requests to a place, and what graphs need there before they are planted.
+//! Requests to a server, and the preparation of a server for random graphs.
 
 use anyhow::Result;
 use firstlight::names::MANIFEST_HASH;
@@ -9,15 +9,15 @@ use store::{Key, Operation};
 use crate::graphs::{CLASSES, NAMESPACES};
 use crate::place::Place;
 
-/// A cluster-scoped kind whose objects move with what they own.
+/// A cluster-scoped kind. Its objects move together with their dependents.
 const IDENTITIES: &str = "identities.graphs.test";
 const IDENTITY_PATH: &str = "/apis/graphs.test/v1/identities";
 
-/// Serves identities, and ClusterClasses, which our own rules refuse as yet: definitions that somebody else has installed bring rules of
-/// their own along, or none.
+/// Makes the server accept identities and ClusterClasses. Our own admission rules still reject
+/// ClusterClasses, so the definitions are marked as installed by another program.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects a definition.
 pub async fn serve_kinds(place: &Place) -> Result<()> {
     serve_identities(place).await?;
     for kind in ["clusters", "clusterclasses"] {
@@ -28,10 +28,10 @@ pub async fn serve_kinds(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Makes the namespaces of graphs.
+/// Creates the namespaces of the graphs.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects a namespace.
 pub async fn make_namespaces(place: &Place) -> Result<()> {
     for name in [CLASSES, NAMESPACES[1]] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -40,10 +40,10 @@ pub async fn make_namespaces(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Serves identities at `place`.
+/// Creates the definition of identities at `place`.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects the definition.
 async fn serve_identities(place: &Place) -> Result<()> {
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -60,10 +60,10 @@ async fn serve_identities(place: &Place) -> Result<()> {
     post(place, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await
 }
 
-/// Makes the identity that graphs have, with something else in it.
+/// Creates an identity with the same name as that of the graphs and with another content.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects it.
 pub async fn make_identity(place: &Place) -> Result<()> {
     let object = json!({
         "apiVersion": "graphs.test/v1", "kind": "Identity", "metadata": {"name": "identity"}, "spec": {"key": "its own"},
@@ -71,10 +71,10 @@ pub async fn make_identity(place: &Place) -> Result<()> {
     post(place, IDENTITY_PATH, &object).await
 }
 
-/// Puts an object into the store as it is.
+/// Writes an object directly to the store.
 ///
 /// # Errors
-/// Where the store refuses.
+/// The store rejects it.
 pub async fn plant(place: &Place, key: &str, mut object: Value) -> Result<()> {
     let value = move |revision: store::Revision| {
         object["metadata"]["resourceVersion"] = revision.to_string().into();
@@ -84,10 +84,10 @@ pub async fn plant(place: &Place, key: &str, mut object: Value) -> Result<()> {
     Ok(())
 }
 
-/// Puts another object under the key of `object` into the store.
+/// Writes another object with the key of `object` to the store.
 ///
 /// # Errors
-/// Where the store refuses.
+/// The store rejects it.
 pub async fn take_name(place: &Place, key: &str, object: &Value, random: &Random) -> Result<()> {
     let mut other = object.clone();
     let metadata = &object["metadata"];
@@ -101,15 +101,15 @@ pub async fn take_name(place: &Place, key: &str, object: &Value, random: &Random
 /// Creates an object.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects it.
 pub async fn post(place: &Place, path: &str, object: &Value) -> Result<()> {
     send(place, "POST", path, object).await.map(drop)
 }
 
-/// Sends a request; patches are merged.
+/// Sends a request; a PATCH is sent as a merge patch.
 ///
 /// # Errors
-/// Where the server refuses.
+/// The server rejects it.
 pub async fn send(place: &Place, method: &str, path: &str, body: &Value) -> Result<Value> {
     let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
     let request = http::Request::builder()

@@ -1,4 +1,4 @@
-//! At no instant may both sides reconcile one cluster.
+//! Checks that at no time both sides reconcile the same cluster.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use store::{Page, Prefix, Store};
 
 use crate::place::Place;
 
-/// Looks at both stores after every write of the pivot.
+/// Compares both stores after every write of the pivot.
 #[derive(Clone)]
 pub struct Watch(Arc<Inner>);
 
@@ -20,25 +20,25 @@ struct Inner {
 }
 
 impl Watch {
-    /// Of these two.
+    /// Watches these two servers.
     pub fn new(source: &Place, target: &Place) -> Self {
         let (source, target) = (source.store.clone(), target.store.clone());
         Self(Arc::new(Inner { source, target, violations: Mutex::default() }))
     }
 
-    /// Notes clusters that neither side has paused.
+    /// Records the objects that are not paused at either side.
     pub fn look(&self) {
         let (here, there) = (active(&self.0.source), active(&self.0.target));
         self.0.violations.lock().extend(here.intersection(&there).cloned());
     }
 
-    /// What was noted.
+    /// The recorded objects.
     pub fn violations(&self) -> Vec<String> {
         self.0.violations.lock().iter().cloned().collect()
     }
 }
 
-/// Keys of Clusters and ClusterClasses that a server's controllers would reconcile.
+/// Keys of the Clusters and ClusterClasses that the controllers of a server would reconcile.
 pub(crate) fn active(store: &Store) -> BTreeSet<String> {
     let mut active = BTreeSet::new();
     for stored in store.list(&Prefix::all(), &Page::default()).items {

@@ -1,4 +1,4 @@
-//! A workload cluster as its users see it, through its endpoint.
+//! Access to a workload cluster through its endpoint, as by a user.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Scene;
 use crate::place::Place;
 
-/// The lists that hold everything of a workload cluster.
+/// Paths of the lists that together contain all objects of a workload cluster.
 const LISTS: &[&str] = &[
     "/api/v1/nodes",
     "/api/v1/pods",
@@ -27,10 +27,10 @@ const LISTS: &[&str] = &[
     "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 ];
-/// How often the endpoint is looked at.
+/// The pause between two uses of the endpoint.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// One that uses a workload cluster.
+/// A user of a workload cluster.
 #[derive(Clone)]
 pub struct User {
     client: Client,
@@ -38,10 +38,10 @@ pub struct User {
 }
 
 impl User {
-    /// With the kubeconfig that `place` keeps.
+    /// A user with the kubeconfig that is stored at `place`.
     ///
     /// # Errors
-    /// Where there is none.
+    /// There is no kubeconfig.
     pub fn of(scene: &Scene, place: &Place, cluster: &str) -> Result<Self> {
         let is_it = |key: &str| key.ends_with(&format!("/secrets/default/{cluster}-kubeconfig"));
         let secret = place.objects().into_iter().find(|(key, _)| is_it(key));
@@ -55,7 +55,7 @@ impl User {
     /// Creates a ConfigMap.
     ///
     /// # Errors
-    /// Where the cluster refuses.
+    /// The cluster rejects it.
     pub async fn write(&self, name: &str) -> kube::Result<()> {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}).to_string();
         let request = Request::post("/api/v1/namespaces/default/configmaps")
@@ -70,10 +70,10 @@ impl User {
         self.client.request::<Value>(request).await.is_ok()
     }
 
-    /// Every object of the cluster, by list and name.
+    /// All objects of the cluster, by list and name.
     ///
     /// # Errors
-    /// Where the cluster does not answer.
+    /// The cluster does not respond.
     pub async fn everything(&self) -> Result<BTreeMap<String, Value>> {
         let mut all = BTreeMap::new();
         for list in LISTS {
@@ -86,7 +86,8 @@ impl User {
         Ok(all)
     }
 
-    /// Uses the cluster all the time from here on: reads, and writes one ConfigMap after the other, `NAME-0` and so on.
+    /// Starts to use the cluster continuously: reads, and creates the ConfigMaps `NAME-0`, `NAME-1` and so
+    /// on.
     pub fn go_on(&self, name: &str) -> Usage {
         let usage = Usage::default();
         let (user, noted, prefix) = (self.clone(), usage.0.clone(), name.to_owned());
@@ -109,7 +110,7 @@ impl User {
     }
 }
 
-/// What one saw who used a cluster all the time.
+/// The observations of a user that uses a cluster continuously.
 #[derive(Clone, Default)]
 pub struct Usage(Arc<Mutex<Noted>>);
 
@@ -121,7 +122,8 @@ struct Noted {
 }
 
 impl Noted {
-    /// Takes note of one round: how long ago the last answer was, and what was written. True when nobody wants to know any more.
+    /// Records one round: the time since the last response, and the created ConfigMap. Returns true when the
+    /// recording has ended.
     fn take(&mut self, since: Option<Duration>, written: Option<String>) -> bool {
         if !self.over {
             self.longest = self.longest.max(since.unwrap_or_default());
@@ -132,7 +134,7 @@ impl Noted {
 }
 
 impl Usage {
-    /// Ends it: the longest time without an answer, and what was acknowledged.
+    /// Ends the recording. Returns the longest time without a response, and the acknowledged ConfigMaps.
     pub fn end(&self) -> (Duration, Vec<String>) {
         let mut noted = self.0.lock();
         noted.over = true;

@@ -1,4 +1,4 @@
-//! Targets that add to what they are given.
+//! Pivots to targets that add fields to the objects.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use store::{Key, Operation};
 static FIXTURE: LazyLock<Fixture> =
     LazyLock::new(|| Fixture::make(Size { clusters: 1, control_plane: 1, workers: 1 }).unwrap());
 
-/// Takes from the source's Machines what servers fill in, as if they came from one that fills in nothing.
+/// Removes defaulted fields from the Machines of the source, as if its server had not set defaults.
 async fn without_defaults() -> Scene {
     let scene = Scene::new(&FIXTURE).await.unwrap();
     for (key, mut object) in scene.source.objects() {

@@ -1,4 +1,4 @@
-//! What a pivot is given that it cannot work with: a clear error, nothing lost.
+//! Invalid input for a pivot: it must report a clear error and lose nothing.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -54,7 +54,7 @@ fn a_target_with_an_older_provider() {
     });
 }
 
-/// The kinds of a provider are at the target, and nobody has entered it into clusterctl's inventory.
+/// The target has the definitions of a provider that is missing in clusterctl's inventory.
 #[test]
 fn a_target_without_an_inventory() {
     simulated(async {
@@ -92,7 +92,7 @@ fn a_target_that_comes_back_empty() {
         let mut scene = Scene::new(&FIXTURE).await.unwrap();
         let original = content(scene.source.objects());
         scene.pivot_with(Options::default(), Some(INTERRUPTED)).unwrap().run().await.unwrap_err();
-        // From an older copy of its disk: it is the same server, without what was copied.
+        // The disk is an older copy: the server has the same identity, but without the copied objects.
         scene.replace_target(FIXTURE.target()).await.unwrap();
         scene.pivot().unwrap().resume().await.unwrap();
         let wrong = wrong_after_move(&scene, &original, |key| key.ends_with("/stranger"));
@@ -148,7 +148,7 @@ fn a_full_disk() {
     });
 }
 
-/// A configuration of admission that refuses, or whose webhook cannot be reached.
+/// Admission configurations that reject requests, or whose webhook cannot be reached.
 fn refusals() -> Vec<(&'static str, Value, &'static str)> {
     let group = "/apis/admissionregistration.k8s.io/v1";
     let rules = json!([{"apiGroups": ["cluster.x-k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["machines"], "scope": "*"}]);

@@ -1,4 +1,5 @@
-//! ClusterClasses that Clusters of several namespaces share, moved one namespace after the other.
+//! ClusterClasses that are shared by Clusters of several namespaces, where one namespace is moved after the
+//! other.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -17,7 +18,7 @@ static FIXTURE: LazyLock<Fixture> =
 
 const CLASS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/classes/clusterclasses/shared";
 
-/// A Cluster in each of two namespaces, both made from a ClusterClass in a third one.
+/// A Cluster in each of two namespaces; both use a ClusterClass in a third namespace.
 async fn scene() -> Scene {
     let scene = Scene::on(Memory::default(), FIXTURE.target()).await.unwrap();
     for place in [&scene.source, &scene.target] {
@@ -77,7 +78,7 @@ fn a_shared_class_arrives_with_the_first_and_is_left_with_the_second() {
     });
 }
 
-/// Clusters would follow the target's class from the hand-over on.
+/// After the hand-over, Clusters would follow the class of the target, which differs from that of the source.
 #[test]
 fn a_class_that_is_another_at_the_target_stands_in_the_way() {
     simulated(async {

@@ -1,4 +1,4 @@
-//! Objects on their way through a directory.
+//! Pivots through a directory.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::path::Path;
@@ -24,7 +24,7 @@ fn what_was_saved_is_restored() {
         scene.pivot().unwrap().save(folder.path()).await.unwrap();
         let wrong = wrong_after_roll_back(&scene, &original);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        // Into the target; the source is looked at as if it had lost everything.
+        // Restored to the target. The objects still exist at the source, and errors about that are ignored.
         scene.pivot().unwrap().restore_from(folder.path()).await.unwrap();
         let lost = "is still at the source";
         let wrong = wrong_after_move(&scene, &original, |key| key.ends_with("/stranger"));
@@ -38,7 +38,7 @@ fn what_was_saved_is_restored() {
     });
 }
 
-/// Killed anywhere, the same command finishes it; run once more, it leaves everything as it is.
+/// A restore that is killed at any record is completed by running it again. Another run changes nothing.
 #[test]
 fn a_restore_that_was_killed_is_run_again() {
     for record in 1.. {

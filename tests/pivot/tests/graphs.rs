@@ -1,5 +1,6 @@
-//! Random graphs of objects with random faults: afterwards both servers together hold what the source held, nothing stands twice, and
-//! nothing that is not ours was touched. `GRAPHS_SEEDS=N` and `GRAPHS_FROM=SEED` say how many and which.
+//! Pivots of random graphs of objects with random faults. Afterwards both servers together have the objects
+//! that the source had, nothing exists twice, and objects that do not move are unchanged. `GRAPHS_SEEDS=N`
+//! and `GRAPHS_FROM=SEED` select the seeds.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +26,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// The object without owners that do not move with it.
+/// The object without the owners that do not move with it.
 fn without_lost_owners(object: &Value, uids: &HashSet<&Value>) -> Value {
     let mut object = object.clone();
     if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
@@ -34,7 +35,7 @@ fn without_lost_owners(object: &Value, uids: &HashSet<&Value>) -> Value {
     object
 }
 
-/// The pause that a user has set.
+/// The pause that the user set.
 fn pause<'a>(key: &str, object: &'a Value) -> &'a Value {
     match key {
         _ if is_cluster(key) => &object["spec"]["paused"],
@@ -47,7 +48,7 @@ fn wrong_after_move(scene: &Scene, before: &Before) -> Vec<String> {
     let (source, target) = (content(scene.source.objects()), content(scene.target.objects()));
     let (moving, kept) = (before.moving(), before.kept());
     let uids = before.uids(&moving);
-    // A class that others use, too, is at both servers; what it describes is not.
+    // A shared class may exist and be active at both servers; other moved objects may not.
     let mut wrong: Vec<String> =
         scene.watch.violations().into_iter().filter(|key| !kept.contains(key.as_str())).collect();
     for (key, object) in original {
@@ -66,7 +67,7 @@ fn wrong_after_move(scene: &Scene, before: &Before) -> Vec<String> {
                     wrong.push(format!("{key}: the user's own pause is lost"));
                 }
             }
-            // The target's own.
+            // The target already had an object of its own with this key.
             (true, Some(_), None) if keeps && foreign.contains_key(key) => {}
             (true, here, there) => {
                 wrong.push(format!("{key} must move: {} {}", here.is_some(), there.is_some()));
@@ -81,7 +82,7 @@ fn wrong_after_move(scene: &Scene, before: &Before) -> Vec<String> {
     wrong
 }
 
-/// What of the target's own was touched.
+/// The target's own objects that were changed.
 fn changed(foreign: &Objects, target: &Objects) -> Vec<String> {
     let untouched = |key: &String, object: &Value| target.get(key) == Some(object);
     let touched = foreign.iter().filter(|(key, object)| !untouched(key, object));
@@ -102,7 +103,7 @@ fn wrong_when_undone(scene: &Scene, before: &Before) -> Vec<String> {
     wrong
 }
 
-/// Finishes or undoes what was interrupted.
+/// Resumes or rolls back an interrupted pivot.
 async fn recover(scene: &Scene, before: &Before, back: bool) -> (End, Vec<String>) {
     let journal = pivot::Journal::open(Box::new(scene.disk.clone())).unwrap();
     let state = journal.state();
@@ -129,7 +130,7 @@ async fn recover(scene: &Scene, before: &Before, back: bool) -> (End, Vec<String
     (End::Resumed, wrong)
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Untouched,
@@ -138,7 +139,7 @@ enum End {
     Undone,
 }
 
-/// Both servers with a random graph at the source and what the target has of its own.
+/// Both servers, with a random graph at the source and some own objects at the target.
 async fn plant(random: &Random) -> Scene {
     let scene = Scene::on(Memory::default(), FIXTURE.target()).await.unwrap();
     let patterns = Scene::new(&FIXTURE).await.unwrap().source.objects();
@@ -158,7 +159,7 @@ async fn plant(random: &Random) -> Scene {
     scene
 }
 
-/// How a case ended, what is wrong then, and whether it had a ClusterClass that Clusters share which stay.
+/// The outcome of a case, its errors, and whether a shared ClusterClass had to remain at the source.
 async fn case(seed: u64) -> (End, Vec<String>, bool) {
     let random = Random::seeded(seed);
     let below = |bound: u64| random.number() % bound;
@@ -168,7 +169,7 @@ async fn case(seed: u64) -> (End, Vec<String>, bool) {
     let mut before = Before { original, foreign: Objects::new(), namespace };
     let taken = below(6) == 0;
     if taken {
-        // Of what is shared, the target keeps its own.
+        // For shared objects the target keeps its own object, so only the others can conflict.
         let (moving, kept) = (before.moving(), before.kept());
         let names: Vec<&str> = moving.difference(&kept).copied().collect();
         let key = names[below(names.len() as u64) as usize];
@@ -188,7 +189,8 @@ async fn case(seed: u64) -> (End, Vec<String>, bool) {
     let (end, wrong) = match outcome {
         Some(Ok(_)) if taken => (End::Moved, vec!["a name that is taken was not found".to_owned()]),
         Some(Ok(_)) => (End::Moved, wrong_after_move(&scene, &before)),
-        // Never both: the target's own object of the same name is another one.
+        // The target's own object with the same name is a different object, so it is no violation that both
+        // are active.
         _ if taken => {
             let wrong = wrong_when_undone(&scene, &before);
             (End::Untouched, wrong.into_iter().filter(|line| !before.foreign.contains_key(line)).collect())
@@ -212,7 +214,7 @@ fn nothing_is_lost_doubled_or_touched() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    // A test of pivots that all end before they begin would prove nothing.
+    // The test would prove nothing if all pivots ended before they began.
     let all = [End::Moved, End::Resumed, End::Undone].iter().all(|end| ends.contains_key(end));
     assert!(seeds < 40 || all && sharing > 0, "{ends:?}, {sharing} with shared classes");
 }

@@ -1,4 +1,5 @@
-//! BareMetalHosts that move with their clusters, with and without a BMC, while the controllers of both sides run.
+//! BareMetalHosts that move with their clusters, with and without a BMC, while the controllers of both sides
+//! run.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::time::Duration;
@@ -48,7 +49,7 @@ fn host(place: &Place, name: &str) -> Value {
     get(place, "baremetalhosts", name).unwrap_or_else(|| panic!("no host {name} at the {}", place.role))
 }
 
-/// What a user sees of a host: no mover leaves a trace in it.
+/// The parts of a host that a move must not change.
 fn seen(place: &Place, name: &str) -> Value {
     let mut host = host(place, name);
     host["status"].as_object_mut().unwrap().remove("lastUpdated");
@@ -64,7 +65,8 @@ fn state(place: &Place, name: &str) -> Value {
         .unwrap_or_default()
 }
 
-/// Hosts in use with a BMC (which nobody may ask here) and without, and one that is spare; each came with its status.
+/// Creates hosts in use with a BMC (which no test may access) and without, and a spare host. Each is created
+/// with a status.
 async fn describe(scene: &Scene) {
     let client = scene.source.plane.client("kubectl");
     let secret = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
@@ -128,7 +130,7 @@ async fn describe(scene: &Scene) {
 
 const NAMES: [&str; 3] = ["by-hand", "with-bmc", "spare"];
 
-/// Everything of the hosts is at `place`, and belongs to the hosts there.
+/// All objects of the hosts exist at `place` and are owned by the hosts there.
 fn is_whole(place: &Place) {
     for name in NAMES {
         let uid = &host(place, name)["metadata"]["uid"];
@@ -181,7 +183,8 @@ fn hosts_move_to_another_firstlight_and_back() {
     });
 }
 
-/// At the target run Metal3's controllers, which take up a host by its annotations alone (`contract/metal3`, §3.3 and §3.5).
+/// The target runs the controllers of Metal3, which restore a host only from its annotations
+/// (`contract/metal3`, §3.3 and §3.5).
 #[test]
 fn hosts_arrive_as_metal3_keeps_them() {
     let fixture = Fixture::make(SIZE).unwrap();
@@ -218,7 +221,7 @@ fn hosts_arrive_as_metal3_keeps_them() {
         is_whole(target);
         is_gone(&scene.source);
 
-        // clusterctl brings no status along: our controllers, too, take it from the annotation.
+        // clusterctl does not copy the status. Our controllers also restore it from the annotation.
         let client = target.plane.client("clusterctl");
         for name in NAMES {
             send(&client, "PATCH", &format!("{HOSTS}/{name}/status"), &json!({"status": null})).await;

@@ -1,4 +1,4 @@
-//! The kill matrix: a pivot that ends at any record or request is finished by the next one, or undone.
+//! A pivot that is stopped at any record or request is completed by the next run or rolled back.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -18,13 +18,13 @@ fn stays(key: &str) -> bool {
     key.ends_with("/stranger")
 }
 
-/// Finishes, or undoes where that is still possible; answers what is wrong afterwards.
+/// Resumes the pivot, or rolls it back where this is still possible. Returns the errors.
 async fn recover(scene: &Scene, original: &Objects, back: bool) -> Vec<String> {
     let state = pivot::Journal::open(Box::new(scene.disk.clone())).unwrap();
     let (begun, over) = (state.state().header.is_some(), state.state().handed_over);
     let (ended, undone) = (state.state().ended(), state.state().rolled_back);
     drop(state);
-    // It undoes itself what fails before anything was made at the target.
+    // A pivot rolls itself back when it fails before it has created an object at the target.
     if !begun || undone {
         return wrong_after_roll_back(scene, original);
     }
@@ -76,7 +76,7 @@ fn at_every_record() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// How many requests lie between two that are tried; `PIVOT_EVERY_REQUEST=1` tries all.
+/// The distance between two tested requests. `PIVOT_EVERY_REQUEST=1` tests all requests.
 fn stride() -> u64 {
     if std::env::var_os("PIVOT_EVERY_REQUEST").is_some() { 1 } else { 13 }
 }

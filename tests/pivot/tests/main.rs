@@ -1,4 +1,4 @@
-//! Moves between servers, under every fault.
+//! Pivots between servers, with faults of all kinds.
 
 mod additions;
 mod bad_input;

@@ -1,5 +1,5 @@
-//! Controllers of both sides run all the time while pivots are killed: at no instant both reconcile one cluster, by the record of what
-//! they ask both servers for.
+//! The controllers of both sides run while pivots are killed. The record of their requests must show that
+//! both sides never reconcile the same cluster at the same time.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ fn start(record: &Record, place: &Place, other: &Place) -> Manager {
 
 async fn rest(scene: &Scene, managers: &[Manager]) {
     let deadline = scene.clock.monotonic() + Duration::from_secs(600);
-    // What was written just now has not reached them yet.
+    // Recent writes have not reached the controllers yet.
     scene.clock.sleep(Duration::from_secs(3)).await;
     while !managers.iter().all(|manager| manager.is_idle(Duration::from_secs(2))) {
         assert!(scene.clock.monotonic() < deadline, "the controllers do not come to rest");
@@ -47,7 +47,7 @@ async fn patch(place: &Place, path: &str, patch: Value) {
     place.plane.client("kubectl").request::<Value>(request).await.unwrap();
 }
 
-/// Something that controllers act on as soon as they may: they hand labels on to Machines.
+/// Makes a change that controllers act on immediately when they are active: they copy the labels to Machines.
 async fn ask_for_work(place: &Place, value: &str) {
     let labels = json!({"spec": {"template": {"metadata": {"labels": {"work": value}}}}});
     patch(place, WORKERS, labels).await;
@@ -75,7 +75,7 @@ fn at_no_instant_both_sides_reconcile_a_cluster() {
             drop(state);
             let edited = killed && paused && !unpaused;
             if edited {
-                // Whoever were not paused would act on it.
+                // A controller whose Cluster is not paused would act on it.
                 let at_rest = requests.reconciling("source").len();
                 ask_for_work(&scene.source, "meanwhile").await;
                 rest(&scene, &managers).await;
@@ -91,7 +91,7 @@ fn at_no_instant_both_sides_reconcile_a_cluster() {
             assert_eq!(requests.violations(), Vec::<String>::new(), "killed at record {record}");
             assert_eq!(scene.watch.violations(), Vec::<String>::new(), "killed at record {record}");
             let left: Vec<String> = content(scene.source.objects()).into_keys().collect();
-            // What was changed at the source after it was found equal is kept there, with its owner.
+            // Objects that were changed at the source after their comparison remain there, with their owner.
             let kept = |key: &str| edited && (key.ends_with("/c0-workers") || key.ends_with("/c0"));
             assert!(
                 left.iter().all(|key| key.ends_with("/stranger") || kept(key)),
@@ -109,7 +109,7 @@ fn at_no_instant_both_sides_reconcile_a_cluster() {
     }
 }
 
-/// The record notices it where both sides do reconcile.
+/// The record detects when both sides reconcile the same cluster.
 #[test]
 fn both_sides_at_once_are_noticed() {
     simulated(async {

@@ -1,4 +1,4 @@
-//! What is found before anything is touched.
+//! Checks before the first change.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const CLUSTERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters";
 const MACHINES: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines";
 
-/// The pivot is refused with a finding of each of these words, and nothing was touched.
+/// Asserts that the pivot is refused with findings that contain these words, and that nothing was changed.
 async fn assert_refused(scene: &Scene, words: &[&str]) {
     let (source, target) = (content(scene.source.objects()), content(scene.target.objects()));
     let error = scene.pivot().unwrap().run().await.unwrap_err().to_string();
@@ -57,7 +57,7 @@ fn clocks_that_differ() {
     ] {
         simulated(async {
             let scene = Scene::new(&FIXTURE).await.unwrap();
-            // This machine's own clock does not matter.
+            // The clock of this machine does not matter.
             let now = scene.clock.now() + TimeDelta::hours(3);
             scene.faults.date("source", now);
             scene.faults.date("target", now + TimeDelta::seconds(apart));
@@ -70,7 +70,7 @@ fn clocks_that_differ() {
     }
 }
 
-/// Roles of a user: cluster-wide verbs, and those in the namespace that moves.
+/// Gives the user a ClusterRole with the first verbs and a Role in the moved namespace with the second verbs.
 async fn give(place: &Place, everywhere: &[&str], here: &[&str]) {
     let group = "rbac.authorization.k8s.io";
     for (kind, folder, verbs) in
@@ -97,7 +97,8 @@ fn missing_rights() {
     const ALL: Words = &["*"];
     const NOT_CHANGE: &str = "may not patch, delete";
     const NOT_MAKE: &str = "may not create, update, patch, delete";
-    // Whose rights are few, those everywhere, those in the namespace; what is said, where it is refused.
+    // The server where the rights are limited, the verbs in all namespaces, the verbs in the moved namespace,
+    // and the words of the refusal.
     let cases: &[(&str, Words, Words, Words)] = &[
         ("target", &[], &[], &["target: get Namespace kube-system", "forbidden", "\"nobody\""]),
         ("source", &[], &[], &["source: get Namespace kube-system", "forbidden", "\"nobody\""]),
@@ -139,7 +140,7 @@ fn missing_rights() {
     }
 }
 
-/// Deletes a definition at the target, and waits until it is gone.
+/// Deletes a definition at the target and waits until it is gone.
 async fn remove(scene: &Scene, path: &str) {
     send(&scene.target, "DELETE", path, &json!({})).await.unwrap();
     while send(&scene.target, "GET", path, &Value::Null).await.is_ok() {
@@ -204,7 +205,7 @@ fn clusters_that_are_not_at_rest() {
     });
 }
 
-/// An owner that stays: the object arrives without it, with those that move.
+/// An owner that does not move: the object arrives without this owner reference, and with those that move.
 #[test]
 fn owners_that_do_not_move() {
     const WORKERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/c0-workers";

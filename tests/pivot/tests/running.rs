@@ -1,4 +1,4 @@
-//! Clusters that run while they are handed over.
+//! Pivots of clusters that are in use.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use pivot_tests::workload::User;
 use pivot_tests::{Scene, simulated};
 use serde_json::{Value, json};
 
-/// No endpoint may be away for longer.
+/// Upper limit for the time in which an endpoint does not respond.
 const AWAY: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { clusters: 1, control_plane: 3, workers: 2 };
 
@@ -31,7 +31,8 @@ fn of_kind(place: &Place, part: &str) -> BTreeMap<String, Value> {
     place.objects().into_iter().filter(|(key, _)| key.contains(part)).collect()
 }
 
-/// What tells that a machine was neither made anew nor restarted: its name, where it runs, since when its parts do.
+/// The fields that change when a machine is recreated or restarted: its name, its provider ID, its Node and
+/// the times of its conditions.
 fn machines(place: &Place) -> Vec<Value> {
     let started = |object: &Value| {
         let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
@@ -63,7 +64,7 @@ async fn patch(place: &Place, path: &str, patch: Value) {
     place.plane.client("kubectl").request::<Value>(request).await.unwrap();
 }
 
-/// Pivots, and compares what users of the workload cluster see.
+/// Runs a pivot and compares the workload cluster before and after it, as its users see it.
 async fn hand_over(scene: &Scene, pivot: pivot::Pivot, from: &Place, to: &Place, to_manager: &Manager) {
     let user = User::of(scene, from, "c0").unwrap();
     let before = user.everything().await.unwrap();
@@ -106,7 +107,7 @@ fn a_cluster_moves_while_it_runs_and_back() {
         User::of(&scene, source, "c0").unwrap().write("kept").await.unwrap();
         hand_over(&scene, scene.pivot().unwrap(), source, target, &managers.1).await;
 
-        // It scales and upgrades.
+        // The cluster can still be scaled and upgraded.
         let control_plane = "/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmcontrolplanes/c0-control-plane";
         let workers = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/c0-workers";
         patch(target, workers, json!({"spec": {"replicas": 3}})).await;
@@ -128,7 +129,7 @@ fn a_cluster_moves_while_it_runs_and_back() {
     });
 }
 
-/// A pivot that is rolled back leaves the workload cluster as it was, and takes writes again.
+/// A pivot that is rolled back leaves the workload cluster unchanged, and the cluster accepts writes again.
 #[test]
 fn what_was_held_is_released() {
     let fixture = Fixture::make(Size { control_plane: 1, workers: 1, ..SIZE }).unwrap();

@@ -1,4 +1,4 @@
-//! A firstlight process for a test: started, awaited, ended with the test.
+//! Runs a firstlight process for a test and ends it with the test.
 
 use std::fs::OpenOptions;
 use std::os::unix::net::UnixDatagram;
@@ -11,7 +11,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::process::{Child, Command};
 
-/// How long a server may take until it serves, on a busy machine.
+/// Maximum time until a server is ready, on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 /// A running `firstlight serve`. Dropping it kills it.
@@ -23,14 +23,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `binary serve OPTIONS` on `directory/data`, listening on a free port of loopback, its log appended to
-    /// `directory/server.log`, and waits until it says, as to systemd, that it is ready.
+    /// Starts `binary serve OPTIONS` with the data in `directory/data` on a free port of loopback, appends
+    /// its log to `directory/server.log`, and waits for its systemd notification that it is ready.
     ///
     /// # Errors
-    /// Where it ends or is not ready in a minute, with its log.
+    /// The server ends, or is not ready within a minute. The error contains its log.
     pub async fn start(binary: &Path, directory: &Path, options: &[&str]) -> Result<Self> {
         let socket = directory.join("notify");
-        // An earlier server of this directory may have left it.
+        // An earlier server of this directory may have left the socket behind.
         drop(std::fs::remove_file(&socket));
         let ready = UnixDatagram::bind(&socket)?;
         ready.set_nonblocking(true)?;
@@ -61,15 +61,15 @@ impl Server {
         Ok(Self { child, data, log })
     }
 
-    /// The administrator's.
+    /// Path of the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.data.join("kubeconfig")
     }
 
-    /// The administrator's, read: with the server's address.
+    /// A client configuration from the administrator's kubeconfig, with the server's address.
     ///
     /// # Errors
-    /// Where the server's kubeconfig cannot be read.
+    /// The kubeconfig cannot be read.
     pub async fn config(&self) -> Result<Config> {
         let kubeconfig = Kubeconfig::read_from(self.kubeconfig())?;
         Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
@@ -78,33 +78,33 @@ impl Server {
     /// A client with the administrator's kubeconfig.
     ///
     /// # Errors
-    /// Where the server's kubeconfig cannot be read.
+    /// The kubeconfig cannot be read.
     pub async fn client(&self) -> Result<Client> {
         Ok(Client::try_from(self.config().await?)?)
     }
 
-    /// How it ended by itself, if it did.
+    /// The exit status, if the process has ended.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Its log so far, and that of earlier servers on this directory.
+    /// The log so far, including earlier servers of this directory.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Its process, while it runs.
+    /// The process ID while the process runs.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// kill -9, and waits until it is gone.
+    /// Kills the process with SIGKILL and waits until it has ended.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub async fn kill(&mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }

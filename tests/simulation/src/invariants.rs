@@ -1,13 +1,13 @@
-//! What must hold at every change of every object, however the controllers are interrupted.
+//! Invariants that are checked at every change of every object, for every interruption of the controllers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// On a control plane Machine that is not terminated yet.
+/// Annotation of a control plane Machine whose etcd member has not been removed yet.
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";
 
-/// Follows all changes and notes what must not be.
+/// Follows all changes and records violations.
 #[derive(Default)]
 pub struct Invariants {
     objects: BTreeMap<String, Value>,
@@ -18,7 +18,7 @@ pub struct Invariants {
 }
 
 impl Invariants {
-    /// An object was written (`Some`) or is gone (`None`).
+    /// Records that an object was written (`Some`) or removed (`None`).
     pub fn observe(&mut self, key: &str, object: Option<Value>) {
         self.changes += 1;
         match object {
@@ -37,17 +37,17 @@ impl Invariants {
         }
     }
 
-    /// Objects that are not `there` are gone.
+    /// Removes all objects that are not in `there`.
     pub fn forget_all_but(&mut self, there: &BTreeSet<&str>) {
         self.objects.retain(|key, _| there.contains(key.as_str()));
     }
 
-    /// The user deletes the object with this key.
+    /// Records that the user deletes the object with this key.
     pub fn deletes(&mut self, key: &str) {
         self.deleted.insert(key.to_owned());
     }
 
-    /// What the user has deleted.
+    /// The objects that the user has deleted.
     pub fn deleted(&self) -> &BTreeSet<String> {
         &self.deleted
     }
@@ -57,17 +57,17 @@ impl Invariants {
         self.objects.get(key)
     }
 
-    /// What was violated.
+    /// The violations so far.
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// How many changes were looked at.
+    /// Number of observed changes.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// All objects as they are now.
+    /// All current objects.
     pub fn objects(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.objects.iter().map(|(key, object)| (key.as_str(), object))
     }
@@ -109,8 +109,9 @@ impl Invariants {
         }
     }
 
-    /// While a cluster lives, one control plane machine goes at a time, and never the last. What the user deletes is deleted at once,
-    /// but terminated one at a time as well.
+    /// While a cluster exists, only one control plane machine is removed at a time, and never the last one.
+    /// Machines that the user deletes may have a deletion time together, but are also terminated one at a
+    /// time.
     fn quorum_is_kept(&mut self, machine: &Value) {
         let labels = &machine["metadata"]["labels"];
         let Some(control_plane) = labels["cluster.x-k8s.io/control-plane-name"].as_str() else { return };
@@ -140,7 +141,7 @@ impl Invariants {
         }
     }
 
-    /// What is left of a cluster that was deleted.
+    /// Keys of the remaining objects of a deleted cluster.
     pub fn orphans(&self) -> Vec<String> {
         const LEFT_BY_THE_USER: &[&str] = &["KubeadmConfigTemplate", "DevMachineTemplate"];
         let belongs = |object: &Value| {

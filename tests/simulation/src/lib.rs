@@ -1,7 +1,9 @@
-//! The whole plane (server, controllers, simulated infrastructure) in one thread under a paused clock, from a seed, with faults.
+//! Runs the server with controllers and simulated infrastructure in one thread with a paused clock and fault
+//! injection. Each run is reproducible from its seed.
 //!
-//! A [`world::World`] outlives processes: it holds what a disk would hold. Each life of the process is a runtime of its own, and a kill
-//! drops that runtime with everything in it. [`scenario`] says what a user does, [`invariants`] what must hold at every step.
+//! A [`world::World`] has the content of the disk and outlives processes. Each life of the process is a
+//! separate runtime, and a kill drops this runtime. The user's actions are in [`scenario`], and the
+//! conditions that hold after every change are in [`invariants`].
 
 pub mod fleet;
 pub mod invariants;

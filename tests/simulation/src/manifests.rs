@@ -1,25 +1,25 @@
-//! The cluster that all scenarios use: `examples/first-cluster.yaml` with other numbers.
+//! The cluster of all scenarios: `examples/first-cluster.yaml` with other replica counts and versions.
 
 use firstlight::manifests::read::{Document, parse};
 use serde_json::{Value, json};
 
 const EXAMPLE: &str = include_str!("../../../examples/first-cluster.yaml");
 
-/// What a scenario wants of the cluster at one moment.
+/// The desired state of the cluster in a step of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Control plane machines.
+    /// Number of control plane machines.
     pub control_plane: i64,
-    /// Workers.
+    /// Number of workers.
     pub workers: i64,
-    /// Kubernetes version of both.
+    /// Kubernetes version of all machines.
     pub version: &'static str,
 }
 
-/// The manifests of a cluster of that shape.
+/// The manifests of a cluster in this shape.
 ///
 /// # Errors
-/// Where the example is not YAML.
+/// The example is not valid YAML.
 pub fn cluster(shape: Shape) -> anyhow::Result<Vec<Document>> {
     let mut documents = parse("first-cluster.yaml", EXAMPLE)?;
     for document in &mut documents {
@@ -39,8 +39,8 @@ pub fn cluster(shape: Shape) -> anyhow::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// What does not depend on chance in the objects of a cluster that has come to rest: kinds, how many, versions, phases,
-/// conditions. Names, times and identities are left out.
+/// The deterministic part of the objects of an idle cluster: kinds, number of objects, versions, phases and
+/// conditions. Names, times and UIDs are omitted.
 pub fn at_rest(objects: &[Value]) -> Value {
     let mut rows: Vec<String> = objects.iter().map(|object| summary(object).to_string()).collect();
     rows.sort();

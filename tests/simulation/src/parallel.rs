@@ -1,11 +1,11 @@
-//! Worlds side by side: each is one thread.
+//! Runs worlds in parallel, each in its own thread.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// Runs `one` for each number on as many threads as there are processors; returns what failed.
+/// Runs `one` for each number on as many threads as there are processors. Returns the failures.
 pub fn failures(numbers: Range<u64>, one: impl Fn(u64) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicU64::new(numbers.start);
     let failures = Mutex::new(Vec::new());

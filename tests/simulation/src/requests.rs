@@ -1,4 +1,4 @@
-//! Counts what the controllers ask of the API server, and kills the process at a given request.
+//! Counts the writes of the controllers and kills the process at a given write.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,25 +13,25 @@ use serving::{Body, ClientService};
 use tokio::sync::Notify;
 use tower_service::Service;
 
-/// Where in a request the process is killed.
+/// The point in a request at which the process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// The server has not seen the request.
+    /// Before the server receives the request.
     Before,
-    /// The server has done it, the controller has not seen the answer.
+    /// After the server has executed it, before the controller receives the response.
     After,
 }
 
-/// The kill that is planned.
+/// A planned kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kill {
-    /// At which write of the controllers, counted from 1 over all lives.
+    /// Number of the write of the controllers, counted from 1 over all lives.
     pub write: u64,
-    /// When.
+    /// The point in this write.
     pub moment: Moment,
 }
 
-/// Counts writes over all lives.
+/// Counts writes over all lives of the process.
 #[derive(Clone, Default)]
 pub struct Requests(Arc<Inner>);
 
@@ -49,12 +49,12 @@ struct State {
 }
 
 impl Requests {
-    /// Kills the process at `kill`.
+    /// Plans a kill.
     pub fn plan(&self, kill: Kill) {
         self.0.state.lock().kill = Some(kill);
     }
 
-    /// How many writes the controllers have made.
+    /// Number of writes of the controllers.
     pub fn writes(&self) -> u64 {
         self.0.state.lock().writes
     }
@@ -64,7 +64,7 @@ impl Requests {
         self.0.state.lock().trace.clone()
     }
 
-    /// Done when the process is to be killed.
+    /// Returns when the process is to be killed.
     pub async fn killed(&self) {
         self.0.killed.notified().await;
     }
@@ -82,7 +82,7 @@ impl Requests {
     }
 }
 
-/// The controllers' way to the server.
+/// The service that controllers send their requests to.
 #[derive(Clone)]
 pub struct Counting {
     inner: ClientService,

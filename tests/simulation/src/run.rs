@@ -1,4 +1,4 @@
-//! Runs a scenario in a world, through as many lives as it takes.
+//! Runs a scenario in a world with as many lives of the process as necessary.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use crate::requests::{Kill, Requests};
 use crate::scenario::{Step, missing};
 use crate::world::{Life, World};
 
-/// No step takes longer, in simulated time.
+/// Time limit of a step, in simulated time.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);
-/// A plane whose controllers have nothing to do within this time has come to rest.
+/// The system is idle if no controller has work to do within this time.
 const REST: Duration = Duration::from_secs(5);
 
-/// What a run ended with.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// Requests of the controllers that write.
+    /// Number of writes of the controllers.
     pub writes: u64,
-    /// Changes of objects that were checked.
+    /// Number of checked changes of objects.
     pub changes: u64,
     /// How often the process was started.
     pub lives: u64,
-    /// Simulated seconds.
+    /// Simulated time in seconds.
     pub seconds: i64,
     /// Method and path of each write, in order.
     pub trace: Vec<String>,
-    /// What there was at the end of each step, without what depends on chance.
+    /// The deterministic part of the state after each step.
     pub rests: Vec<Value>,
 }
 
-/// Runs `steps` from `seed`; the process is killed as `kill` says.
+/// Runs `steps` with `seed`, and with a kill if one is given.
 ///
 /// # Errors
-/// A violated invariant, or a step that is not reached; both with the seed.
+/// An invariant is violated, or a step is not completed. The error contains the seed.
 pub fn run(seed: u64, steps: &[Step], kill: Option<Kill>) -> Result<Report> {
     let mut world = World::new(seed);
     if let Some(kill) = kill {
@@ -74,11 +74,12 @@ struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Goes on from where the last life ended; returns when all is done or the process is killed.
+    /// Continues the scenario in a new life. Returns when it is complete, an invariant is violated, or the
+    /// process is killed.
     async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
         let snapshot = life.store.list(&Prefix::all(), &Page::default());
         let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
-        // What the last life deleted at its very end was not watched any more.
+        // Deletions at the very end of the last life were not observed.
         self.invariants.forget_all_but(&there);
         for stored in &snapshot.items {
             self.invariants.observe(stored.key.as_str(), serde_json::from_slice(&stored.value).ok());
@@ -128,7 +129,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// Deletes the first control plane Machines, the same ones in each life.
+    /// Deletes the first control plane Machines. A later life deletes the same ones again.
     async fn delete_machines(&mut self, life: &Life, count: usize) -> Result<()> {
         let is_control_plane = |object: &Value| {
             object["kind"] == "Machine"
@@ -146,7 +147,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// Follows the changes until the step is reached and nobody has anything to do.
+    /// Observes changes until the step is complete and the controllers are idle.
     async fn follow(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
         loop {
             while let Some(event) = watcher.try_next()? {
@@ -161,7 +162,7 @@ impl Progress<'_> {
             if missing(step, &self.invariants).is_empty() && life.manager.is_idle(REST) {
                 return Ok(());
             }
-            // Reconciles that write nothing end without an event: look again after a moment of simulated time.
+            // Reconciles without writes cause no event, so wait only for a limited simulated time.
             if let Ok(event) = tokio::time::timeout(REST, watcher.next()).await {
                 let event = event?;
                 let object = (event.kind != EventKind::Deleted)
@@ -175,7 +176,7 @@ impl Progress<'_> {
 
 const CLUSTER: &str = "clusters/first";
 
-/// Deletes an object of Cluster API in the default namespace: its plural and name.
+/// Deletes an object of Cluster API in the namespace `default`; `object` is `PLURAL/NAME`.
 async fn delete(life: &Life, object: &str) -> Result<()> {
     let client = life.plane.client("user");
     let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/{object}");

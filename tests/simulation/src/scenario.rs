@@ -1,4 +1,4 @@
-//! What a user does, and when the plane is where it should be.
+//! The steps of a user, and the conditions under which a step is complete.
 
 use serde_json::Value;
 
@@ -8,18 +8,19 @@ use crate::manifests::Shape;
 /// One step of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Applies the cluster in this shape and waits until it is there.
+    /// Applies the cluster in this shape and waits until it is ready.
     Reach(Shape),
-    /// Deletes so many of the control plane's Machines at once, and waits until there are others in their place.
+    /// Deletes this number of control plane Machines at once and waits for their replacements.
     Replace(usize, Shape),
-    /// Deletes the cluster and waits until nothing is left of it.
+    /// Deletes the cluster and waits until all of its objects are gone.
     Delete,
 }
 
 const OLD: &str = "v1.35.0";
 const NEW: &str = "v1.36.0";
 
-/// Create, scale the control plane 1 → 3 → 5 → 3 and the workers with it, upgrade by a minor version, delete.
+/// Creates a cluster, scales the control plane (1 -> 3 -> 5 -> 3) and the workers, upgrades by one minor
+/// version, and deletes the cluster.
 pub const WHOLE_LIFE: &[Step] = &[
     Step::Reach(Shape { control_plane: 1, workers: 1, version: OLD }),
     Step::Reach(Shape { control_plane: 3, workers: 2, version: OLD }),
@@ -29,7 +30,7 @@ pub const WHOLE_LIFE: &[Step] = &[
     Step::Delete,
 ];
 
-/// Create, upgrade, delete: small enough to be interrupted at every single request.
+/// Creates, upgrades and deletes a cluster. It is small enough for a kill at each request.
 pub const SHORT_LIFE: &[Step] = &[
     Step::Reach(Shape { control_plane: 1, workers: 1, version: OLD }),
     Step::Reach(Shape { control_plane: 1, workers: 1, version: NEW }),
@@ -38,10 +39,10 @@ pub const SHORT_LIFE: &[Step] = &[
 
 const THREE: Shape = Shape { control_plane: 3, workers: 1, version: NEW };
 
-/// Create, delete two of three control plane Machines at once.
+/// Creates a cluster and deletes two of the three control plane Machines at once.
 pub const TWO_AT_ONCE: &[Step] = &[Step::Reach(THREE), Step::Replace(2, THREE)];
 
-/// What is still missing for `step`; empty when it is reached.
+/// The unmet conditions of `step`; empty when it is complete.
 pub fn missing(step: Step, invariants: &Invariants) -> Vec<String> {
     match step {
         Step::Delete => {

@@ -1,4 +1,4 @@
-//! What outlives a process: the disk, the time, the count of requests.
+//! The state that outlives a process: the disk, the time and the number of requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use store::{Memory, Store};
 
 use crate::requests::{Counting, Requests};
 
-/// The disk, the time, the count of requests, and the seed of all randomness.
+/// The disk, the time, the number of requests, and the seed of all random numbers.
 pub struct World {
-    /// Decides all randomness.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What the controllers have asked for, over all lives.
+    /// The writes of the controllers over all lives.
     pub requests: Requests,
     disk: Memory,
     now: DateTime<Utc>,
@@ -28,48 +28,48 @@ pub struct World {
     controllers: Selection,
 }
 
-/// One life of the process, from its start until it is killed or the runtime is dropped.
+/// One life of the process, which ends when it is killed or the runtime is dropped.
 pub struct Life {
-    /// Server and registry.
+    /// The server and its registry.
     pub plane: Plane,
-    /// All objects.
+    /// The store of all objects.
     pub store: Store,
-    /// What the controllers share.
+    /// The manager of the controllers.
     pub manager: engine::Manager,
-    /// Its time.
+    /// The simulated clock.
     pub clock: Clock,
 }
 
-/// How long a restart of the process takes.
+/// Duration of a restart of the process.
 const RESTART: Duration = Duration::from_secs(1);
 
 impl World {
-    /// An empty disk at the beginning of time.
+    /// An empty disk at a fixed start time.
     pub fn new(seed: u64) -> Self {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
         let controllers = Selection::all().without("metal");
         Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0, controllers }
     }
 
-    /// As [`World::new`], without any controllers but those that a life starts itself.
+    /// Like [`World::new`], but without controllers, except for those that the test starts.
     pub fn bare(seed: u64) -> Self {
         Self { controllers: Selection::NONE, ..Self::new(seed) }
     }
 
-    /// How often the process was started.
+    /// How many times the process was started.
     pub fn lives(&self) -> u64 {
         self.lives
     }
 
-    /// When the simulation began, and how far it has come.
+    /// The current simulated time.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
     }
 
-    /// Runs one life: a runtime of its own, which is dropped with everything in it when `live` returns.
+    /// Runs one life in a new runtime. The runtime with all its tasks is dropped when `live` returns.
     ///
     /// # Errors
-    /// Where the plane does not start, and what `live` reports.
+    /// The server does not start, or an error of `live`.
     pub fn live<T>(&mut self, live: impl AsyncFnOnce(&Life, &Requests) -> Result<T>) -> Result<T> {
         self.lives += 1;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -1,5 +1,6 @@
-//! Five hundred machines go through all that hosts go through, under the simulation's clock, with faults, a server that is killed, and a hostile machine on their
-//! network: no secret of a host reaches another, and none of them is kept out.
+//! Five hundred machines in the complete life cycle of hosts, on a simulated clock, with faults, kills of the
+//! server, and a hostile machine in their network. No secret of a host may reach another machine, and every
+//! host must be provisioned.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -19,14 +20,14 @@ use schemas::netboot::Agent;
 use simulation::fleet::{Faults, Machines, NAMESPACE, mac, name, objects, serve};
 use simulation::world::{Life, World};
 
-/// Simulated time in which everything must be done.
+/// Simulated time limit.
 const DEADLINE: Duration = Duration::from_secs(24 * 3600);
 
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
 
-/// Runs one life of the server until `done`, or for `limit`; whether it was done.
+/// Runs one life of the server until `done` returns true or `limit` has passed. Returns whether it was done.
 fn live(
     world: &mut World,
     machines: &Machines,
@@ -58,7 +59,7 @@ fn live(
     })
 }
 
-/// What it is that does not come.
+/// Prints the hosts that are not settled.
 fn show_unsettled(life: &Life, machines: &Machines) {
     let hosts: Objects<BareMetalHost> = life.manager.objects();
     let agents: Objects<Agent> = life.manager.objects();
@@ -79,7 +80,7 @@ fn show_unsettled(life: &Life, machines: &Machines) {
     }
 }
 
-/// Runs lives, each killed after `life`, until `done`.
+/// Runs lives of the server, each killed after `life`, until `done` returns true.
 fn until(
     world: &mut World,
     machines: &Machines,
@@ -110,21 +111,21 @@ fn is_settled(host: &BareMetalHost) -> bool {
     })
 }
 
-/// The hosts that have yet to be seen settled. With so many hosts and faults that never end, some BMC does not answer at any moment: they are
-/// never all settled at once.
+/// The hosts that have not been seen as settled yet. With this number of hosts and permanent faults, they are
+/// never all settled at the same time, because there is always some BMC that does not respond.
 struct Arrivals {
     expected: usize,
     missing: BTreeSet<String>,
 }
 
 impl Arrivals {
-    /// Those of `count` hosts that `stay`.
+    /// The hosts out of `count` for which `stay` is true.
     fn of(stay: impl Fn(usize) -> bool, count: usize) -> Self {
         let missing: BTreeSet<String> = (0..count).filter(|host| stay(*host)).map(name).collect();
         Self { expected: missing.len(), missing }
     }
 
-    /// Whether all others are gone and each of these was seen settled.
+    /// Whether the other hosts are gone and each of these hosts was seen as settled.
     fn done(self) -> impl Fn(&[Arc<BareMetalHost>]) -> bool {
         let missing = RefCell::new(self.missing);
         move |hosts| {
@@ -180,7 +181,7 @@ fn run(seed: u64, count: usize, life: Duration) -> Result<()> {
     let written: Vec<usize> =
         (0..count).map(|host| machines.with(&mac(host), |machine| machine.written)).collect();
 
-    // Every third gets another image, every fifth is deleted, the others are left alone.
+    // Every third host gets another image, every fifth host is deleted, and the others are unchanged.
     until(
         &mut world,
         &machines,
@@ -207,7 +208,8 @@ fn run(seed: u64, count: usize, life: Duration) -> Result<()> {
             assert_eq!(now.written, written, "host {host} was left alone");
         }
     }
-    // Who fails four times in a row goes as it is; with these odds hardly anybody does.
+    // A host whose cleaning fails four times is deleted without cleaning. With these probabilities this is
+    // rare.
     assert!(uncleaned <= 1 + count / 200, "{uncleaned} hosts were deleted and not cleaned");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The whole plane under a paused clock.
+//! Simulations with a paused clock.
 
 mod fleet;
 mod metal_hosts;

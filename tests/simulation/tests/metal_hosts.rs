@@ -1,4 +1,4 @@
-//! Which machine a host is, and hosts on their way to another management cluster, against the API.
+//! Assigns machines to hosts, and prepares hosts for the move to another management cluster.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ async fn machine(life: &Life) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the object is as it must be; `None` stands for one that is not there.
+/// Waits until the object meets the condition; `None` is an object that does not exist.
 async fn until<K: Kind<DynamicType = ()> + std::fmt::Debug>(
     life: &Life,
     key: NamespacedName,
@@ -126,7 +126,8 @@ fn what_a_machine_says_of_itself_makes_it_nobody_and_troubles_nobody() {
         let uuid = "4C4C4544-0000-0000-0000-000000000001";
         let named = json!({"metal.firstlight.dev/power": "manual", "metal.firstlight.dev/system-uuid": uuid});
         host(life, "b", None, named).await?;
-        // It says that it is a by one of its interfaces, and b by its UUID, and has shown that it is itself.
+        // It claims to be host a with one of its interfaces and host b with its UUID, and has proven only its
+        // own identity.
         let other = "52-54-00-00-00-66";
         create::<Agent>(life, json!({"metadata": {"name": other}, "spec": {}})).await?;
         let status = json!({"status": {
@@ -150,7 +151,7 @@ fn what_a_machine_says_of_itself_makes_it_nobody_and_troubles_nobody() {
             let host = hosts.get(&key(name)).expect("a host");
             assert_eq!(annotation(host.as_ref(), "metal.firstlight.dev/conflict"), None, "{name}");
         }
-        // A person takes it for b.
+        // An operator approves it as host b.
         agents.merge(&other, None, json!({"spec": {"approved": true}})).await?;
         let known = until::<Agent>(life, other, "known", |agent| {
             agent.and_then(|agent| agent.spec.host_ref.as_ref()).is_some_and(|host| host.name == "b")

@@ -1,4 +1,5 @@
-//! What stands beside a host, against the API and a Redfish service: drive, settings, firmware, events.
+//! Objects that accompany a host (virtual drive, settings, firmware, events) with a simulated Redfish
+//! service.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use simulation::world::{Life, World};
 
 const NAMESPACE: &str = "metal";
-/// Simulated time in which something must happen.
+/// Limit in simulated time.
 const DEADLINE: Duration = Duration::from_secs(3600);
 const DVD: &str = "http://images/data.iso";
 
@@ -34,7 +35,7 @@ fn key() -> NamespacedName {
 }
 
 impl<'a> Rig<'a> {
-    /// A host in use, and its machine behind a Redfish service.
+    /// A provisioned host whose machine has a Redfish service.
     async fn new(life: &'a Life, behaviour: Behaviour) -> Result<Self> {
         let machine = Arc::new(InMemory::default());
         let service = Service::new(machine.clone(), behaviour);
@@ -83,7 +84,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Waits until the object of the host's name is as it must be.
+    /// Waits until the object with the host's name meets the condition.
     async fn until<K: engine::Kind<DynamicType = ()> + std::fmt::Debug>(
         &self,
         what: &str,
@@ -110,7 +111,7 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Restarts the machine as a user does, until it runs again; how it was started.
+    /// Restarts the machine as a user does and waits until it runs. Returns how it was started.
     async fn restart(&self) -> Result<netboot_tests::redfish::Start> {
         let before = self.machine.history().len();
         self.merge::<BareMetalHost>(json!({"metadata": {"annotations": {"reboot.metal3.io": ""}}})).await?;
@@ -169,7 +170,8 @@ fn an_image_is_in_the_drive_from_one_restart_to_another() {
         assert_eq!(rig.restart().await?.media, None);
         rig.until_gone::<DataImage>().await;
 
-        // A service that fails keeps the machine off, and says so, until it does not.
+        // When the service fails, the machine stays off and the error is reported until the service works
+        // again.
         let order =
             Order { method: "POST", path: "VirtualMedia.InsertMedia", times: 2, fault: Fault::Status(500) };
         rig.service.order(order);
@@ -288,7 +290,7 @@ fn firmware_is_shown_and_installed_with_a_restart() {
 #[test]
 fn events_are_sent_as_long_as_somebody_wants_them() {
     live(Behaviour::default(), async |rig| {
-        // What is written down of the first refusal brings on the next try at once.
+        // Writing the first error to the status causes the next attempt immediately.
         let order = Order { method: "POST", path: "Subscriptions", times: 2, fault: Fault::Status(500) };
         rig.service.order(order);
         rig.create::<Secret>(json!({"metadata": named("headers"), "stringData": {"X-Token": "t0ken"}}))
@@ -306,7 +308,7 @@ fn events_are_sent_as_long_as_somebody_wants_them() {
         assert!(!format!("{failed:?}").contains("t0ken"));
         rig.until::<BMCEventSubscription>("subscribed", is_subscribed).await;
         rig.service.take_requests();
-        // A process that subscribed and ended before it could write that down.
+        // A process that subscribed and ended before it could record the subscription.
         forgets(rig).await?;
         rig.until::<BMCEventSubscription>("recognised", is_subscribed).await;
         let asked = rig.service.take_requests();
@@ -328,7 +330,7 @@ fn is_subscribed(subscription: &BMCEventSubscription) -> bool {
     status.is_some_and(|status| status.error.is_none() && status.subscription_id.is_some())
 }
 
-/// The status no longer has the subscription's name.
+/// Removes the subscription's ID from the status.
 async fn forgets(rig: &Rig<'_>) -> Result<()> {
     let objects: Objects<BMCEventSubscription> = rig.life.manager.objects();
     objects.merge(&key(), Some("status"), json!({"status": {"subscriptionID": null}})).await?;

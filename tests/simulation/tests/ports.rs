@@ -1,4 +1,4 @@
-//! Ports of workload clusters that somebody else holds.
+//! Ports of workload clusters that another process uses.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use simulation::manifests::{Shape, cluster};
 use store::{Memory, Store};
 
 const HOST: &str = "127.0.0.1";
-/// Longer than any back-off.
+/// Longer than any retry delay.
 const RETRIED: Duration = Duration::from_secs(300);
 
 async fn plane(store: &Store, clock: &Clock, network: &SimulatedNetwork) -> Plane {

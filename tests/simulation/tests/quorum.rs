@@ -1,4 +1,4 @@
-//! A control plane of which a member of etcd is dead.
+//! A control plane with a dead etcd member.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use simulation::world::{Life, World};
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Names of the control plane's Machines, and whether each is being deleted.
+/// Names of the control plane Machines, and whether each is being deleted.
 fn machines(life: &Life) -> Vec<(String, bool)> {
     let name = NamespacedName::new("default", "first");
     let all = life.manager.objects::<Machine>().by_cluster(&name);
@@ -28,7 +28,8 @@ fn machines(life: &Life) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// Waits until three control plane Machines are up to date and available, without `gone`.
+/// Waits until three control plane Machines are up to date and available and the Machine `gone` does not
+/// exist.
 async fn three_are_there(life: &Life, gone: &str) -> Result<()> {
     let there = async {
         loop {

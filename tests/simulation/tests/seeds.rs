@@ -1,4 +1,5 @@
-//! `cargo xtask simulate`: whole lives from as many seeds as asked, each killed once somewhere; prints the seeds that fail.
+//! The test of `cargo xtask simulate`: complete lives of a cluster from a number of seeds, each with one
+//! kill. It prints the seeds that fail.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -11,7 +12,7 @@ use simulation::requests::{Kill, Moment};
 use simulation::run::run;
 use simulation::scenario::WHOLE_LIFE;
 
-/// A number from the environment.
+/// A number in an environment variable.
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
@@ -27,7 +28,7 @@ fn a_whole_life_ends_the_same_wherever_it_is_killed() {
     assert!(failures.is_empty(), "{} of {seeds} seeds failed:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Without a kill first, which tells how many writes there are; then with one at a write that the seed chooses.
+/// Runs without a kill to count the writes, then with a kill at a write that depends on the seed.
 fn one(seed: u64) -> Result<(), String> {
     let fails = |error| format!("{error:#}");
     let calm = run(seed, WHOLE_LIFE, None).map_err(fails)?;

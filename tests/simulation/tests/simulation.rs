@@ -1,4 +1,4 @@
-//! The whole plane from some seeds, and one short life killed at every single write.
+//! Complete lives of a cluster from some seeds, and a short life that is killed at every second write.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use simulation::parallel;
@@ -32,7 +32,7 @@ fn the_final_state_does_not_depend_on_the_seed() {
 fn killed_at_every_second_write_it_ends_where_it_would_have_ended() {
     let calm = run(1, SHORT_LIFE, None).expect("seed 1");
     let failures = parallel::failures(1..calm.writes / 2 + 1, |number| {
-        // Both moments at every write take too long here; `cargo xtask simulate` draws them at random.
+        // Both points of every write would take too long here. `cargo xtask simulate` selects them at random.
         let moment = if number.is_multiple_of(2) { Moment::Before } else { Moment::After };
         let kill = Kill { write: 2 * number, moment };
         match run(1, SHORT_LIFE, Some(kill)) {
@@ -49,7 +49,7 @@ fn killed_at_every_second_write_it_ends_where_it_would_have_ended() {
 #[test]
 fn two_control_plane_machines_deleted_at_once_go_one_after_the_other() {
     let calm = run(1, TWO_AT_ONCE, None).expect("seed 1");
-    // The second half of the writes are those of the replacement.
+    // The second half of the writes belongs to the replacement.
     let failures = parallel::failures(1..9, |number| {
         let kill = Kill { write: calm.writes * (8 + number) / 17, moment: Moment::After };
         run(1, TWO_AT_ONCE, Some(kill)).err().map(|error| format!("{kill:?}: {error:#}"))

@@ -1,21 +1,21 @@
-//! Circles of imports between the files of a crate.
+//! Finds cycles of imports between the files of a crate.
 //!
-//! Files of one folder may need each other, as long as they are few: they are read together. A circle that leaves its folder or
-//! holds many files means that nothing in it can be understood, moved or compiled by itself.
+//! A few files of one folder may import each other, because they are read together. With a cycle that leaves
+//! its folder or has many files, no part of it can be understood, moved or compiled separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imports::Imports;
 
-/// The most files of one folder that may need each other.
+/// Maximum number of files in an allowed cycle, which must be in one folder.
 pub const CIRCLE_FILES_MAX: usize = 4;
 
-/// The circles of a crate that are forbidden, a line each.
+/// The forbidden cycles of a crate, one per line.
 ///
-/// `files` has the path of each source below the crate's `src`, for example `machine/plan.rs`, with its text.
+/// `files` has the path of each source file in `src`, for example `machine/plan.rs`, with its text.
 ///
 /// # Errors
-/// A file that is not Rust.
+/// A file is not valid Rust.
 pub fn violations(name: &str, files: &BTreeMap<String, String>) -> Result<Vec<String>, syn::Error> {
     let imports = Imports::read(files)?;
     let mut found = Vec::new();
@@ -29,7 +29,8 @@ pub fn violations(name: &str, files: &BTreeMap<String, String>) -> Result<Vec<St
     Ok(found)
 }
 
-/// The folder that a file belongs to: `machine` for `machine/plan.rs`, `machine/mod.rs` and a `machine.rs` that has a folder.
+/// The folder of a file: `machine` for `machine/plan.rs`, for `machine/mod.rs`, and for `machine.rs` if that
+/// folder exists.
 fn folder<'a>(file: &'a str, files: &BTreeMap<String, String>) -> &'a str {
     let stem = file.trim_end_matches(".rs");
     if files.keys().any(|other| other.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/'))) {
@@ -38,7 +39,7 @@ fn folder<'a>(file: &'a str, files: &BTreeMap<String, String>) -> &'a str {
     file.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The strongly connected components of more than one file.
+/// The strongly connected components with more than one file.
 fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<BTreeSet<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
         edges.keys().map(|file| (*file, reachable(file, edges))).collect();

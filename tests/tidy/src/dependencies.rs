@@ -1,8 +1,8 @@
-//! Rules over dependencies: each has its row in docs/dependencies.md and is used.
+//! Rules for dependencies: each must be used and have a row in docs/dependencies.md.
 
 use std::collections::BTreeSet;
 
-/// The names in the first column of the table of docs/dependencies.md.
+/// The crates in the first column of the table in docs/dependencies.md.
 pub fn rows(page: &str) -> BTreeSet<String> {
     let rows =
         page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|line| !line.starts_with("crate |"));
@@ -10,7 +10,7 @@ pub fn rows(page: &str) -> BTreeSet<String> {
     cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim().to_owned()).collect()
 }
 
-/// The dependencies from elsewhere that a workspace's manifest names: those without a path.
+/// The external dependencies in a workspace manifest, which are those without a path.
 pub fn of_workspace(manifest: &toml::Table) -> BTreeSet<String> {
     let table = manifest
         .get("workspace")
@@ -20,7 +20,8 @@ pub fn of_workspace(manifest: &toml::Table) -> BTreeSet<String> {
     foreign.map(|(name, _)| name.clone()).collect()
 }
 
-/// The dependencies that a crate's manifest names, also those of tests, of build scripts and of some targets only.
+/// The dependencies in the manifest of a crate, including those of tests, of build scripts and of specific
+/// targets.
 pub fn of_crate(manifest: &toml::Table) -> BTreeSet<String> {
     const SECTIONS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(|target| target.as_table());
@@ -30,12 +31,13 @@ pub fn of_crate(manifest: &toml::Table) -> BTreeSet<String> {
     sections.flat_map(|section| section.keys().cloned()).collect()
 }
 
-/// Those of `dependencies` that no source names.
+/// The dependencies that no source file uses.
 ///
-/// A dependency that only switches on a feature of another one has to say so beside its name in the manifest: `# for its features`.
+/// A dependency that only enables a feature of another one must have the comment `# for its features` in the
+/// manifest.
 pub fn unused(dependencies: &BTreeSet<String>, manifest: &str, sources: &[String]) -> Vec<String> {
     let is_named = |name: &str| {
-        // The library of the package `md-5` is called `md5`.
+        // The library of the package `md-5` is named `md5`.
         let name = if name == "md-5" { "md5".to_owned() } else { name.replace('-', "_") };
         sources.iter().any(|text| words(text).any(|word| word == name))
     };

@@ -1,4 +1,4 @@
-//! Which file of a crate names something of which other file.
+//! Finds the references between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,24 +6,24 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
-/// A module: the names that lead to it from the crate's root.
+/// A module, as its path from the crate's root.
 type Module = Vec<String>;
 
-/// What each file of a crate names.
+/// The references in each file of a crate.
 pub struct Imports<'a> {
     /// The file of each module.
     files: BTreeMap<Module, &'a str>,
-    /// The paths that stand in each module.
+    /// The paths that occur in each module.
     paths: BTreeMap<Module, Vec<Module>>,
-    /// Names that a module imports or exports from elsewhere, and the path to them.
+    /// The names that a module imports or reexports, with their full paths.
     exports: BTreeMap<(Module, String), Module>,
 }
 
 impl<'a> Imports<'a> {
-    /// Reads the sources of a crate: paths below `src`, with their texts.
+    /// Reads the sources of a crate. `files` has paths in `src`, with the texts.
     ///
     /// # Errors
-    /// A file that is not Rust.
+    /// A file is not valid Rust.
     pub fn read(files: &'a BTreeMap<String, String>) -> Result<Self, syn::Error> {
         let mut imports = Self { files: BTreeMap::new(), paths: BTreeMap::new(), exports: BTreeMap::new() };
         for (path, text) in files {
@@ -40,7 +40,7 @@ impl<'a> Imports<'a> {
         Ok(imports)
     }
 
-    /// For each file the others of which it names something. A module that only exports its own children does not name them.
+    /// For each file, the other files that it refers to. A reexport of a child module does not count.
     pub fn edges(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (module, paths) in &self.paths {
@@ -51,7 +51,7 @@ impl<'a> Imports<'a> {
         edges
     }
 
-    /// The file that defines what `path` leads to.
+    /// The file that defines the item at `path`.
     fn file_of(&self, path: &[String], followed: usize) -> Option<&'a str> {
         let depth = (0..=path.len()).rev().find(|depth| self.files.contains_key(&path[..*depth]))?;
         let module = path[..depth].to_vec();
@@ -66,7 +66,8 @@ impl<'a> Imports<'a> {
     }
 }
 
-/// `machine/plan.rs` is `machine::plan`; `lib.rs`, `main.rs` and `mod.rs` are the module of their folder.
+/// The module of a file: `machine::plan` for `machine/plan.rs`; for `lib.rs`, `main.rs` and `mod.rs`, the
+/// module of their folder.
 fn module_of(path: &str) -> Module {
     let mut module: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if module.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
@@ -75,17 +76,17 @@ fn module_of(path: &str) -> Module {
     module
 }
 
-/// Collects the paths of one file, as seen from the crate's root.
+/// Collects the paths in one file, relative to the crate's root.
 struct Reader {
     module: Module,
-    /// How many modules written within the file the reader is in.
+    /// Number of inline modules around the current position.
     nested: usize,
     paths: Vec<Module>,
     exports: Vec<(String, Module)>,
 }
 
 impl Reader {
-    /// The path from the crate's root, if it stays in the crate.
+    /// The path from the crate's root, or `None` if it leaves the crate.
     fn resolve(&self, parts: &[String]) -> Option<Module> {
         let first = parts.first()?;
         let mut base = self.module.clone();
@@ -102,7 +103,7 @@ impl Reader {
                 up = up.saturating_sub(self.nested);
                 base.truncate(base.len().saturating_sub(up));
             }
-            // A path that begins with a child module, or with the name of another crate, which no module has.
+            // The path begins with a child module or with another crate, which matches no module.
             _ => {}
         }
         base.extend(rest.iter().cloned());
@@ -151,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// Paths within a macro's arguments, which are not parsed.
+    /// Records paths in the arguments of a macro, which are not parsed as Rust.
     fn note_tokens(&mut self, tokens: TokenStream) {
         let mut path: Module = Vec::new();
         let mut colons = 0;
@@ -213,7 +214,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// `#[cfg(test)]`, also among other conditions.
+/// Whether this is `#[cfg(test)]`, possibly with other conditions.
 fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))

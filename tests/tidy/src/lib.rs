@@ -1,6 +1,7 @@
-//! Keeps the map true: dependency edges, circles of imports, folders, file and function sizes, what pages say of the tree.
+//! Checks that code and pages match docs/ARCHITECTURE.md and the tree: dependencies between crates, cycles of
+//! imports, folders, sizes of files and functions, and references in pages.
 //!
-//! The rules are functions over plain data, so that each has a test that shows it can fail.
+//! The rules are functions of plain data, and each has a test that shows a violation.
 
 pub mod circles;
 pub mod dependencies;

@@ -1,14 +1,14 @@
-//! Rules over the pages of the documentation.
+//! Rules for the documentation pages.
 
 use std::collections::HashSet;
 
-/// Shorter lines (`---`, `end`, a heading of a table) may stand twice.
+/// Minimum length of a line to count as a repetition. Shorter lines, for example `---` or `end`, may repeat.
 const LINE_LENGTH_MIN: usize = 40;
 
-/// Endings of files of this tree, as pages name them.
+/// File extensions that identify a path of the repository in a page.
 const ENDINGS: &[&str] = &[".rs", ".md", ".txt", ".toml", ".yaml", ".json"];
 
-/// Lines that stand twice in `text`, outside of blocks of code, which may repeat a command.
+/// Lines that occur twice in `text`. Code blocks are ignored, because they may repeat a command.
 pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
@@ -26,10 +26,11 @@ pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// The paths of this tree that a page names between backquotes, with the line's number.
+/// The paths of the repository that a page contains in backquotes, with their line numbers.
 ///
-/// `is_folder` says whether a name is a folder at the top or that of a crate. A path is what begins with one, has a `/`, and is made of the letters of
-/// paths alone; patterns with `*`, `…` or words in capitals are not.
+/// `is_folder` returns whether a name is a top-level folder or a crate. A path begins with such a name, has a
+/// `/`, and consists only of the characters of paths. Patterns with `*`, with an ellipsis or with words in
+/// capitals are not paths.
 pub fn named_paths(text: &str, is_folder: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
@@ -51,7 +52,7 @@ pub fn named_paths(text: &str, is_folder: impl Fn(&str) -> bool) -> Vec<(usize, 
     found
 }
 
-/// Targets of links to files, without their anchors, with the line's number.
+/// The targets of links to files without their anchors, with their line numbers.
 pub fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
@@ -66,7 +67,7 @@ pub fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
+/// Expands braces: `a/{b,c}.rs` becomes `a/b.rs` and `a/c.rs`.
 fn alternatives(path: &str) -> Vec<String> {
     let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     match parts {
@@ -77,7 +78,7 @@ fn alternatives(path: &str) -> Vec<String> {
     }
 }
 
-/// The lines outside of blocks of code, with their numbers.
+/// The lines outside of code blocks, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(position, line)| {

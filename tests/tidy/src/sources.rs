@@ -1,11 +1,11 @@
-//! Rules over the text of the sources.
+//! Rules for source files.
 
-/// A file with more lines has more than one subject.
+/// Maximum number of lines in a file. A longer file has more than one subject.
 pub const FILE_LINES_MAX: usize = 600;
-/// A function with more lines does not fit a screen.
+/// Maximum number of lines in a function. A longer function does not fit on a screen.
 pub const FUNCTION_LINES_MAX: usize = 90;
 
-/// What is wrong with one Rust source, a line each.
+/// The violations in a Rust source file, one per line.
 pub fn violations(path: &str, text: &str) -> Vec<String> {
     let generated = text.lines().take(3).any(|line| line.contains("by `cargo xtask"));
     let mut found = Vec::new();
@@ -32,8 +32,8 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Functions longer than [`FUNCTION_LINES_MAX`]. rustfmt puts the closing brace at the indentation of the
-/// line that holds `fn`.
+/// Functions longer than [`FUNCTION_LINES_MAX`]. It relies on rustfmt, which gives the closing brace the same
+/// indentation as the line with `fn`.
 fn long_functions(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open: Option<(usize, usize, &str)> = None;

@@ -1,4 +1,4 @@
-//! The agent as a static program.
+//! Builds the agent as a static program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,21 +7,21 @@ use anyhow::{Context, Result, ensure};
 
 use crate::suite::{cargo, target};
 
-/// How small the agent is made: it goes over the network in each start.
+/// Compression level. The agent is sent over the network at each start of a machine.
 const LEVEL: i32 = 19;
-/// C compilers for musl, as the crate `cc` looks for them; `ring` and `zstd` are partly C.
+/// C compilers for musl, by the names that the crate `cc` uses; `ring` and `zstd` contain C code.
 const MUSL_COMPILERS: &[&str] = &["musl-gcc", "x86_64-linux-musl-gcc", "aarch64-linux-musl-gcc"];
-/// Kind of the program header that names a loader.
+/// Type of the program header that names a loader.
 const PT_INTERP: u32 = 3;
 
-/// Builds it and compresses it; where it is then.
+/// Builds and compresses the agent. Returns its path.
 ///
 /// # Errors
-/// It does not build, or is not static.
+/// The agent does not build, or is not static.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let has_musl = MUSL_COMPILERS.iter().any(|name| succeeds(name, &["--version"])) && has_target(&musl());
     let (platform, flags) = if has_musl { (musl(), "") } else { (gnu(), "-C target-feature=+crt-static") };
-    // Said for both, so that what one of them needs is not what somebody's environment says.
+    // Set for both platforms, so that RUSTFLAGS of the environment has no effect.
     let flags = [("RUSTFLAGS", flags)];
     cargo(root, &["build", "--profile", "agent", "--target", &platform, "--package", "agent"], &flags)?;
     let agent = target(root).join(platform).join("agent/firstlight-agent");
@@ -32,7 +32,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
         agent.display()
     );
     let compressed = agent.with_extension("zst");
-    // A file that is written again makes cargo build the server again, which takes minutes.
+    // A newly written file would make cargo rebuild the server, which takes minutes.
     if !is_newer(&compressed, &agent) {
         std::fs::write(&compressed, zstd::encode_all(content.as_slice(), LEVEL)?)
             .with_context(|| format!("cannot write {}", compressed.display()))?;
@@ -40,7 +40,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     Ok(compressed)
 }
 
-/// Whether `made` was written after `source`; no, if one of them cannot be looked at.
+/// Whether `made` was written after `source`; false if one of them cannot be read.
 fn is_newer(made: &Path, source: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     time(made).zip(time(source)).is_some_and(|(made, source)| made > source)
@@ -54,7 +54,7 @@ fn gnu() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
-/// Whether the compiler has the standard library for `platform`, after asking rustup for it.
+/// Whether the standard library for `platform` is installed, if necessary by rustup.
 fn has_target(platform: &str) -> bool {
     is_installed(platform) || (succeeds("rustup", &["target", "add", platform]) && is_installed(platform))
 }
@@ -64,7 +64,7 @@ fn is_installed(platform: &str) -> bool {
     rustc.args(["--print", "target-libdir", "--target", platform]);
     let output = rustc.output().ok().filter(|output| output.status.success());
     let folder = output.and_then(|output| String::from_utf8(output.stdout).ok());
-    // An empty folder stays behind when a target was removed.
+    // An empty folder remains after a target was removed.
     let entries = folder.and_then(|folder| std::fs::read_dir(folder.trim()).ok());
     entries.is_some_and(|mut entries| entries.next().is_some())
 }
@@ -75,7 +75,7 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether a program for 64-bit little-endian Linux asks for no loader.
+/// Whether this is a 64-bit little-endian ELF program that needs no loader.
 fn is_static(program: &[u8]) -> bool {
     let number = |at: usize, length: usize| -> Option<usize> {
         let bytes = program.get(at..at.checked_add(length)?)?;

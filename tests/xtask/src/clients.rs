@@ -1,4 +1,5 @@
-//! `cargo xtask clients`: the transcripts and programs of `tests/clients`, and the envtest suites of other projects.
+//! Implements `cargo xtask clients`: the transcripts and programs of `tests/clients`, and the envtest suites
+//! of other projects.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,11 +8,12 @@ use anyhow::Result;
 
 use crate::suite::{run as run_program, server, tests};
 
-/// Builds the server unless `FIRSTLIGHT_BINARY` names one, then plays the transcripts: all, or those whose names contain one of `names`.
-/// With `all` the envtest suites follow, chosen by `names` in the same way.
+/// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
+/// contain one of `names`. With `all`, it also runs the envtest suites, selected in the same way.
 ///
 /// # Errors
-/// Where something does not build, a transcript does not hold, or a suite's test fails that is not listed.
+/// A build, a transcript or a test of a suite fails. Tests of a suite that are listed as failing are allowed
+/// to fail.
 pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     let binary = server(root)?;
     let variables = [("FIRSTLIGHT_BINARY", binary.as_str())];

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: the crash suite at length, with every engine and the real server.
+//! Implements `cargo xtask crash`: the full crash suite, with every store engine and the real server.
 
 use std::path::Path;
 
@@ -6,10 +6,11 @@ use anyhow::Result;
 
 use crate::suite::{server, tests};
 
-/// Builds the server, then runs the suite with `seeds` random scripts and `kills` kills of each writer.
+/// Builds the server, then runs the suite with `seeds` random scripts and `kills` kills of each writing
+/// process.
 ///
 /// # Errors
-/// Where something does not build, or a write was lost.
+/// A build fails, or a write was lost.
 pub fn run(root: &Path, seeds: u64, kills: u64) -> Result<()> {
     let binary = server(root)?;
     let (seeds, kills) = (seeds.to_string(), kills.to_string());

@@ -1,4 +1,4 @@
-//! `cargo xtask linearizability`: traffic under faults, recorded and checked.
+//! Implements `cargo xtask linearizability`: requests under faults, whose recorded history is checked.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::suite::{self, server};
 /// Builds the server, then runs the suite with `arguments`.
 ///
 /// # Errors
-/// Where something does not build, or a promise was broken.
+/// A build fails, or a guarantee was violated.
 pub fn run(root: &Path, arguments: &[String]) -> Result<()> {
     let binary = server(root)?;
     suite::run(root, "linearizability", arguments, &[("FIRSTLIGHT_BINARY", &binary)])

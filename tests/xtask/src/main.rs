@@ -1,4 +1,4 @@
-//! `cargo xtask COMMAND`: the project's own commands.
+//! The commands of `cargo xtask`.
 
 mod agent;
 mod clients;

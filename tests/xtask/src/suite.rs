@@ -1,4 +1,4 @@
-//! Suites: test programs, and programs of their own.
+//! Builds and runs test suites, which are test programs or programs of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,20 +7,22 @@ use anyhow::{Context, Result, ensure};
 
 use crate::agent;
 
-/// Builds the release binary of `firstlight`, with the agent as a static program inside (docs/decisions/agent-program.md).
+/// Builds the release binary of `firstlight` with the static agent program inside
+/// (docs/decisions/agent-program.md).
 ///
 /// # Errors
-/// Where one does not build.
+/// A build fails.
 pub fn release(root: &Path) -> Result<()> {
     let agent = agent::build(root)?;
     let agent = agent.to_str().context("the target folder's name is no text")?;
     cargo(root, &["build", "--release", "--package", "firstlight"], &[("FIRSTLIGHT_AGENT", agent)])
 }
 
-/// Builds and runs the program `name`. As with [`tests`], the whole workspace is named, so that little is built again.
+/// Builds and runs the program `name`. As in [`tests`], it builds the whole workspace so that little is
+/// rebuilt.
 ///
 /// # Errors
-/// Where it does not build, or fails.
+/// The build or the program fails.
 pub fn run(root: &Path, name: &str, arguments: &[String], variables: &[(&str, &str)]) -> Result<()> {
     cargo(root, &["build", "--workspace", "--bin", name], &[])?;
     let program = target(root).join("debug").join(name);
@@ -31,11 +33,11 @@ pub fn run(root: &Path, name: &str, arguments: &[String], variables: &[(&str, &s
     Ok(())
 }
 
-/// Feeds the reader that `arguments` begin with, with coverage feedback; the others are libFuzzer's. New inputs are in
-/// `target/fuzz/NAME`.
+/// Runs coverage-guided fuzzing of the target that `arguments` begin with; the other arguments are passed to
+/// libFuzzer. New inputs are written to `target/fuzz/NAME`.
 ///
 /// # Errors
-/// Without a name, without a nightly toolchain and cargo-fuzz, or where a fault was found.
+/// The name is missing, a nightly toolchain or cargo-fuzz is missing, or a fault was found.
 pub fn coverage(root: &Path, arguments: &[String]) -> Result<()> {
     let (name, rest) = arguments.split_first().context("the name of a reader is missing: --coverage yaml")?;
     let (found, kept) = (target(root).join("fuzz").join(name), root.join("tests/fuzz/corpus").join(name));
@@ -49,26 +51,28 @@ pub fn coverage(root: &Path, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the test program `program` of the workspace, all of its tests or those whose names contain one of `names`. The whole workspace is
-/// named, so that what `cargo test --workspace` built is not built again with other features.
+/// Runs the test program `program` of the workspace: all of its tests, or those whose names contain one of
+/// `names`. It builds the whole workspace, because other features would cause a rebuild of the results of
+/// `cargo test --workspace`.
 ///
 /// # Errors
-/// Where one fails.
+/// A test fails.
 pub fn tests(root: &Path, program: &str, names: &[&str], variables: &[(&str, &str)]) -> Result<()> {
     let mut all = vec!["test", "--workspace", "--test", program, "--", "--nocapture"];
     all.extend(names);
     cargo(root, &all, variables)
 }
 
-/// Runs cargo in the workspace, with further environment variables.
+/// Runs cargo in the workspace with additional environment variables.
 ///
 /// # Errors
-/// Where it fails.
+/// cargo fails.
 pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(arguments).envs(variables.iter().copied());
-    // What the cargo that runs this program says of its package: build scripts look at it, and everything would be built again.
+    // Variables that cargo sets for this program would cause a complete rebuild, because build scripts depend
+    // on them.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| text.starts_with(prefix)) {
@@ -80,10 +84,11 @@ pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Res
     Ok(())
 }
 
-/// The path of the server's release binary: the one that `FIRSTLIGHT_BINARY` names, or else our own, after building it.
+/// The path of the server's release binary: `FIRSTLIGHT_BINARY` if set, or else our own, which is built
+/// first.
 ///
 /// # Errors
-/// Where it does not build.
+/// The build fails.
 pub fn server(root: &Path) -> Result<String> {
     if let Ok(given) = std::env::var("FIRSTLIGHT_BINARY") {
         return Ok(given);
@@ -93,7 +98,7 @@ pub fn server(root: &Path) -> Result<String> {
     Ok(binary.to_str().context("the path of the target directory is not UTF-8")?.to_owned())
 }
 
-/// The folder that cargo builds into.
+/// The build directory of cargo.
 pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |target| root.join(target))
 }

@@ -1,24 +1,25 @@
-//! What the `Impersonate-*` headers say.
+//! Parses the `Impersonate-*` headers.
 
 use http::HeaderMap;
 use machinery::status::Status;
 
 use crate::user::User;
 
-/// What the names of all these headers begin with.
+/// Prefix of all these headers.
 const PREFIX: &str = "impersonate-";
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// The identity that the `Impersonate-*` headers ask for, with their values unchanged; `None` when they name nobody: an empty user or
-/// UID asks for none, as for a real server.
+/// Returns the identity that the `Impersonate-*` headers ask for, with unchanged values; `None` if they
+/// contain no user. An empty user or UID counts as absent, as in kube-apiserver.
 ///
-/// If a header were ignored, the request would run with the caller's own rights. So a header that cannot be read refuses the request.
+/// If a header were ignored, the request would run with the caller's own permissions. Therefore a header that
+/// cannot be parsed refuses the request.
 ///
 /// # Errors
-/// 400 for a header of this kind that is unknown, stands twice where one is meant, or is no UTF-8.
+/// 400 for an `Impersonate-*` header that is unknown, is repeated but allowed only once, or is not UTF-8.
 pub(super) fn requested(headers: &HeaderMap) -> Result<Option<User>, Status> {
     let mut asked = User::default();
     for (name, value) in headers {

@@ -1,8 +1,9 @@
-//! Impersonation: who may act as somebody else, by the `Impersonate-*` headers.
+//! Impersonation: which users may act as another user, by the `Impersonate-*` headers.
 //!
-//! There are several modes (<https://kep.k8s.io/5284>). The constrained ones allow a verb on a resource as a sort of user and need two
-//! permissions: `impersonate-on:MODE:VERB` for the request, `impersonate:MODE` for each part of the identity. The oldest
-//! needs the verb `impersonate` for each part, and allows every request then.
+//! There are several modes (<https://kep.k8s.io/5284>). The constrained modes allow a verb on a resource as a
+//! kind of user and need two permissions: `impersonate-on:MODE:VERB` for the request, `impersonate:MODE` for
+//! each part of the identity. The legacy mode needs the verb `impersonate` for each part, and then allows
+//! every request.
 
 mod headers;
 
@@ -21,7 +22,7 @@ use crate::user::{
     service_account, service_account_groups,
 };
 
-/// The node that a service account's token was issued for.
+/// Key of the extra field with the Node that a service account's token was issued for.
 pub(crate) const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
@@ -31,7 +32,7 @@ enum Mode {
     ArbitraryNode,
     ServiceAccount,
     UserInfo,
-    /// As it has been since the beginning.
+    /// The original mode with the verb `impersonate`.
     Legacy,
 }
 
@@ -67,11 +68,11 @@ impl Mode {
     }
 }
 
-/// Askers whose last mode is remembered.
+/// For how many users the last mode is remembered.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// The mode by which each asker was last allowed to act as somebody else. It is tried first, so that a refusal says what that mode
-/// lacks, which is the one that the asker uses.
+/// The mode by which each user was last allowed to impersonate. It is tried first, so that a refusal names
+/// the permission missing in the mode that the user normally uses.
 #[derive(Debug, Default)]
 pub struct LastModes(Mutex<BTreeMap<String, Mode>>);
 
@@ -92,11 +93,13 @@ impl LastModes {
     }
 }
 
-/// The user that the request acts as, `None` when it has no impersonation headers. `attributes` are the request's.
+/// Returns the impersonated user; `None` if the request has no impersonation headers. `attributes` are those
+/// of the request.
 ///
 /// # Errors
-/// 400 when the headers can't be understood, or name groups, a uid or extra but no user; 403 when the user may not impersonate,
-/// with what the first mode that is for such users lacks: the last one that was allowed goes first.
+/// 400 if the headers are malformed, or name groups, a UID or extra fields without a user. 403 if the user
+/// may not impersonate; the error names the permission missing in the first applicable mode, where the mode
+/// that was last allowed comes first.
 pub fn impersonate(
     attributes: &Attributes<'_>,
     headers: &HeaderMap,
@@ -124,7 +127,7 @@ pub fn impersonate(
     Err(refusal.unwrap_or_else(|| forbidden(attributes, "")))
 }
 
-/// The permissions that one mode needs.
+/// Checks the permissions that one mode needs.
 struct Check<'a> {
     mode: Mode,
     asker: &'a User,
@@ -152,13 +155,13 @@ impl Check<'_> {
         }
     }
 
-    /// Whether one part of the identity may be taken on.
+    /// Checks the permission for one part of the identity.
     fn part(&self, resource: Resource<'_>) -> Result<(), Status> {
         let verb = self.verb();
         self.may(&Attributes { user: self.asker, verb: &verb, path: "", resource: Some(resource) })
     }
 
-    /// Refuses a part whatever the permissions are.
+    /// Refuses a part independent of the permissions.
     fn refuse(&self, resource: Resource<'_>, why: &str) -> Status {
         let verb = self.verb();
         forbidden(&Attributes { user: self.asker, verb: &verb, path: "", resource: Some(resource) }, why)
@@ -175,7 +178,7 @@ impl Check<'_> {
         Resource { group, version: "v1", resource, name, ..Resource::default() }
     }
 
-    /// Users and groups stood in the core group once.
+    /// Returns the API group of users and groups: the core group in the legacy mode.
     fn group(&self) -> &'static str {
         if self.mode == Mode::Legacy { "" } else { AUTHENTICATION }
     }
@@ -186,7 +189,7 @@ impl Check<'_> {
             return self.part(Resource { namespace, ..resource });
         }
         match node(name) {
-            // Whoever may be its own node may be any that it runs on.
+            // A user with this permission may impersonate any Node that they run on, so no name is checked.
             Some(_) if self.mode == Mode::AssociatedNode => {
                 self.part(self.resource(self.group(), "nodes", "*"))
             }
@@ -225,7 +228,7 @@ impl Check<'_> {
     }
 }
 
-/// Why extra fields cannot be taken on in a constrained mode.
+/// Returns why extra fields cannot be impersonated in a constrained mode; `None` if they can.
 fn bad_extra(extra: &BTreeMap<String, Vec<String>>) -> Option<String> {
     extra.iter().find_map(|(key, values)| {
         if key.is_empty() {
@@ -244,12 +247,12 @@ fn bad_extra(extra: &BTreeMap<String, Vec<String>>) -> Option<String> {
     })
 }
 
-/// The node behind a node's user.
+/// Returns the name of the Node behind a Node's user.
 fn node(user: &str) -> Option<&str> {
     user.strip_prefix(NODE_PREFIX).filter(|name| dns1123_subdomain(name).is_empty())
 }
 
-/// Adds the groups that everybody of that name is in.
+/// Adds the groups that every user of this kind is in.
 fn complete(mut user: User, mode: Mode) -> User {
     if let Some((namespace, _)) = service_account(&user.name)
         && user.groups.is_empty()
@@ -269,7 +272,7 @@ fn complete(mut user: User, mode: Mode) -> User {
     user
 }
 
-/// The identity in the words that the API server's error has always used.
+/// Describes the identity in the words of kube-apiserver's error.
 fn describe(user: &User) -> String {
     let list = |items: &[String]| items.iter().map(|item| quote(item)).collect::<Vec<_>>().join(", ");
     let groups = match user.groups.as_slice() {

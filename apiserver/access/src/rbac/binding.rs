@@ -1,4 +1,4 @@
-//! Bindings, found by the user or group that they name.
+//! Role bindings, indexed by the users and groups that they name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct RoleRef {
     pub(super) name: String,
 }
 
-/// Whom a binding grants it to.
+/// A subject of a binding.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Subject {
@@ -40,7 +40,8 @@ enum Principal {
 }
 
 impl Subject {
-    /// The user or group meant by a subject of a binding in `namespace`; `None` for one that means nobody.
+    /// Returns the user or group that a subject of a binding in `namespace` stands for; `None` for an unknown
+    /// or incomplete subject.
     fn principal(&self, namespace: &str) -> Option<Principal> {
         match self.kind.as_str() {
             "User" => Some(Principal::User(self.name.clone())),
@@ -76,14 +77,14 @@ impl Binding {
         self.subjects.as_deref().unwrap_or_default()
     }
 
-    /// The first subject that `user` is, as reasons show it.
+    /// Returns the first subject that includes `user`, in the form of kube-apiserver's reasons.
     pub(super) fn subject(&self, user: &User, namespace: &str) -> String {
         let subject = self.subjects().iter().find(|subject| subject.is(user, namespace));
         subject.map(|subject| subject.shown(namespace)).unwrap_or_default()
     }
 }
 
-/// The bindings of one namespace, or those of the whole cluster.
+/// The bindings of one namespace, or the ClusterRoleBindings.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     by_name: BTreeMap<Arc<str>, Binding>,
@@ -92,7 +93,7 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// Puts the binding in, or takes it out. `namespace` is that of the binding.
+    /// Adds, replaces or removes a binding. `namespace` is that of the binding.
     pub(super) fn set(&mut self, namespace: &str, name: &str, binding: Option<Binding>) {
         if let Some(old) = self.by_name.remove(name) {
             for subject in old.subjects() {
@@ -128,7 +129,7 @@ impl Bindings {
         self.by_name.is_empty()
     }
 
-    /// The bindings that grant something to `user`, by name.
+    /// Returns the bindings that grant a role to `user`, by name.
     pub(super) fn of(&self, user: &User) -> Vec<(&str, &Binding)> {
         let own = self.by_user.get(&user.name);
         let groups = user.groups.iter().filter_map(|group| self.by_group.get(group));

@@ -1,4 +1,5 @@
-//! Nobody grants what they do not have: the checks on writes of roles and bindings.
+//! Privilege escalation checks on writes of roles and bindings: users can only grant permissions that they
+//! have.
 
 use machinery::field::{aggregate, quote};
 use machinery::meta;
@@ -16,8 +17,8 @@ use crate::authorize::{Authorizer, Decision};
 use crate::user::{GROUP_MASTERS, User};
 
 impl Admission for Rbac {
-    /// Refuses roles and bindings that give more than the writer has. It changes nothing, but a real server asks at this
-    /// point: before validation.
+    /// Refuses roles and bindings that grant more permissions than the writer has. It changes nothing; it is
+    /// part of `mutate` because kube-apiserver checks before validation.
     fn mutate(&self, review: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
         let definition = &review.served.definition;
         let concerned = definition.built_in
@@ -91,7 +92,7 @@ impl Rbac {
             if plural.is_empty() {
                 return Status::generic(why);
             }
-            // A real server names the binding's resource with the role's name.
+            // kube-apiserver reports the binding's resource with the role's name.
             Status::not_found(review.served.resource(), &reference.name)
         })?;
         confirm(&policy, user, review.namespace, rules).map_err(|why| forbidden(review, object, &why))
@@ -107,7 +108,8 @@ fn rbac_resource() -> Resource<'static> {
     Resource { group: GROUP, version: "*", ..Resource::default() }
 }
 
-/// Values of the wrong shape are refused by validation, which comes later.
+/// Parses a value, or returns the default. Values of the wrong type are refused by validation, which comes
+/// later.
 fn parsed<T: for<'a> Deserialize<'a> + Default>(value: &Value) -> T {
     T::deserialize(value).unwrap_or_default()
 }
@@ -116,7 +118,7 @@ fn forbidden(review: &Review<'_>, object: &Value, why: &str) -> Status {
     Status::forbidden(review.served.resource(), meta::name(object), why)
 }
 
-/// Whether `user` has all of `rules` in `namespace`; the error says what is missing.
+/// Checks that `user` has all of `rules` in `namespace`; the error lists the missing permissions.
 fn confirm(policy: &Policy, user: &User, namespace: &str, rules: &[Rule]) -> Result<(), String> {
     let (owned, unresolved) = policy.rules(user, namespace);
     let Some(missing) = rule::beyond(&owned, rules) else { return Ok(()) };
@@ -132,7 +134,7 @@ fn confirm(policy: &Policy, user: &User, namespace: &str, rules: &[Rule]) -> Res
     Err(why)
 }
 
-/// Whether nothing changes but what the garbage collector needs to change.
+/// Returns whether two objects differ at most in metadata that the garbage collector changes.
 fn only_owners_differ(object: &Value, old: &Value) -> bool {
     let rest = |object: &Value| {
         let mut rest = object.clone();

@@ -1,4 +1,4 @@
-//! Role-based access control: roles and bindings as they are in the store, compiled, and always current.
+//! Role-based access control over the roles and bindings in the store. The compiled policy is always current.
 
 mod binding;
 mod escalation;
@@ -20,31 +20,32 @@ use crate::authorize::{Authorizer, Decision, UserRules};
 use crate::user::{GROUP_MASTERS, User};
 use policy::{Policy, Verdict};
 
-/// The group of roles and bindings.
+/// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Decides by the roles and bindings in a store, and keeps users from granting more than they have (as a
-/// [`registry::Admission`]). Clones share everything.
+/// Authorizes by the roles and bindings in a store, and prevents privilege escalation (as a
+/// [`registry::Admission`]). Clones share all state.
 ///
-/// Whoever asks first takes note of what has changed: a decision is never older than the last acknowledged write, and
-/// nothing is read from the store but changes.
+/// Each decision first applies pending changes: a decision is never older than the last acknowledged write,
+/// and after the first read only changes are read from the store.
 #[derive(Clone)]
 pub struct Rbac(Arc<Inner>);
 
 struct Inner {
     store: Store,
-    /// The changes that the policy has not seen; `None`: it must be read anew.
+    /// Watch of changes that the policy does not include yet; `None` if the policy must be read from the
+    /// store again.
     changes: Mutex<Option<Watcher>>,
     policy: RwLock<Policy>,
 }
 
 impl Rbac {
-    /// Decides by what `store` holds.
+    /// Creates an authorizer over `store`.
     pub fn new(store: Store) -> Self {
         Self(Arc::new(Inner { store, changes: Mutex::new(None), policy: RwLock::default() }))
     }
 
-    /// The policy as the store has it now.
+    /// Returns the current policy.
     fn policy(&self) -> RwLockReadGuard<'_, Policy> {
         self.0.catch_up();
         self.0.policy.read()
@@ -52,8 +53,8 @@ impl Rbac {
 }
 
 impl Inner {
-    /// Brings the policy up to the store. The lock on the changes is held meanwhile, so that nobody decides by a policy
-    /// that lacks what another has taken from the queue.
+    /// Applies all pending changes. The lock on the changes is held meanwhile, so that no other thread
+    /// decides by a policy that lacks a change already taken from the queue.
     fn catch_up(&self) {
         let mut changes = self.changes.lock();
         while let Some(watcher) = changes.as_mut() {
@@ -69,7 +70,8 @@ impl Inner {
         *changes = self.read_anew();
     }
 
-    /// Replaces the policy by what the store holds. `None` when the store has stopped: nothing changes any more.
+    /// Replaces the policy by the store's contents. Returns `None` if the store has stopped, so that nothing
+    /// changes any more.
     fn read_anew(&self) -> Option<Watcher> {
         let prefix = Prefix::group(GROUP).unwrap_or_else(|_| Prefix::all());
         let snapshot = self.store.list(&prefix, &Page::default());

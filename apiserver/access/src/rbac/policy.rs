@@ -1,4 +1,4 @@
-//! All roles and bindings at one moment, and what follows from them for a user. Pure.
+//! All roles and bindings at one moment, and the permissions that they give to a user. Pure functions.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use crate::user::User;
 #[derive(Debug, Default)]
 pub(super) struct Policy {
     cluster_roles: HashMap<String, Vec<Rule>>,
-    /// By namespace, then name.
+    /// Roles by namespace, then name.
     roles: HashMap<String, HashMap<String, Vec<Rule>>>,
     cluster_bindings: Bindings,
-    /// By namespace.
+    /// RoleBindings by namespace.
     bindings: HashMap<String, Bindings>,
 }
 
@@ -28,16 +28,16 @@ struct Role {
     rules: Option<Vec<Rule>>,
 }
 
-/// What a binding gives to a user.
+/// A binding that grants a role to a user.
 pub(super) struct Grant<'p> {
     binding: &'p Binding,
     name: &'p str,
-    /// Empty for the whole cluster.
+    /// Namespace of the binding; empty for a ClusterRoleBinding.
     namespace: &'p str,
 }
 
 impl Grant<'_> {
-    /// `RoleBinding "reader/ns" of Role "reader" to User "alice"`
+    /// Describes the grant: `RoleBinding "reader/ns" of Role "reader" to User "alice"`.
     pub(super) fn describe(&self, user: &User) -> String {
         let (kind, name) = if self.namespace.is_empty() {
             ("ClusterRoleBinding", self.name.to_owned())
@@ -50,19 +50,20 @@ impl Grant<'_> {
     }
 }
 
-/// What the policy says to a request.
+/// The policy's decision on a request.
 pub(super) enum Verdict<'p> {
-    /// A binding allows it.
+    /// A binding allows the request.
     Allowed { grant: Grant<'p> },
-    /// None does; `missing` says which roles of the user's bindings do not exist.
+    /// No binding allows the request; `missing` lists the nonexistent roles that the user's bindings refer
+    /// to.
     Denied { missing: Vec<String> },
 }
 
 impl Policy {
-    /// Takes note of an object of the group; `None`: it is gone.
+    /// Applies a change of a role or binding; `None` for a deleted object.
     pub(super) fn apply(&mut self, key: &Key, object: Option<&[u8]>) {
         let (namespace, name) = (key.namespace().unwrap_or_default(), key.name());
-        // Everything of this group was validated when it was stored.
+        // All objects of this group were validated when they were stored.
         let role = || object.and_then(|text| serde_json::from_slice::<Role>(text).ok());
         let binding = || object.and_then(|text| serde_json::from_slice::<Binding>(text).ok());
         match key.resource() {
@@ -86,10 +87,10 @@ impl Policy {
         }
     }
 
-    /// The rules of the role that a binding in `namespace` refers to.
+    /// Returns the rules of the role that a binding in `namespace` refers to.
     ///
     /// # Errors
-    /// It does not exist, in the words of an error of the API.
+    /// Says in the API's words that the role does not exist.
     pub(super) fn role(&self, reference: &RoleRef, namespace: &str) -> Result<&[Rule], String> {
         let (found, resource) = match reference.kind.as_str() {
             "Role" => (self.roles.get(namespace).and_then(|roles| roles.get(&reference.name)), "role"),
@@ -101,7 +102,7 @@ impl Policy {
             .ok_or_else(|| format!("{resource}.{} {} not found", super::GROUP, quote(&reference.name)))
     }
 
-    /// The grants of a user, those of the whole cluster first.
+    /// Returns the grants of a user: ClusterRoleBindings first, then those of the namespace.
     fn grants<'p>(&'p self, user: &User, namespace: &'p str) -> impl Iterator<Item = Grant<'p>> {
         let cluster = self.cluster_bindings.of(user).into_iter().map(|found| ("", found));
         let local = self.bindings.get(namespace).filter(|_| !namespace.is_empty());
@@ -110,7 +111,7 @@ impl Policy {
         cluster.chain(local).map(|(namespace, (name, binding))| Grant { binding, name, namespace })
     }
 
-    /// Whether the request is allowed, and by what.
+    /// Decides on a request, with the grant that allows it.
     pub(super) fn judge<'p>(&'p self, attributes: &Attributes<'p>) -> Verdict<'p> {
         let namespace = attributes.resource.map_or("", |resource| resource.namespace);
         let mut missing = Vec::new();
@@ -126,7 +127,8 @@ impl Policy {
         Verdict::Denied { missing }
     }
 
-    /// All rules of a user in a namespace (empty: cluster-wide ones only), and which roles are missing.
+    /// Returns all rules of a user in a namespace (empty: only cluster-wide ones), and errors for missing
+    /// roles.
     pub(super) fn rules(&self, user: &User, namespace: &str) -> (Vec<&Rule>, Vec<String>) {
         let (mut rules, mut missing) = (Vec::new(), Vec::new());
         for grant in self.grants(user, namespace) {

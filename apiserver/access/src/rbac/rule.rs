@@ -1,4 +1,4 @@
-//! One rule of a role: what it allows, and which rules it covers.
+//! Policy rules: the requests that a rule allows, and the rules that it covers.
 //!
 //! The semantics are those of `k8s.io/component-helpers/auth/rbac` and Kubernetes' rbac registry.
 
@@ -9,19 +9,19 @@ use serde::Deserialize;
 
 use crate::attributes::Attributes;
 
-/// A `PolicyRule`. A `*` among verbs, groups or resources stands for all of them.
+/// A `PolicyRule`. `*` among verbs, groups or resources means all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rule {
-    /// What may be done.
+    /// Allowed verbs.
     pub verbs: Vec<String>,
-    /// API groups, empty text for the core group.
+    /// API groups; the empty string is the core group.
     pub api_groups: Vec<String>,
-    /// `pods`, `pods/status`, `*/scale`
+    /// Resources and subresources, for example `pods`, `pods/status` or `*/scale`.
     pub resources: Vec<String>,
-    /// Only objects of these names; none: all.
+    /// Names of the objects that the rule is limited to; empty for all objects.
     pub resource_names: Vec<String>,
-    /// Paths that are no resources; a trailing `*` stands for any rest.
+    /// Non-resource paths; a trailing `*` matches any suffix.
     #[serde(rename = "nonResourceURLs")]
     pub non_resource_urls: Vec<String>,
 }
@@ -36,23 +36,23 @@ fn matches(list: &[String], wanted: &str) -> bool {
     list.iter().any(|one| one == ALL || one == wanted)
 }
 
-/// Whether `list` has everything that `wanted` has.
+/// Returns whether `list` includes all of `wanted`.
 fn has_all(list: &[String], wanted: &[String]) -> bool {
     has(list, ALL) || wanted.iter().all(|one| has(list, one))
 }
 
-/// Whether `pattern` stands for `path`.
+/// Returns whether `pattern` matches `path`.
 fn path_matches(pattern: &str, path: &str) -> bool {
     pattern == path || (pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*')))
 }
 
-/// Whether `pattern`, as `*/status`, stands for that subresource of every resource.
+/// Returns whether `pattern` is `*/` followed by this subresource.
 fn any_resource(pattern: &str, subresource: &str) -> bool {
     !subresource.is_empty() && pattern.strip_prefix("*/").is_some_and(|rest| rest == subresource)
 }
 
 impl Rule {
-    /// A rule for everything of one sort.
+    /// Returns a rule that allows everything, on resources or on non-resource paths.
     fn all(resources: bool) -> Self {
         let all = || vec![ALL.to_owned()];
         if resources {
@@ -62,12 +62,12 @@ impl Rule {
         }
     }
 
-    /// The rules of somebody who may do everything.
+    /// Returns the rules that allow everything.
     pub(crate) fn full_authority() -> [Self; 2] {
         [Self::all(true), Self::all(false)]
     }
 
-    /// Whether it allows the request.
+    /// Returns whether the rule allows the request.
     pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
         if !matches(&self.verbs, attributes.verb) {
             return false;
@@ -80,7 +80,7 @@ impl Rule {
             && (self.resource_names.is_empty() || has(&self.resource_names, asked.name))
     }
 
-    /// Whether whoever has this rule has everything that `other` gives. `other` is one of [`Rule::parts`].
+    /// Returns whether the rule includes all permissions of `other`, which must be one of [`Rule::parts`].
     fn covers(&self, other: &Self) -> bool {
         let names = if other.resource_names.is_empty() {
             self.resource_names.is_empty()
@@ -99,7 +99,7 @@ impl Rule {
             && other.non_resource_urls.iter().all(url)
     }
 
-    /// The rule as rules of one verb, group, resource and name each.
+    /// Splits the rule into rules with one verb, group, resource and name each.
     fn parts(&self) -> Vec<Self> {
         let one = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
@@ -128,7 +128,7 @@ impl Rule {
         parts
     }
 
-    /// As errors show it: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
+    /// Formats the rule as in error messages: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
     fn shown(&self) -> String {
         let lists = [
             ("APIGroups", &self.api_groups),
@@ -143,7 +143,7 @@ impl Rule {
     }
 }
 
-/// Whether a rule's `pattern` stands for the resource.
+/// Returns whether a rule's `pattern` matches the resource.
 fn names(pattern: &str, resource: &str, subresource: &str) -> bool {
     if pattern == ALL || any_resource(pattern, subresource) {
         return true;
@@ -154,20 +154,21 @@ fn names(pattern: &str, resource: &str, subresource: &str) -> bool {
     pattern.split_once('/').is_some_and(|(one, part)| one == resource && part == subresource)
 }
 
-/// A list of texts as Go's `%q` writes it.
+/// Formats a list of strings as Go's `%q` does.
 pub(crate) fn quoted(list: &[String]) -> String {
     let items: Vec<String> = list.iter().map(|text| quote(text)).collect();
     format!("[{}]", items.join(" "))
 }
 
-/// What `wanted` gives beyond `owned`, as errors show it, sorted; `None` when nothing.
+/// Returns the permissions in `wanted` that `owned` lacks, formatted as in error messages and sorted; `None`
+/// if there are none.
 pub(crate) fn beyond(owned: &[&Rule], wanted: &[Rule]) -> Option<Vec<String>> {
     let parts = wanted.iter().flat_map(Rule::parts);
     let missing: Vec<Rule> = parts.filter(|part| !owned.iter().any(|rule| rule.covers(part))).collect();
     if missing.is_empty() {
         return None;
     }
-    // Rules that differ in their verb only are shown as one.
+    // Rules that differ only in their verb are shown as one rule.
     let mut shown: Vec<String> = Vec::new();
     let mut by_resource: BTreeMap<[Vec<String>; 3], Rule> = BTreeMap::new();
     for rule in missing {
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn rules_allow_what_they_name() {
         let user = User::default();
-        // rule, verb, group, resource, subresource, name, allowed
+        // Columns: rule, then verb, group, resource, subresource, name, then whether the rule allows it.
         let table = [
             (rule("get", "core", "pods", ""), ["get", "", "pods", "", "a"], true),
             (rule("get", "core", "pods", ""), ["list", "", "pods", "", ""], false),
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn nobody_grants_more_than_they_have() {
-        // owned, wanted, what is missing
+        // Columns: owned rules, wanted rule, missing permissions.
         let table = [
             (vec![rule("get list", "core", "pods", "")], rule("get", "core", "pods", "a"), ""),
             (vec![rule("get", "core", "pods", "a")], rule("get", "core", "pods", ""), "*"),

@@ -1,5 +1,5 @@
-//! Who may decide on a CertificateSigningRequest: beside the right to write `/approval` or `/status`, that to `approve` for the
-//! signer, or to `sign` as it.
+//! Permissions for CertificateSigningRequests: besides the permission to write `/approval` or `/status`, a
+//! user needs `approve` or `sign` for the signer.
 
 use machinery::field::quote;
 use machinery::meta;
@@ -14,7 +14,8 @@ use crate::user::User;
 const GROUP: &str = "certificates.k8s.io";
 
 impl Rbac {
-    /// Refuses decisions and certificates of those who may not make them for the signer that the stored request names.
+    /// Refuses approvals and certificates by users without the permission for the signer of the stored
+    /// request.
     pub(super) fn check_signer(&self, review: &Review<'_>, object: &Value) -> Result<(), Status> {
         let definition = &review.served.definition;
         let request =

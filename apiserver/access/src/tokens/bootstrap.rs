@@ -1,4 +1,4 @@
-//! Bootstrap tokens: Secrets in `kube-system` that let a new node ask for its certificate.
+//! Bootstrap tokens: Secrets in `kube-system` with which a new node requests its certificate.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,17 +12,18 @@ use crate::user::User;
 const NAMESPACE: &str = "kube-system";
 const TYPE: &str = "bootstrap.kubernetes.io/token";
 const USER_PREFIX: &str = "system:bootstrap:";
-/// The group of all bootstrap tokens, and what the others of their groups begin with.
+/// The group of all bootstrap tokens, and the prefix of their further groups.
 const GROUP: &str = "system:bootstrappers";
 
-/// Id and secret of a bootstrap token; `None` when it does not look like one.
+/// Splits a bootstrap token into ID and secret; `None` if it does not have the form of one.
 pub(super) fn split(token: &str) -> Option<(&str, &str)> {
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let (id, secret) = token.split_once('.')?;
     (id.len() == 6 && secret.len() == 16 && plain(id) && plain(secret)).then_some((id, secret))
 }
 
-/// Whether a group may be given to a bootstrap token: `\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`
+/// Returns whether a bootstrap token may be in this group:
+/// `\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`
 fn is_group(group: &str) -> bool {
     let Some(rest) = group.strip_prefix(GROUP).and_then(|rest| rest.strip_prefix(':')) else { return false };
     let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -32,11 +33,11 @@ fn is_group(group: &str) -> bool {
 }
 
 impl Inner {
-    /// The user of a bootstrap token, when its Secret says that it is good for authentication.
+    /// Returns the user of a bootstrap token if its Secret allows authentication.
     pub(super) fn bootstrap(&self, id: &str, secret: &str) -> Option<User> {
         let object = self.object("secrets", Some(NAMESPACE), &format!("bootstrap-token-{id}"))?;
         let data = |key: &str| text(&object, key);
-        // Compared as hashes, so that the time it takes says nothing of how much is right.
+        // Comparing hashes keeps the duration independent of how many characters match.
         let same = Sha256::digest(data("token-secret")) == Sha256::digest(secret);
         let good = object["type"] == TYPE
             && !meta::is_deleting(&object)
@@ -59,14 +60,14 @@ impl Inner {
         Some(User::new(format!("{USER_PREFIX}{id}"), groups))
     }
 
-    /// What is no time has expired.
+    /// Returns whether the token has expired; an invalid time counts as expired.
     fn is_expired(&self, expiration: &str) -> bool {
         !expiration.is_empty()
             && machinery::clock::parse_rfc3339(expiration).is_none_or(|time| self.clock.now() >= time)
     }
 }
 
-/// An entry of a Secret's data; empty for none.
+/// Returns a value of a Secret; empty if absent or invalid.
 fn text(secret: &Value, key: &str) -> String {
     let encoded = secret["data"][key].as_str().unwrap_or_default();
     let bytes = STANDARD.decode(encoded).unwrap_or_default();

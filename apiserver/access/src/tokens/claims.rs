@@ -1,63 +1,63 @@
-//! What a service account's token says.
+//! The claims of service account tokens.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::user::SERVICE_ACCOUNT_PREFIX;
 
-/// A name and the UID that it had when the token was issued.
+/// Name and UID of an object when the token was issued.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The name.
+    /// Name of the object.
     pub name: String,
-    /// The UID; empty for a node that did not exist.
+    /// UID of the object; empty for a Node that did not exist.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// The objects that a token is bound to: it dies with them.
+/// The objects that a token is bound to; the token becomes invalid when one of them is deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The account's namespace, and that of Pod and Secret.
+    /// Namespace of the account, the Pod and the Secret.
     pub namespace: String,
-    /// The node: the token's own, or that of the Pod.
+    /// The Node that the token is bound to, or on which the Pod runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Reference>,
-    /// The Pod.
+    /// The Pod that the token is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<Reference>,
-    /// The Secret.
+    /// The Secret that the token is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Reference>,
-    /// The account.
+    /// The service account.
     pub serviceaccount: Reference,
-    /// When whoever still uses the token should have taken a new one, in seconds of the epoch.
+    /// Time, in seconds since the epoch, after which a client should use a newer token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnafter: Option<i64>,
 }
 
-/// The claims of a token; times are seconds of the epoch.
+/// The claims of a token; times are in seconds since the epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// For whom the token is meant.
+    /// Audiences of the token.
     pub aud: Vec<String>,
-    /// Until when it is valid.
+    /// Time of expiry.
     pub exp: i64,
-    /// When it was issued.
+    /// Time of issue.
     #[serde(default)]
     pub iat: i64,
-    /// Who issued it.
+    /// Issuer.
     pub iss: String,
-    /// Its own id.
+    /// ID of the token.
     #[serde(default)]
     pub jti: String,
-    /// What it is bound to.
+    /// The objects that the token is bound to.
     #[serde(rename = "kubernetes.io")]
     pub bound: Bound,
-    /// From when it is valid.
+    /// Start of validity.
     #[serde(default)]
     pub nbf: i64,
-    /// The account's user.
+    /// User name of the service account.
     pub sub: String,
 }
 

@@ -13,10 +13,10 @@ struct Header {
     kid: String,
 }
 
-/// A token with this payload.
+/// Signs a token with this payload.
 ///
 /// # Errors
-/// Why signing failed.
+/// Says in words why signing failed.
 pub(super) fn sign(key: &SigningKey, payload: &Value) -> Result<String, String> {
     let header = json!({"alg": key.public().algorithm().name(), "kid": key.public().id()});
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -25,16 +25,16 @@ pub(super) fn sign(key: &SigningKey, payload: &Value) -> Result<String, String> 
     Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// A token in its parts; nothing is verified yet.
+/// The parts of a token, not yet verified.
 pub(super) struct Parsed<'t> {
     header: Header,
-    /// The claims.
+    /// The claims as JSON.
     pub(super) payload: Vec<u8>,
     signed: &'t str,
     signature: Vec<u8>,
 }
 
-/// Takes a token apart; `None` when it is none.
+/// Splits and decodes a token; `None` if it is malformed.
 pub(super) fn parse(token: &str) -> Option<Parsed<'_>> {
     let (signed, signature) = token.rsplit_once('.')?;
     let (header, payload) = signed.split_once('.')?;
@@ -48,7 +48,8 @@ pub(super) fn parse(token: &str) -> Option<Parsed<'_>> {
 }
 
 impl Parsed<'_> {
-    /// Whether one of `keys` signed it. A token that names its key is tried with that one only, where it is known.
+    /// Returns whether one of `keys` signed the token. If the token names a known key, only that key is
+    /// tried.
     pub(super) fn is_signed_by(&self, keys: &[VerifyingKey]) -> bool {
         let named = keys.iter().any(|key| key.id() == self.header.kid);
         let fits = |key: &&VerifyingKey| {

@@ -1,4 +1,4 @@
-//! Bearer tokens: those of service accounts, and bootstrap tokens.
+//! Bearer tokens: service account tokens and bootstrap tokens.
 
 mod bootstrap;
 mod claims;
@@ -23,14 +23,14 @@ pub use claims::{Bound, Claims, Reference};
 use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token};
 use crate::user::User;
 
-/// Tokens whose signature is remembered as good.
+/// How many verified tokens are cached.
 const REMEMBERED_TOKENS: usize = 4096;
 
-/// Who issues tokens and for whom, unless told otherwise: what kube-apiserver's installers choose.
+/// Default issuer and audience of tokens, the same that installers choose for kube-apiserver.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
-/// Knows identities in a request's extensions, tokens of service accounts and bootstrap tokens; issues tokens of service
-/// accounts. Clones share everything.
+/// Authenticates by the identity in a request's extensions, by service account tokens and by bootstrap
+/// tokens; issues service account tokens. Clones share all state.
 #[derive(Clone)]
 pub struct Tokens(Arc<Inner>);
 
@@ -40,35 +40,35 @@ pub(super) struct Inner {
     random: Random,
     keys: TokenKeys,
     issuer: String,
-    /// Where the keys are published.
+    /// URL at which the public keys are published.
     jwks_uri: String,
-    /// By the hash of the token: its claims, once its signature was found good.
+    /// Claims of tokens whose signature was verified, by the token's hash.
     remembered: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
 }
 
-/// Why a token is not accepted.
+/// Why a token is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is none of ours.
+    /// The token is not one of this server.
     Unknown,
-    /// It was ours, but is not good (any more), for this reason.
+    /// The token was issued by this server but is not valid, for this reason.
     Refused(String),
 }
 
 impl Tokens {
-    /// Tokens that are signed with `keys`; accounts and Secrets are looked up in `store`.
+    /// Creates tokens signed with `keys`; accounts and Secrets are looked up in `store`.
     pub fn new(store: Store, clock: Clock, random: Random, keys: TokenKeys) -> Self {
         Self::with_issuer(store, clock, random, keys, DEFAULT_ISSUER)
     }
 
-    /// As [`Tokens::new`], issued by `issuer` (a URL).
+    /// Like [`Tokens::new`], with the URL `issuer` as issuer.
     pub fn with_issuer(store: Store, clock: Clock, random: Random, keys: TokenKeys, issuer: &str) -> Self {
         let issuer = issuer.to_owned();
         let jwks_uri = format!("{}{JWKS_PATH}", issuer.trim_end_matches('/'));
         Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered: Mutex::default() }))
     }
 
-    /// The audiences of a token that names none: the API server's.
+    /// Returns the default audiences of tokens: the API server.
     pub fn audiences(&self) -> Vec<String> {
         vec![self.0.issuer.clone()]
     }
@@ -76,19 +76,19 @@ impl Tokens {
     /// Signs a token with these claims.
     ///
     /// # Errors
-    /// 500 when signing fails.
+    /// 500 if signing fails.
     pub fn issue(&self, claims: &Claims) -> Result<String, Status> {
         jwt::sign(self.0.keys.signing(), &claims.to_value())
             .map_err(|why| Status::internal(format!("failed to generate token: {why}")))
     }
 
-    /// The claims of a token for a service account, valid from now on for so many seconds.
+    /// Returns the claims of a service account token that is valid for `seconds` from now on.
     pub fn claims(&self, audiences: Vec<String>, seconds: i64, account: Bound) -> Claims {
         let now = self.0.clock.now().timestamp();
         Claims::new(&self.0.issuer, audiences, now, seconds, self.0.random.uid(), account)
     }
 
-    /// `/.well-known/openid-configuration`
+    /// Returns the document at `/.well-known/openid-configuration`.
     pub fn discovery(&self) -> Value {
         let mut algorithms: Vec<&str> =
             self.0.keys.verifying().iter().map(|key| key.algorithm().name()).collect();
@@ -100,13 +100,13 @@ impl Tokens {
         })
     }
 
-    /// `/openid/v1/jwks`: the public keys.
+    /// Returns the document at `/openid/v1/jwks` with the public keys.
     pub fn jwks(&self) -> Value {
         let keys: Vec<&Value> = self.0.keys.verifying().iter().map(pki::VerifyingKey::jwk).collect();
         json!({ "keys": keys })
     }
 
-    /// Who is behind a token, and for which of `audiences` it is good.
+    /// Returns the user of a token, and those of `audiences` for which the token is valid.
     fn verify(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), Refusal> {
         if let Some((id, secret)) = bootstrap::split(token) {
             let user = self.0.bootstrap(id, secret).ok_or(Refusal::Unknown)?;
@@ -118,13 +118,13 @@ impl Tokens {
     }
 }
 
-/// Where the public keys are served.
+/// The path of the public keys.
 pub const JWKS_PATH: &str = "/openid/v1/jwks";
-/// Where [`Tokens::discovery`] is served.
+/// The path of [`Tokens::discovery`].
 pub const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
 
 impl Inner {
-    /// A stored object of the core group.
+    /// Returns a stored object of the core group.
     fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<Value> {
         let key = Key::new("", resource, namespace, name).ok()?;
         let text: Bytes = self.store.get(&key)?.value.clone();

@@ -1,6 +1,6 @@
-//! Verification of service accounts' tokens: the signature, the times, and that what the token is bound to still exists.
+//! Verification of service account tokens: the signature, the times, and that the bound objects still exist.
 //!
-//! The checks and their words are those of `k8s.io/kubernetes/pkg/serviceaccount`.
+//! The checks and their messages are those of `k8s.io/kubernetes/pkg/serviceaccount`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::impersonate::NODE_NAME;
 use crate::rbac::quoted;
 use crate::user::{User, service_account_groups};
 
-/// How far clocks may differ, in seconds.
+/// Tolerated clock skew in seconds.
 const LEEWAY_SECONDS: i64 = 60;
 
 fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
@@ -23,7 +23,7 @@ fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
 }
 
 impl Inner {
-    /// The account behind a token, and for which of `audiences` the token is good.
+    /// Returns the user of a token, and those of `audiences` for which the token is valid.
     pub(super) fn service_account(
         &self,
         token: &str,
@@ -53,7 +53,7 @@ impl Inner {
         Ok((user(&claims), good))
     }
 
-    /// The claims of a token that we signed. Signatures are verified once.
+    /// Returns the claims of a token that this server signed. Each signature is verified once.
     fn signed(&self, token: &str) -> Option<Arc<Claims>> {
         let hash: [u8; 32] = Sha256::digest(token).into();
         if let Some(known) = self.remembered.lock().get(&hash) {
@@ -66,7 +66,7 @@ impl Inner {
         }
         let claims = Arc::new(claims);
         let mut remembered = self.remembered.lock();
-        // Simpler than to find the oldest, and as rare.
+        // Clearing the cache is simpler than evicting the oldest entry, and happens rarely.
         if remembered.len() >= REMEMBERED_TOKENS {
             remembered.clear();
         }
@@ -113,14 +113,14 @@ impl Inner {
             check("pods", namespace, pod, "pod", "pod")?;
         }
         match &bound.node {
-            // The node of a Pod is told, and not checked.
+            // A Pod's Node is only information in the token and is not checked.
             Some(node) if bound.pod.is_none() => check("nodes", None, node, "node", "node"),
             _ => Ok(()),
         }
     }
 }
 
-/// Whether an object is being deleted for longer than clocks may differ.
+/// Returns whether an object has been in deletion for longer than the clock skew.
 fn is_gone(object: &Value, now: i64) -> bool {
     let deleted = meta::text(object, &["metadata", "deletionTimestamp"]);
     machinery::clock::parse_rfc3339(deleted)

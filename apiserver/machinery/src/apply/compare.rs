@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Reset;
 use super::items::path_element;
 use super::path::{PathElement, compare_values};
+use super::reset::Reset;
 use super::set::FieldSet;
 use super::types::{Atom, ListAtom, MapAtom, Type};
 use crate::schema::ListType;

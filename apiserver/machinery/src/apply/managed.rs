@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::set::FieldSet;
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::limits::MAX_UPDATE_MANAGERS;
+use crate::meta;
 
 /// The manager into which the oldest updates are merged.
 const OLD_UPDATES_MANAGER: &str = "ancient-changes";
@@ -186,4 +187,31 @@ pub fn cap_updates(managers: &mut Managers) {
             count -= 1;
         }
     }
+}
+
+pub(super) fn without_managed_fields(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+/// Copies an object without its entries, which can be as large as the rest of the object.
+pub(super) fn copy_without_managed_fields(object: &Value) -> Value {
+    let Some(fields) = object.as_object() else { return object.clone() };
+    let copy = |(name, value): (&String, &Value)| match value {
+        Value::Object(metadata) if name == "metadata" => {
+            let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
+            (name.clone(), kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        _ => (name.clone(), value.clone()),
+    };
+    Value::Object(fields.iter().map(copy).collect())
+}
+
+pub(super) fn with_managed_fields(mut object: Value, managers: &Managers) -> Value {
+    if let (Some(fields), Some(metadata)) = (encode(managers), meta::metadata_mut(&mut object)) {
+        metadata.insert("managedFields".to_owned(), fields);
+    }
+    object
 }

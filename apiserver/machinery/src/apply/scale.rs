@@ -7,9 +7,14 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::managed::{self, ManagerId, Managers, Operation, Owned};
+use super::managed::{
+    self, ManagerId, Managers, Operation, Owned, with_managed_fields, without_managed_fields,
+};
 use super::set::FieldSet;
-use super::{Reset, Schema, Status, Versions, Writer, meta, with_managed_fields, without_managed_fields};
+use super::{Reset, Versions, Writer};
+use crate::meta;
+use crate::schema::Schema;
+use crate::status::Status;
 
 /// The `apiVersion` of a Scale.
 pub const API_VERSION: &str = "autoscaling/v1";

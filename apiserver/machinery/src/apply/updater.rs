@@ -10,10 +10,11 @@ use super::managed::{ManagerId, Managers, Owned};
 use super::merge::merge;
 use super::path::{self, PathElement};
 use super::reconcile::reconcile;
+use super::reset::Reset;
 use super::set::FieldSet;
 use super::types::Type;
 use super::validate::validate;
-use super::{Reset, Versions};
+use super::versions::Versions;
 
 /// Fields that other managers own with another value.
 pub type Conflicts = BTreeMap<ManagerId, FieldSet>;

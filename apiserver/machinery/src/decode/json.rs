@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Decoded, Format, LONG_PATHS, Problems, number};
+use super::document::{Decoded, Format, LONG_PATHS, number};
+use super::problems::Problems;
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT};
 
 /// Decodes one JSON document. The error is a message of Go's decoder.

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
-use super::{Decoded, Format, LONG_PATHS, number};
+use super::document::{Decoded, Format, LONG_PATHS, number};
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
 
 /// Decodes the first YAML document that is not empty. The error is a message with the line.

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::refusal::{go_kind, go_mismatch};
 use crate::limits::{
     MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS, MAX_JSON_PATCH_VALUES, MAX_PATHS_TEXT,
 };
@@ -16,12 +17,12 @@ pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
             if operation.is_null() {
                 continue;
             }
-            return Err(super::go_mismatch(operation, "handlers.jsonPatchOp"));
+            return Err(go_mismatch(operation, "handlers.jsonPatchOp"));
         };
         for (name, value) in fields {
             match name.as_str() {
                 "op" | "path" | "from" if !value.is_string() && !value.is_null() => {
-                    let found = super::go_kind(value);
+                    let found = go_kind(value);
                     return Err(format!(
                         "json: cannot unmarshal {found} into Go struct field jsonPatchOp.{name} of type string"
                     ));

@@ -4,14 +4,16 @@
 
 mod json;
 mod lists;
+mod refusal;
 pub mod shown;
 mod strategic;
 mod typed;
 
 use serde_json::{Map, Value};
 
+use self::refusal::go_mismatch;
+pub use self::refusal::invalid;
 use crate::decode;
-use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::Schema;
 use crate::status::Status;
 
@@ -88,17 +90,6 @@ pub fn unfit_strategic(body: &[u8], detail: &str) -> Status {
     invalid(&crate::go::go_text(&patch), detail)
 }
 
-/// Returns the 422 for a patch whose result is not a valid object of its kind. `shown` is the patch or the object as
-/// text.
-pub fn invalid(shown: &str, detail: &str) -> Status {
-    let error = FieldError::new(FieldErrorKind::Invalid, "patch", &shown.into(), detail);
-    let mut status = Status::invalid("", "", "", &[error]);
-    if let Some(Value::Object(details)) = &mut status.details {
-        details.retain(|_, value| value != "");
-    }
-    status
-}
-
 /// Returns the 422 for a patched object that cannot be decoded as its kind. Objects of built-in kinds are shown in Go's
 /// field order.
 pub fn invalid_result(object: &Value, built_in: bool, detail: &str) -> Status {
@@ -127,19 +118,4 @@ fn merge(target: &mut Value, patch: Value) {
 
 fn undecodable(error: impl std::fmt::Display) -> Status {
     Status::bad_request(format!("error decoding patch: {error}"))
-}
-
-fn go_mismatch(value: &Value, wanted: &str) -> String {
-    format!("json: cannot unmarshal {} into Go value of type {wanted}", go_kind(value))
-}
-
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

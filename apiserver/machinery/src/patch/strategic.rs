@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::lists::{self, enforce_order};
+use super::refusal::invalid;
 use super::typed;
 use crate::apply::types::OBJECT_META;
 use crate::go::{go_text, go_type};
@@ -24,7 +25,7 @@ pub fn apply(object: &Value, patch: &Map<String, Value>, schema: &Schema) -> Res
     let original = object.as_object().cloned().unwrap_or_default();
     let patched = Value::Object(merge_map(original, patch.clone(), Some(schema), true)?);
     if let Err(error) = typed::check(&patched, schema, true) {
-        return Err(super::invalid(&go_text(&Value::Object(patch.clone())), &error));
+        return Err(invalid(&go_text(&Value::Object(patch.clone())), &error));
     }
     Ok(patched)
 }

@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use self::wire::{Reader, Wire};
 use crate::clock::{rfc3339, rfc3339_micro};
 use crate::limits::MAX_DEPTH;
-use crate::types::{self, Field, FieldType, Presence, Type};
+use crate::schema::Presence;
+use crate::types::{self, Field, FieldType, Type};
 
 pub use encode::{encode, is_known, watch_frame};
 pub use wire::Writer;

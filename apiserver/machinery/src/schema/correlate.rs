@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::equality::same;
 use super::lists::identity;
-use super::number::same;
 use super::{ListType, Schema};
 
 /// The list before an update, with a lookup of its items.
-pub(crate) struct OldItems<'a> {
+pub struct OldItems<'a> {
     schema: &'a Schema,
     items: &'a [Value],
     /// The items by their keys. Of items with equal keys, the map holds the first.
@@ -19,12 +19,12 @@ pub(crate) struct OldItems<'a> {
 
 impl<'a> OldItems<'a> {
     /// Takes the old list of this schema. Without an old list, no item correlates.
-    pub(crate) fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
+    pub fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
         Self { schema, items: old.map_or(&[], Vec::as_slice), by_keys: OnceCell::new() }
     }
 
     /// Returns the old item with the same keys as `item` in a list of type `map`, and `None` for other lists.
-    pub(crate) fn of(&self, item: &Value) -> Option<&'a Value> {
+    pub fn of(&self, item: &Value) -> Option<&'a Value> {
         if self.schema.list_type != Some(ListType::Map) || self.items.is_empty() {
             return None;
         }
@@ -39,7 +39,7 @@ impl<'a> OldItems<'a> {
 /// Returns whether an update leaves a value unchanged, in the sense of kube-apiserver's `CorrelatedObject`: items of a
 /// list map are compared by key regardless of their position, and an object with a field that its schema preserves
 /// without naming it always counts as changed.
-pub(crate) fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
+pub fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Array(before), Value::Array(after)) => {
             let keyed = schema.list_type == Some(ListType::Map);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::number::same;
+use super::equality::same;
 
 /// From this length on, values are looked up in a set instead of compared one by one.
 const LONG: usize = 16;

@@ -1,40 +1,8 @@
-//! Ranges of numbers, and their text form in Go.
+//! Ranges of numbers.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::Kind;
-
-/// Formats a float like Go's `%v`: shortest digits, with an exponent from `1e+06` on and below `0.0001`.
-pub(crate) fn go_float(value: f64) -> String {
-    if value == 0.0 {
-        return if value.is_sign_negative() { "-0".into() } else { "0".into() };
-    }
-    if !value.is_finite() {
-        return if value.is_nan() {
-            "NaN".into()
-        } else if value > 0.0 {
-            "+Inf".into()
-        } else {
-            "-Inf".into()
-        };
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) {
-        return format!("{value}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
-}
-
-/// Formats a number as kube-apiserver does in messages.
-pub(crate) fn show(number: &Number) -> String {
-    match number.as_f64() {
-        Some(float) if number.is_f64() => go_float(float),
-        _ => number.to_string(),
-    }
-}
 
 /// A number as an integer if it fits, otherwise as a float.
 #[derive(Debug, Clone, Copy)]
@@ -92,18 +60,4 @@ pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, p
     } else {
         format!("Checked value must be of type {kind} with format {format} in {path}")
     })
-}
-
-/// Returns whether two JSON values are equal, where `1` and `1.0` are the same number.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => {
-            a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
-        }
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && same(a, b))
-        }
-        _ => a == b,
-    }
 }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::{Kind, ListType, Rule, Schema, Validation};
+use super::{Kind, ListType, Rule, Schema, Validation, formats, sizes};
 use crate::limits::MAX_SCHEMA_DEPTH;
 
 /// The reason why a schema cannot be parsed, and its place.
@@ -19,16 +19,17 @@ pub struct SchemaError {
 }
 
 impl Schema {
-    /// Parses `openAPIV3Schema`. Unknown keywords are ignored, because strict decoding and [`crate::crd::validate`]
-    /// report them.
+    /// Reads `openAPIV3Schema`. Keywords that the API does not know are ignored: strict decoding and
+    /// the validation of CustomResourceDefinitions report them.
     ///
     /// # Errors
-    /// A keyword has a value of the wrong JSON type, or the nesting is deeper than [`MAX_SCHEMA_DEPTH`].
+    /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than [`MAX_SCHEMA_DEPTH`].
     pub fn parse(source: &Value) -> Result<Schema, SchemaError> {
         node(source, 0).map_err(Problem::finish)
     }
 
     /// Returns the schema of the field `name` of an object: its property, or `additionalProperties`.
+    #[inline]
     pub fn child(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).map(Box::as_ref).or(self.additional_properties.as_deref())
     }
@@ -74,7 +75,7 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
 }
 
 /// Computes the fields of a node that summarize all nodes below it, so that walks can skip subtrees.
-pub(crate) fn summarise(schema: &mut Schema) {
+pub fn summarise(schema: &mut Schema) {
     let mut has_rules = !schema.rules.is_empty();
     let mut has_defaults = schema.default.is_some();
     let mut has_lists = matches!(schema.list_type, Some(ListType::Set | ListType::Map));
@@ -91,7 +92,7 @@ pub(crate) fn summarise(schema: &mut Schema) {
         has_lists |= child.has_lists;
         has_embedded |= child.has_embedded;
     }
-    schema.declared = crate::cel::cost::declare(schema);
+    schema.declared = sizes::declare(schema);
     schema.structure = structure(schema);
     schema.has_rules = has_rules;
     schema.has_defaults = has_defaults;
@@ -150,7 +151,7 @@ fn restriction(rules: &mut Validation, key: &str, value: &Value, depth: usize) -
         }
         "format" => {
             rules.format = text(value)?;
-            rules.known_format = rules.format.as_deref().is_some_and(super::formats::is_checked);
+            rules.known_format = rules.format.as_deref().is_some_and(formats::is_checked);
         }
         "pattern" => rules.pattern = text(value)?,
         "minLength" => rules.min_length = Some(count(value)?),

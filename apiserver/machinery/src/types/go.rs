@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{FieldType, Presence, Type, find};
+use super::index::find;
+use super::structure::{FieldType, Type};
+use crate::schema::Presence;
 
 /// The place of a value as in errors of Go's decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, FieldType, Presence, Type, find, values};
+use super::index::{find, values};
+use super::structure::{Field, FieldType, Type};
+use crate::schema::Presence;
 
 const PREFIX: &str = "#/components/schemas/";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use super::{Field, FieldType, Presence, Type, default_of, find};
-use crate::schema::{Kind, ListType, Schema, summarise};
+use super::index::{default_of, find};
+use super::structure::{Field, FieldType, Type};
+use crate::schema::{Kind, ListType, Presence, Schema, summarise};
 
 /// The schema of a built-in type, created at its first use. The schema of a Pod has more than a thousand nodes, and
 /// most servers never store a Pod.

@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use super::{FieldType, Presence, Type, find, schema};
+use super::index::find;
+use super::schema;
+use super::structure::{FieldType, Type};
+use crate::schema::Presence;
 
 /// Encodes `object` as the type of that name. Fields that the type does not have are omitted.
 pub fn go_text(name: &str, object: &Value) -> String {

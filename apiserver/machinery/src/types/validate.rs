@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Field, FieldType, Presence, Type, checks, find, values};
+use super::checks;
+use super::index::{find, values};
+use super::structure::{Field, FieldType, Type};
 use crate::field::{FieldError, FieldErrorKind};
+use crate::schema::Presence;
 
 /// Validates `object` against the type of that name. `metadata` has its own rules, and controllers write `status`, so
 /// both are skipped.

@@ -1,4 +1,4 @@
-//! Clients whose certificates nobody has issued.
+//! Verifies client certificates of any issuer.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
-/// Lets clients show certificates that they have made themselves.
+/// Accepts self-signed client certificates.
 #[derive(Debug)]
 pub(super) struct AnyIssuer(pub(super) Arc<CryptoProvider>);
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use machinery::cel::program::{Answer, Expected, Input, Program};
+use cel::program::{Answer, Expected, Input, Program};
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;

@@ -1,6 +1,6 @@
 //! Evaluation of ValidatingAdmissionPolicies.
 
-use machinery::cel::program::{Answer, Input};
+use cel::program::{Answer, Input};
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;

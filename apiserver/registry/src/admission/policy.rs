@@ -1,6 +1,6 @@
 //! Compiled ValidatingAdmissionPolicies and their bindings.
 
-use machinery::cel::program::{Expected, Program};
+use cel::program::{Expected, Program};
 use serde_json::Value;
 
 use super::matching::{Conditions, Matcher};

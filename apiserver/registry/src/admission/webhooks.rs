@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use cel::program::Input;
 use futures::future::join_all;
-use machinery::cel::program::Input;
 use machinery::patch;
 use machinery::status::Status;
 use serde_json::{Value, json};

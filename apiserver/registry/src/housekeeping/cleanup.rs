@@ -92,7 +92,7 @@ async fn clean(registry: &Registry, name: &str) -> Result<(), Status> {
     // update would then be refused.
     let target = Target { served: &crds, namespace: "", name, subresource: Subresource::Status };
     edit(registry, &target, |crd| {
-        retain(crd, "finalizers", |finalizer| finalizer != machinery::crd::CLEANUP_FINALIZER)
+        retain(crd, "finalizers", |finalizer| finalizer != apiextensions::crd::CLEANUP_FINALIZER)
     })
     .await
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use machinery::cel::program::{Expected, Program};
+use cel::limits::MAX_CEL_VARIABLES;
+use cel::program::{Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::limits::MAX_CEL_VARIABLES;
 use machinery::names;
 use machinery::selector::LabelSelector;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions.
 
-use machinery::crd;
+use apiextensions::crd;
 use machinery::field::FieldError;
 use serde_json::{Value, json};
 

@@ -117,7 +117,7 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
             );
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-            found.extend(machinery::crd::format_warnings(object, old));
+            found.extend(apiextensions::crd::format_warnings(object, old));
         }
         ("", "Service") => service(object, &mut found),
         ("", "Secret") => found.extend(tls(object)),

@@ -1,4 +1,4 @@
-//! Columns of what configures the API and what bounds workloads.
+//! Columns of the kinds that configure the API or limit workloads.
 
 use chrono::{DateTime, Utc};
 use machinery::meta::text;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::service::plain;
 use super::{AGE, Column, NAME, column, counter, number, or};
 
-/// The columns of a kind of these groups.
+/// Returns the columns of a kind in one of these groups; `None` if the columns of its definition apply.
 pub(super) fn of(kind: &str) -> Option<Vec<Column>> {
     Some(match kind {
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
@@ -135,10 +135,10 @@ fn autoscaler() -> Vec<Column> {
     ]
 }
 
-/// How many metrics the cell shows.
+/// The cell shows at most this many metrics.
 const TARGETS_MAX: usize = 2;
 
-/// What is measured, and what it should be, by metric.
+/// Lists measured and target value of each metric.
 fn targets(autoscaler: &Value, _: DateTime<Utc>) -> Value {
     let metrics = autoscaler["spec"]["metrics"].as_array().map(Vec::as_slice).unwrap_or_default();
     if metrics.is_empty() {

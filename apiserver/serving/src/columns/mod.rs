@@ -1,4 +1,4 @@
-//! Columns of built-in kinds whose cells are computed, as `kubectl get` has always shown them.
+//! Table columns of built-in kinds whose cells are computed, as in kube-apiserver's printers.
 
 mod extension;
 mod node;
@@ -55,7 +55,7 @@ const fn wide(column: Column) -> Column {
     Column { priority: 1, ..column }
 }
 
-/// The columns of a built-in kind; `None` when those of its definition serve.
+/// Returns the columns of a built-in kind; `None` if the columns of its definition apply.
 pub(crate) fn of(group: &str, kind: &str) -> Option<Vec<Column>> {
     Some(match (group, kind) {
         ("", "ConfigMap") => {
@@ -132,12 +132,12 @@ fn age(time: &str, now: DateTime<Utc>) -> Value {
     parse_rfc3339(time).map_or_else(|| "<unknown>".into(), |time| human_duration(now - time).into())
 }
 
-/// `text`, or `otherwise` where it is empty.
+/// Returns `text`, or `otherwise` if it is empty.
 fn or(text: &str, otherwise: &str) -> Value {
     if text.is_empty() { otherwise } else { text }.into()
 }
 
-/// A number of the status; 0 where it is missing.
+/// Returns a number from the status; 0 if absent.
 fn number(object: &Value, field: &str) -> Value {
     object["status"][field].as_i64().unwrap_or_default().into()
 }
@@ -211,12 +211,12 @@ fn event() -> Vec<Column> {
     ]
 }
 
-/// What an event is about, in either API.
+/// Returns the object that an event is about, for both event APIs.
 fn regarding(event: &Value) -> &Value {
     event.get("involvedObject").unwrap_or(&event["regarding"])
 }
 
-/// The first of these texts that is not empty.
+/// Returns the first non-empty text.
 fn first<'a>(event: &'a Value, paths: &[&[&str]]) -> &'a str {
     paths.iter().map(|path| text(event, path)).find(|text| !text.is_empty()).unwrap_or_default()
 }
@@ -243,11 +243,11 @@ fn source(event: &Value, _: DateTime<Utc>) -> Value {
     if host.is_empty() { component.into() } else { format!("{component}, {host}").into() }
 }
 
-/// The time of the tests below.
+/// The current time in the tests of this module and its submodules.
 #[cfg(test)]
 const NOW: &str = "2026-01-01T00:01:00Z";
 
-/// The cells of `object` at [`NOW`].
+/// Returns the cells of `object` at [`NOW`].
 #[cfg(test)]
 fn cells(columns: &[Column], object: &Value) -> Vec<Value> {
     let now = parse_rfc3339(NOW).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Columns of Nodes, with the rules of kube-apiserver's printer.
+//! Columns of Nodes, by the rules of kube-apiserver's printer.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{AGE, Column, NAME, column, or, wide};
 
-/// What a label's key begins with that gives a node the role that follows.
+/// Prefix of the labels that give a Node a role; the role's name follows.
 const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
-/// The older label, whose value is the role.
+/// The older role label; its value is the role's name.
 const ROLE: &str = "kubernetes.io/role";
 
 pub(super) fn columns() -> Vec<Column> {

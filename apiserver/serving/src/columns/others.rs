@@ -1,4 +1,4 @@
-//! Columns of what divides and describes resources: quotas, devices, addresses, flows.
+//! Columns of quotas, devices, addresses, flow control and related kinds.
 
 use chrono::{DateTime, Utc};
 use machinery::meta::text;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::workload::each;
 use super::{AGE, Column, NAME, column, or};
 
-/// The columns of a kind.
+/// Returns the columns of a kind; `None` if the columns of its definition apply.
 pub(super) fn of(kind: &str) -> Option<Vec<Column>> {
     Some(match kind {
         "ResourceQuota" => vec![

@@ -1,4 +1,4 @@
-//! Columns of Pods, with the rules of kube-apiserver's printer.
+//! Columns of Pods, by the rules of kube-apiserver's printer.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Restarts {
     }
 }
 
-/// A pod in short.
+/// Summary of a Pod.
 struct State {
     ready: usize,
     total: usize,
@@ -101,7 +101,7 @@ fn state(pod: &Value) -> State {
     state
 }
 
-/// Whether the pod still waits for its init containers, and the restarts of those that go on running (sidecars).
+/// Returns whether the Pod still waits for its init containers, and the restarts of its sidecars.
 fn init_containers(pod: &Value, state: &mut State) -> (bool, Restarts) {
     let declared = list(pod, "spec", "initContainers");
     let policies: BTreeMap<&str, bool> = declared
@@ -139,7 +139,7 @@ fn init_containers(pod: &Value, state: &mut State) -> (bool, Restarts) {
 
 fn containers(pod: &Value, state: &mut State) {
     let mut running = false;
-    // Backwards, so that the first container in trouble names the reason.
+    // In reverse order, so that the first container with a problem determines the reason.
     for container in list(pod, "status", "containerStatuses").iter().rev() {
         state.restarts.add(container);
         let now = &container["state"];
@@ -163,7 +163,7 @@ fn exit_code(state: &Value) -> i64 {
     state["terminated"]["exitCode"].as_i64().unwrap_or_default()
 }
 
-/// Why a container ended.
+/// Returns the reason why a container terminated.
 fn ended(state: &Value) -> String {
     let reason = text(state, &["terminated", "reason"]);
     let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// A pod of as many containers as `statuses`, and its cells Ready, Status and Restarts.
+    /// Returns the cells Ready, Status and Restarts of a Pod with one container for each element of
+    /// `statuses`.
     fn shown(statuses: &Value, more: &Value) -> Value {
         let containers = vec![json!({}); statuses.as_array().unwrap().len()];
         let mut pod = json!({

@@ -1,4 +1,4 @@
-//! Columns of Services and what leads to them.
+//! Columns of Services, endpoints, Ingresses and NetworkPolicies.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::{AGE, Column, NAME, column, or, wide};
 
-/// How many endpoints a cell shows.
+/// A cell shows at most this many endpoints.
 const SHOWN: usize = 3;
 
 fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
     value[field].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A number or a text, as it is.
+/// Returns a number or string as text, without quotes.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Columns of volumes.
+//! Columns of volume kinds.
 
 use chrono::{DateTime, Utc};
 use machinery::meta::text;
@@ -17,7 +17,7 @@ fn modes(list: &Value) -> String {
     modes.collect::<Vec<_>>().join(",")
 }
 
-/// `Terminating` for what is being deleted, else its phase.
+/// Returns `Terminating` for an object that is being deleted, else its phase.
 fn phase(one: &Value, _: DateTime<Utc>) -> Value {
     let deleted = !text(one, &["metadata", "deletionTimestamp"]).is_empty();
     if deleted { "Terminating".into() } else { text(one, &["status", "phase"]).into() }

@@ -1,4 +1,4 @@
-//! Columns of what runs pods, with the rules of kube-apiserver's printer.
+//! Columns of workload kinds, by the rules of kube-apiserver's printer.
 
 use chrono::{DateTime, Utc};
 use machinery::clock::parse_rfc3339;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{AGE, Column, NAME, age, column, counter, number, or, wide};
 
-/// Containers, images and the selector: shown with `-o wide`.
+/// Returns the columns for containers, images and the selector, which only `-o wide` shows.
 fn details(selector: Option<super::Compute>) -> Vec<Column> {
     let mut columns = vec![
         wide(column("Containers", "Names of the containers in its template.", |one, _| {
@@ -31,7 +31,7 @@ fn each_container(one: &Value, field: &str) -> String {
     each(template, field)
 }
 
-/// A field of each container of a template.
+/// Returns a field of each container of a template, separated by commas.
 pub(super) fn each(template: &Value, field: &str) -> String {
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
     containers.map(|container| text(container, &[field])).collect::<Vec<_>>().join(",")
@@ -62,7 +62,7 @@ fn ready(one: &Value, _: DateTime<Utc>) -> Value {
     format!("{}/{wanted}", number(one, "readyReplicas")).into()
 }
 
-/// ReplicaSets and ReplicationControllers.
+/// Returns the columns of ReplicaSets and ReplicationControllers.
 pub(super) fn replicas() -> Vec<Column> {
     let columns = vec![
         NAME,

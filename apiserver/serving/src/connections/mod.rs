@@ -1,10 +1,11 @@
-//! Who is connected: room for those who are signed in, shares for everybody, an end for those who only sit there.
+//! The table of connections: limits, fair sharing, and closing idle connections.
 //!
-//! A connection belongs to a stranger (the address it comes from) until its certificate or a request of it says who it is; then to that
-//! user. Strangers and users have room of their own. Where it is full, whoever holds most of it loses the connection that has been
-//! idle for longest.
+//! A connection belongs to a stranger, identified by its IP address, until a client certificate or a request
+//! authenticates it; then it belongs to that user. Strangers and users have separate limits. At the limit,
+//! the owner with the most connections loses the one that was idle for longest.
 //!
-//! Invariant: no number of strangers keeps a user out, and no user keeps another one out (`serving/tests/http/connections.rs`).
+//! Invariant: no number of strangers locks a user out, and no user locks another one out
+//! (`serving/tests/http/connections.rs`).
 
 mod presence;
 
@@ -21,7 +22,7 @@ pub(crate) use presence::{Presence, Sending};
 
 use crate::limits;
 
-/// Whom a connection belongs to.
+/// The owner of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Owner {
     Stranger(Option<IpAddr>),
@@ -32,7 +33,7 @@ impl Owner {
     fn stranger(peer: Option<IpAddr>) -> Self {
         Self::Stranger(peer.map(|address| match address {
             IpAddr::V4(_) => address,
-            // A network of this size is one customer's.
+            // An IPv6 /64 network usually belongs to one customer.
             IpAddr::V6(address) => match address.to_ipv4_mapped() {
                 Some(address) => address.into(),
                 None => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -52,44 +53,46 @@ struct Table {
     users: Class,
 }
 
-/// Connections that share one room.
+/// Connections that share one limit.
 #[derive(Default)]
 struct Class {
     count: usize,
     owners: HashMap<Owner, BTreeMap<u64, Arc<Shared>>>,
 }
 
-/// What the connection's task, its requests and the table know of it. Where both are locked, the table is locked first.
+/// The state that the connection's task, its requests and the table share. Lock order: the table before the
+/// state.
 struct Shared {
     state: Mutex<State>,
-    /// Cancelled when the connection has to end at once.
+    /// Cancelled when the connection must end at once.
     end: CancellationToken,
 }
 
 struct State {
     owner: Owner,
-    /// When a request last began or was answered.
+    /// When a request last started or was answered.
     active: Instant,
-    /// Requests whose answer is being made.
+    /// Number of requests whose response is being computed.
     answering: usize,
-    /// Answers that are being sent: since when the peer has not asked for more, if so.
+    /// Responses that are being sent. The value is the time since which the peer has not read, or `None`.
     sending: BTreeMap<u64, Option<Instant>>,
     next: u64,
 }
 
-/// What to do about a connection now.
+/// The next action for a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Look again after this time.
+    /// Check again after this time.
     Later(Duration),
-    /// It did nothing for too long.
+    /// The connection was idle for too long.
     Idle,
-    /// It does not take what it has asked for.
+    /// The peer stopped reading a response.
     Stalled,
 }
 
 impl Connections {
-    /// Takes a connection in. The second value is a limit that was reached, for which another one has to go.
+    /// Adds a connection. If a limit was reached, another connection is closed for it and the second value
+    /// names the limit.
     pub(crate) fn enter(&self, peer: Option<IpAddr>, now: Instant) -> (Connection, Option<&'static str>) {
         let owner = Owner::stranger(peer);
         let state =
@@ -103,14 +106,15 @@ impl Connections {
         (Connection { id, shared, table: self.clone() }, full.then_some("strangers"))
     }
 
-    /// Ends the stranger's connection that matters least, to make room in the whole process. Whether there was one.
+    /// Closes the least important connection of a stranger, to free resources of the process. Returns whether
+    /// there was one.
     pub(crate) fn shed(&self) -> bool {
         self.0.lock().strangers.shed()
     }
 }
 
 impl Class {
-    /// Whether another one has to go, which it is told.
+    /// Adds a connection. At the limit it closes another one and returns `true`.
     fn insert(&mut self, owner: Owner, id: u64, shared: Arc<Shared>, limit: usize) -> bool {
         let full = self.count >= limit;
         if full {
@@ -135,7 +139,7 @@ impl Class {
         }
     }
 
-    /// Ends the connection of whoever holds most that has been idle for longest.
+    /// Closes the longest idle connection of the owner with the most connections.
     fn shed(&mut self) -> bool {
         let Some((owner, held)) = self.owners.iter().max_by_key(|(_, held)| held.len()) else { return false };
         let busy = |shared: &Shared| {
@@ -155,13 +159,14 @@ impl State {
         matches!(self.owner, Owner::Stranger(_))
     }
 
-    /// A stranger's answers are short: one that is not taken is no reason to stay.
+    /// Returns whether the connection is in use. A stranger's unread response does not count, since such
+    /// responses are short.
     fn is_busy(&self) -> bool {
         self.answering > 0 || (!self.is_stranger() && !self.sending.is_empty())
     }
 }
 
-/// One connection; it leaves the table when its task drops it.
+/// One connection; dropping it removes it from the table.
 pub(crate) struct Connection {
     id: u64,
     shared: Arc<Shared>,
@@ -178,22 +183,23 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// A handle for its requests.
+    /// Returns a handle for the connection's requests.
     pub(crate) fn presence(&self) -> Presence {
         Presence { id: self.id, shared: self.shared.clone(), table: self.table.clone() }
     }
 
-    /// Done when the connection has to end at once, since others need its place.
+    /// Completes when the connection must end at once because another one needs its place.
     pub(crate) async fn ended(&self) {
         self.shared.end.cancelled().await;
     }
 
-    /// Whether a request's answer is being made.
+    /// Returns whether a response is being computed.
     pub(crate) fn is_answering(&self) -> bool {
         self.shared.state.lock().answering > 0
     }
 
-    /// What to do about it. `unsent`: since when the peer takes no bytes, if so.
+    /// Decides what to do with the connection. `unsent` is the time since which the peer accepts no bytes, if
+    /// it does not.
     pub(crate) fn verdict(&self, now: Instant, unsent: Option<Instant>) -> Verdict {
         let state = self.shared.state.lock();
         let oldest = state.sending.values().flatten().copied().chain(unsent).min();
@@ -246,11 +252,11 @@ mod tests {
         assert_eq!(ended, [1], "the first one is busy");
         assert!(!is_ended(&other) && !is_ended(&newest));
         drop(answering);
-        // One that is signed in makes room for a stranger.
+        // A connection that signs in frees a place for a stranger.
         assert_eq!(other.presence().sign_in("bob"), None);
         let (more, full) = table.enter(peer(3), clock.monotonic());
         assert_eq!(full, None);
-        // Once it is somebody's, it stays so.
+        // A connection keeps its first user.
         assert_eq!(other.presence().sign_in("eve"), None);
         assert_eq!(other.shared.state.lock().owner, Owner::User("bob".into()));
         drop((held, other, newest, more));

@@ -1,4 +1,4 @@
-//! What the requests of a connection tell of it.
+//! Reports from a connection's requests to the table of connections.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{Connections, Owner, Shared};
 use crate::limits;
 
-/// A connection as its requests see it.
+/// A connection from the point of view of its requests.
 #[derive(Clone)]
 pub(crate) struct Presence {
     pub(super) id: u64,
@@ -16,14 +16,14 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// The connection belongs to this user from now on, unless it is somebody's. A limit that was reached, for which another one has to
-    /// go.
+    /// Assigns the connection to this user, unless it already has one. If a limit was reached, another
+    /// connection is closed for it and the limit's name is returned.
     pub(crate) fn sign_in(&self, user: &str) -> Option<&'static str> {
         if !self.shared.state.lock().is_stranger() {
             return None;
         }
         let mut table = self.table.0.lock();
-        // One that has ended, or has been told to, has no place any more.
+        // A connection that has ended, or was told to, has left the table.
         let before = {
             let mut state = self.shared.state.lock();
             if !state.is_stranger() || !table.strangers.holds(&state.owner, self.id) {
@@ -37,7 +37,7 @@ impl Presence {
         full.then_some("connections")
     }
 
-    /// A request begins.
+    /// Marks the start of a request.
     pub(crate) fn begin(self, now: Instant) -> Answering {
         let mut state = self.shared.state.lock();
         state.active = now;
@@ -47,11 +47,11 @@ impl Presence {
     }
 }
 
-/// A request whose answer is being made, until it is dropped.
+/// A request whose response is being computed; dropping it ends that.
 pub(crate) struct Answering(Presence);
 
 impl Answering {
-    /// The answer is there.
+    /// Marks the response as computed and now being sent.
     pub(crate) fn send(&self, now: Instant) -> Sending {
         let mut state = self.0.shared.state.lock();
         state.active = now;
@@ -68,14 +68,14 @@ impl Drop for Answering {
     }
 }
 
-/// An answer that is being sent, until it is dropped.
+/// A response that is being sent; dropping it ends that.
 pub(crate) struct Sending {
     id: u64,
     shared: Arc<Shared>,
 }
 
 impl Sending {
-    /// The peer was given a piece and has to ask for the next (`since`), or has asked.
+    /// Records since when the peer must read the next piece; `None` once it asked for it.
     pub(crate) fn waits(&self, since: Option<Instant>) {
         self.shared.state.lock().sending.insert(self.id, since);
     }

@@ -1,4 +1,4 @@
-//! `APIGroupDiscoveryList`: everything in one document.
+//! Aggregated discovery: `APIGroupDiscoveryList`, one document with all resources.
 
 use registry::Definitions;
 use registry::definition::{Definition, Version};
@@ -9,7 +9,7 @@ use super::part_verbs;
 use super::resources::{connect_verbs, connected, is_namespaces, served, verbs};
 use crate::connect::ConnectResource;
 
-/// The list of these groups.
+/// Builds the list of these groups.
 pub(crate) fn list<'a>(
     definitions: &Definitions,
     groups: impl Iterator<Item = &'a Group>,
@@ -32,7 +32,7 @@ pub(crate) fn list<'a>(
 }
 
 fn resource(definition: &Definition, version: &Version, connects: &[&ConnectResource]) -> Value {
-    // The kinds of built-in resources are those of the group and version that they are listed under.
+    // The response kind of a built-in resource has the group and version that the resource is listed under.
     let own = match definition.built_in {
         true => json!({"group": "", "version": "", "kind": definition.kind}),
         false => json!({"group": definition.group, "version": version.name, "kind": definition.kind}),

@@ -1,4 +1,4 @@
-//! Groups and their versions, in the order in which clients should look.
+//! API groups and their versions, in the order of preference.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use registry::Definitions;
 use serde_json::{Value, json};
 
-/// One API group.
+/// An API group.
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// The preferred one first.
+    /// Versions, the preferred one first.
     pub(crate) versions: Vec<String>,
 }
 
-/// The order of built-in groups; all others follow by name. Clients that know a resource by its plain name take the
-/// first group that has it (`events`).
+/// The order of built-in groups; all others follow by name. Clients that resolve a resource by its plain
+/// name, such as `events`, use the first group that has it.
 const ORDER: [&str; 21] = [
     "",
     "apiregistration.k8s.io",
@@ -39,7 +39,7 @@ const ORDER: [&str; 21] = [
     "resource.k8s.io",
 ];
 
-/// All groups that serve something, in order.
+/// Returns all groups with served versions, in order.
 pub(crate) fn groups(definitions: &Definitions) -> Vec<Group> {
     let mut versions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for definition in definitions.iter() {
@@ -63,7 +63,8 @@ pub(crate) fn groups(definitions: &Definitions) -> Vec<Group> {
     groups
 }
 
-/// Stable before beta before alpha, then the higher number; what is no version comes last, by name.
+/// Compares versions: stable before beta before alpha, then the higher number first; other names come last,
+/// by name.
 fn compare_versions(a: &str, b: &str) -> Ordering {
     match (parse(a), parse(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
@@ -73,7 +74,7 @@ fn compare_versions(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// (stability, major, minor) of `v1`, `v2beta3`.
+/// Parses `v1` or `v2beta3` into (stability, major, minor).
 fn parse(version: &str) -> Option<(u8, u32, u32)> {
     let rest = version.strip_prefix('v')?;
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -91,7 +92,7 @@ fn parse(version: &str) -> Option<(u8, u32, u32)> {
 }
 
 impl Group {
-    /// The group without kind and version, as it stands in a list.
+    /// Returns the group without kind and apiVersion, as in a list.
     pub(crate) fn to_value(&self) -> Value {
         let versions: Vec<Value> = self.versions.iter().map(|version| self.version(version)).collect();
         let preferred = versions.first().cloned().unwrap_or_default();
@@ -103,14 +104,14 @@ impl Group {
     }
 }
 
-/// `/apis`
+/// Builds the document at `/apis`.
 pub(crate) fn list(groups: &[Group]) -> Value {
     let named = groups.iter().filter(|group| !group.name.is_empty());
     let groups: Vec<Value> = named.map(Group::to_value).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/api`
+/// Builds the document at `/api`.
 pub(crate) fn versions() -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],

@@ -1,4 +1,4 @@
-//! Discovery: what is served, plain and aggregated. Made once for each change of the definitions.
+//! Discovery, plain and aggregated. The documents are rebuilt for each change of the definitions.
 
 mod aggregated;
 mod groups;
@@ -24,13 +24,13 @@ use crate::server::Shared;
 /// The content type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// All documents of one generation of definitions.
+/// All discovery documents for one generation of definitions.
 #[derive(Default)]
 pub(crate) struct Documents {
     generation: u64,
-    /// By path: `/api`, `/apis`, `/api/v1`, `/apis/{group}`, `/apis/{group}/{version}`.
+    /// Documents by path: `/api`, `/apis`, `/api/v1`, `/apis/{group}`, `/apis/{group}/{version}`.
     plain: BTreeMap<String, Bytes>,
-    /// `/api` and `/apis`, with their entity tags.
+    /// Aggregated documents for `/api` and `/apis`, with their entity tags.
     aggregated: BTreeMap<&'static str, (Bytes, HeaderValue)>,
 }
 
@@ -67,21 +67,21 @@ impl Documents {
     }
 }
 
-/// A strong entity tag of these bytes.
+/// Returns a strong entity tag for these bytes.
 pub(crate) fn entity_tag(bytes: &[u8]) -> HeaderValue {
     let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect();
     HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Whether the client has these bytes already.
+/// Returns whether the client's `If-None-Match` has this tag.
 fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
     let tag = tag.to_str().unwrap_or_default();
     let values = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim).any(|one| one == tag)
 }
 
-/// Whether a request with conditions gets the document at all: 304 for what the client has, 412 for what it does not want.
-/// Documents have been as they are since some time before `now`.
+/// Evaluates conditional headers: 304 if the client has the document, 412 if a condition fails, `None` to
+/// send the document. A document counts as last modified before `now`.
 pub(crate) fn precondition(request: &HeaderMap, tag: &HeaderValue, now: DateTime<Utc>) -> Option<u16> {
     let texts = |name: HeaderName| {
         let values: Vec<&str> =
@@ -115,7 +115,7 @@ pub(crate) fn precondition(request: &HeaderMap, tag: &HeaderValue, now: DateTime
 }
 
 impl Shared {
-    /// The document at a discovery path; `None` when it is none.
+    /// Returns the document at a discovery path; `None` for any other path.
     pub(crate) fn discovery(&self, path: &str, request: &HeaderMap) -> Option<Result<Answer, Status>> {
         let path = path.trim_end_matches('/');
         let documents = self.documents();
@@ -136,7 +136,7 @@ impl Shared {
         )
     }
 
-    /// Every path of discovery.
+    /// Returns every discovery path.
     pub(crate) fn discovery_paths(&self) -> Vec<String> {
         self.documents().plain.keys().cloned().collect()
     }
@@ -156,7 +156,7 @@ fn vary(mut answer: Answer) -> Answer {
     answer
 }
 
-/// Bytes with an entity tag: 304 for a client that has them.
+/// Returns a response with an entity tag, or 304 if the client has it.
 fn tagged(bytes: &Bytes, tag: &HeaderValue, content_type: &'static str, request: &HeaderMap) -> Answer {
     let mut answer = if is_known(request, tag) {
         Answer::empty(304)
@@ -167,7 +167,7 @@ fn tagged(bytes: &Bytes, tag: &HeaderValue, content_type: &'static str, request:
     answer
 }
 
-/// `None` for the aggregated form, else the plain one's.
+/// Returns `None` if the client wants the aggregated form, else the media type for the plain one.
 fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
     if asks_nothing(request) {
         return Ok(Some(JSON));
@@ -191,10 +191,10 @@ fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
     Err(not_acceptable())
 }
 
-/// The subtypes that every built-in resource is offered as.
+/// The subtypes in which every built-in resource is offered.
 const SUBTYPES: [&str; 3] = ["json", "yaml", "vnd.kubernetes.protobuf"];
 
-/// The form of a document that exists in one form only: what else a client asks for is not looked at.
+/// Negotiates a document that exists in one form only; requests for a conversion are skipped.
 fn plain_media(path: &str, shared: &Shared, request: &HeaderMap) -> Result<Media, Status> {
     if shared.is_routed(path) && !meets(request, &SUBTYPES) {
         return Err(no_representation(ACCEPTED));
@@ -214,10 +214,10 @@ fn plain_media(path: &str, shared: &Shared, request: &HeaderMap) -> Result<Media
     Err(not_acceptable())
 }
 
-/// `storageVersionHash`: tells clients whether two versions are stored alike.
+/// Returns the `storageVersionHash`, by which clients see whether two versions are stored alike.
 fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     use base64::Engine as _;
-    // What a real server stores these kinds as.
+    // The storage versions that kube-apiserver uses for these kinds.
     let (group, version) = match (group, kind) {
         ("events.k8s.io", "Event") => ("", "v1"),
         ("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -230,7 +230,7 @@ fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(hash.get(..8).unwrap_or_default())
 }
 
-/// The verbs of subresources that read and write a part of an object.
+/// Returns the verbs of subresources that read and write a part of an object.
 fn part_verbs() -> Value {
     json!(["get", "patch", "update"])
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{part_verbs, storage_hash};
 use crate::connect::ConnectResource;
 
-/// The list for one group and version.
+/// Builds the list for one group and version.
 pub(crate) fn list(
     definitions: &Definitions,
     group: &str,
@@ -41,14 +41,14 @@ pub(crate) fn list(
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resources});
-    // That of the core group came before lists had a version.
+    // kube-apiserver leaves `apiVersion` out of the core group's list only.
     if !group.is_empty() {
         list["apiVersion"] = "v1".into();
     }
     list
 }
 
-/// The definitions that serve this version.
+/// Returns the definitions that serve this version.
 pub(super) fn served<'a>(
     definitions: &'a Definitions,
     group: &'a str,
@@ -56,13 +56,13 @@ pub(super) fn served<'a>(
 ) -> impl Iterator<Item = (&'a Definition, &'a Version)> {
     definitions.iter().filter(move |definition| definition.group == group).filter_map(move |definition| {
         let version = definition.version(version).filter(|version| version.served)?;
-        // Kinds without verbs are bodies of subresources.
+        // Kinds without verbs are request bodies of subresources.
         (!definition.verbs.is_empty()).then_some(())?;
         Some((&**definition, &**version))
     })
 }
 
-/// The subresources written in Rust.
+/// Returns the subresources implemented in Rust.
 pub(super) fn connected<'a>(
     definition: &'a Definition,
     version: &'a str,
@@ -95,7 +95,7 @@ fn resource(definition: &Definition) -> Value {
     value
 }
 
-/// Those of built-in kinds are sorted, those of custom ones stand in the order that their server has always used.
+/// Returns the verbs: sorted for built-in kinds, in kube-apiserver's fixed order for custom ones.
 pub(super) fn verbs(definition: &Definition) -> Vec<&'static str> {
     let mut verbs = definition.verbs.clone();
     if definition.built_in {
@@ -121,7 +121,7 @@ fn connect(definition: &Definition, one: &ConnectResource) -> Value {
     value
 }
 
-/// The verbs behind the methods, sorted.
+/// Returns the verbs for the allowed methods, sorted.
 pub(super) fn connect_verbs(one: &ConnectResource) -> Vec<&'static str> {
     let mut verbs: Vec<&'static str> = one
         .methods

@@ -1,4 +1,4 @@
-//! One OpenAPI v3 document for each version of each group.
+//! Builds one OpenAPI v3 document for each version of each group.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha512};
 use super::{paths, schemas};
 use crate::server::Shared;
 
-/// The resources of a document, each in its version there.
+/// The resources of a document, each with its version.
 pub(super) type Resources<'a> = Vec<(&'a Definition, &'a Version)>;
 
-/// The resources of each document, by `api/v1` or `apis/{group}/{version}`.
+/// Returns the resources of each document, by `api/v1` or `apis/{group}/{version}`.
 pub(super) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> {
     let mut served: BTreeMap<String, Resources<'_>> = BTreeMap::new();
     for definition in definitions.iter() {
@@ -29,7 +29,8 @@ pub(super) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> 
     served
 }
 
-/// A hash over all that [`document`] is made from: it changes when the document does, and costs a fraction of making it.
+/// Returns a hash of all inputs of [`document`]. It changes whenever the document does, and is much cheaper
+/// to compute.
 pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
     let mut digest = Sha512::new();
     let mut add = |text: &str| {
@@ -50,7 +51,7 @@ pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// The document of some resources.
+/// Builds the document of these resources.
 pub(super) fn document(shared: &Shared, served: &Resources<'_>) -> Value {
     let mut components = schemas::meta();
     if served.iter().all(|(_, version)| version.scale.is_none()) {

@@ -1,4 +1,4 @@
-//! OpenAPI v3 and v2. Each document is made when it is first asked for, and again after a change of the definitions.
+//! OpenAPI v3 and v2. Each document is built on first use, and again after a change of the definitions.
 
 mod document;
 mod paths;
@@ -24,10 +24,10 @@ use crate::negotiate::{asks_nothing, clauses};
 use crate::query::Query;
 use crate::server::Shared;
 
-/// The documents of one generation of definitions, each made when it is first asked for.
+/// The documents for one generation of definitions, each built on first use.
 pub(crate) struct OpenApi {
     definitions: Arc<Definitions>,
-    /// By `api/v1` or `apis/{group}/{version}`.
+    /// Documents by `api/v1` or `apis/{group}/{version}`.
     documents: BTreeMap<String, Document>,
     index: Bytes,
     v2: OnceLock<V2>,
@@ -38,7 +38,7 @@ struct Document {
     bytes: OnceLock<Bytes>,
 }
 
-/// OpenAPI v2 in both its forms, with their entity tags.
+/// OpenAPI v2 as JSON and protobuf, with entity tags.
 struct V2 {
     json: (Bytes, HeaderValue),
     protobuf: (Bytes, HeaderValue),
@@ -64,7 +64,7 @@ impl OpenApi {
         Self { definitions, documents, index, v2: OnceLock::new() }
     }
 
-    /// A document and its hash.
+    /// Returns a document and its hash.
     fn document(&self, shared: &Shared, path: &str) -> Option<(&Bytes, &str)> {
         let document = self.documents.get(path)?;
         let bytes = document.bytes.get_or_init(|| {
@@ -87,7 +87,7 @@ impl OpenApi {
 }
 
 impl Shared {
-    /// The document at an OpenAPI path; `None` when it is none.
+    /// Returns the document at an OpenAPI path; `None` for any other path.
     pub(crate) fn openapi(&self, path: &str, parts: &Parts) -> Option<Answer> {
         match path.trim_end_matches('/') {
             "/openapi/v3" => {
@@ -128,7 +128,7 @@ impl Shared {
             moved
         };
         if asked == hash {
-            // Whoever asks for a hash gets what never changes.
+            // A document requested by its hash never changes.
             answer.headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
         }
         answer.headers.insert(VARY, HeaderValue::from_static("Accept"));
@@ -151,7 +151,7 @@ impl Shared {
         answer
     }
 
-    /// A document, unless the request's conditions say otherwise.
+    /// Returns a document, unless the request's conditional headers decide otherwise.
     fn conditional(
         &self,
         bytes: &Bytes,

@@ -8,15 +8,15 @@ use super::schemas::{self, PREFIX};
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 
-/// One resource, with the names that its operations use.
+/// A resource with the names that its operations use.
 struct Resource<'a> {
     definition: &'a Definition,
     version: &'a Version,
-    /// Schema of the object.
+    /// Name of the object's schema.
     schema: String,
-    /// Schema of its list.
+    /// Name of the list's schema.
     list: String,
-    /// `OasGoldenTestV1`
+    /// Group and version in operation IDs, for example `OasGoldenTestV1`.
     group: String,
     tag: String,
 }
@@ -100,7 +100,7 @@ impl<'a> Resource<'a> {
         operation
     }
 
-    /// `deleteOasGoldenTestV1NamespacedDoc`
+    /// Returns an operation ID, for example `deleteOasGoldenTestV1NamespacedDoc`.
     fn id(&self, verb: &str, infix: &str, suffix: &str) -> String {
         let scope = if self.definition.namespaced { "Namespaced" } else { "" };
         format!("{verb}{}{infix}{scope}{}{suffix}", self.group, self.definition.kind)
@@ -153,7 +153,7 @@ impl<'a> Resource<'a> {
         item
     }
 
-    /// The object itself, or a subresource with this schema.
+    /// Returns the path item of the object itself, or of a subresource with this schema.
     fn part(&self, suffix: &str, schema: &str) -> Value {
         let kind = &self.definition.kind;
         let what = if suffix.is_empty() {

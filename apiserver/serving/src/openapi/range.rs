@@ -1,4 +1,4 @@
-//! Parts of a document, as the `Range` header asks for them.
+//! Parts of a document, as requested by the `Range` header.
 
 use bytes::Bytes;
 use http::header::{CONTENT_RANGE, IF_RANGE, RANGE};
@@ -6,19 +6,20 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::answer::Answer;
 
-/// What of a document is sent.
+/// The requested part of a document.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Whole,
     /// First and last byte.
     Bytes(usize, usize),
-    /// The ranges are no ranges.
+    /// The header is malformed.
     Unreadable,
-    /// They begin behind the end.
+    /// The ranges begin after the end of the document.
     Outside,
 }
 
-/// A document of `tag`, or the part of it that the request asks for. Several parts at once are answered with the whole.
+/// Returns the document, or the part that the request asks for. Requests for several parts get the whole
+/// document.
 pub(super) fn answer(
     bytes: &Bytes,
     tag: &HeaderValue,

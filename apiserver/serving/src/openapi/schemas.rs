@@ -1,10 +1,10 @@
-//! Component schemas: the objects, their lists, and what they share.
+//! Component schemas: objects, lists, and shared types.
 
 use machinery::types;
 use registry::definition::{Definition, Structure, Version};
 use serde_json::{Map, Value, json};
 
-/// What all documents share (`ObjectMeta` and its friends), as OpenAPI v3.
+/// The schemas that all documents share (`ObjectMeta` and related types), as OpenAPI v3.
 const META: &str = include_str!("meta.json");
 
 pub(super) const PREFIX: &str = "#/components/schemas/";
@@ -15,12 +15,13 @@ const API_VERSION: &str =
     "The version of the API that this object is written in, as group/version. Unknown versions are refused.";
 const KIND: &str = "The kind of object, in CamelCase. It can't be changed.";
 
-/// The shared schemas by name.
+/// Returns the shared schemas by name.
 pub(super) fn meta() -> Map<String, Value> {
     serde_json::from_str(META).unwrap_or_default()
 }
 
-/// The name of a kind's schema: the group's labels backwards, for built-in kinds that of their Go package.
+/// Returns the schema name of a kind: the group's labels in reverse order; for built-in kinds the name of the
+/// Go package.
 pub(super) fn name(definition: &Definition, version: &str, kind: &str) -> String {
     let group = definition.group.as_str();
     if !definition.built_in {
@@ -47,7 +48,7 @@ fn reference(name: &str, description: &str) -> Value {
     json!({"allOf": [{"$ref": format!("{PREFIX}{name}")}], "description": description})
 }
 
-/// Adds the schema of an object, and those that it refers to.
+/// Adds the schema of an object and all schemas that it refers to.
 pub(super) fn add_object(definition: &Definition, version: &Version, components: &mut Map<String, Value>) {
     let name = name(definition, &version.name, &definition.kind);
     if let Structure::Known(schema) = &version.schema
@@ -63,7 +64,7 @@ pub(super) fn add_object(definition: &Definition, version: &Version, components:
     components.insert(name, object(definition, version));
 }
 
-/// The schema of an object that is written as a CustomResourceDefinition.
+/// Returns the schema of an object that is defined by a CustomResourceDefinition.
 fn object(definition: &Definition, version: &Version) -> Value {
     let mut schema = match machinery::decode::own(version.schema_text.as_bytes()) {
         Ok(Value::Object(source)) => Value::Object(source),
@@ -74,7 +75,7 @@ fn object(definition: &Definition, version: &Version) -> Value {
     if let Value::Object(fields) = &mut schema {
         fields.insert("x-kubernetes-group-version-kind".into(), kinds(definition, version, &definition.kind));
         fields.insert("type".into(), "object".into());
-        // What a schema without structure says about its fields is not enforced, hence not published.
+        // Field schemas of a non-structural schema are not enforced, and therefore not published.
         if preserves && !definition.built_in {
             fields.remove("properties");
             fields.remove("required");
@@ -91,7 +92,7 @@ fn type_fields(fields: &mut Map<String, Value>, metadata: &str) {
     properties["metadata"] = reference(OBJECT_META, metadata);
 }
 
-/// The schema of a list.
+/// Returns the schema of a list.
 pub(super) fn list(definition: &Definition, version: &Version, item: &str) -> Value {
     json!({
         "description": format!("{} is a list of {}", definition.list_kind, definition.kind),
@@ -109,7 +110,8 @@ pub(super) fn list(definition: &Definition, version: &Version, item: &str) -> Va
     })
 }
 
-/// Adds to a schema of a CustomResourceDefinition what OpenAPI must say and the definition only implies.
+/// Adds to a schema from a CustomResourceDefinition what OpenAPI needs explicitly and the definition only
+/// implies.
 fn publish(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if fields.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {

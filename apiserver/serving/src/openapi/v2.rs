@@ -1,5 +1,5 @@
-//! OpenAPI v2: the definitions, and of the operations the patches: from their parameters kubectl before 1.27 learns whether the
-//! server can do a dry run. Clients that need more read v3.
+//! OpenAPI v2: the definitions, and the patch operations, from whose parameters kubectl before 1.27 learns
+//! whether the server supports dry run. Clients that need more use v3.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::schemas::PREFIX;
 use crate::server::Options;
 
-/// The document made of the components of all v3 documents.
+/// Builds the document from the components of all v3 documents.
 pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: &Options) -> Value {
     let (mut definitions, mut paths) = (Map::new(), Map::new());
     for bytes in documents {
@@ -44,14 +44,14 @@ fn patches(document: &Value, paths: &mut Map<String, Value>) {
     }
 }
 
-/// The extension of an operation that names the kind it is for.
+/// The extension of an operation that names its kind.
 pub(super) const KIND: &str = "x-kubernetes-group-version-kind";
 
 fn parameter(v3: &Value) -> Value {
     json!({"name": v3["name"], "in": v3["in"], "type": v3["schema"]["type"]})
 }
 
-/// What v2 cannot say is left out, as a real server leaves it out.
+/// Converts a v3 schema; constructs that v2 lacks are left out, as in kube-apiserver.
 fn convert(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if let Some(Value::Array(all)) = fields.get("allOf")
@@ -65,14 +65,14 @@ fn convert(schema: &mut Value) {
     if let Some(Value::String(target)) = fields.get_mut("$ref") {
         *target = target.replace(PREFIX, "#/definitions/");
     }
-    // A quantity, or a number or a text: there it is a text.
+    // A quantity, or an int-or-string: v2 describes it as a string.
     if fields.contains_key("oneOf") && !fields.contains_key("type") {
         fields.insert("type".into(), "string".into());
     }
     for junctor in ["anyOf", "oneOf", "allOf", "not"] {
         fields.remove(junctor);
     }
-    // v2 has no null: a nullable value can be of any type there.
+    // v2 has no null, so a nullable value may have any type.
     if fields.remove("nullable") == Some(Value::Bool(true)) {
         for field in ["type", "items", "properties", "additionalProperties"] {
             fields.remove(field);

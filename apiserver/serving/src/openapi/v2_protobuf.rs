@@ -1,4 +1,4 @@
-//! OpenAPI v2 as protobuf, the messages of `gnostic`'s `openapi.v2`, which is all that kubectl asks for.
+//! OpenAPI v2 as protobuf: the messages of `gnostic`'s `openapi.v2`, the only form that kubectl requests.
 
 use prost::Message;
 use serde_json::{Map, Value};
@@ -55,7 +55,7 @@ struct Operation {
     vendor_extension: Vec<NamedAny>,
 }
 
-/// `ParametersItem`, and inside it `Parameter`, whose other forms (references, bodies) are not used.
+/// `ParametersItem` with its `Parameter`; its other variants (references, bodies) are not used.
 #[derive(Clone, PartialEq, Message)]
 struct ParametersItem {
     #[prost(message, optional, tag = "1")]
@@ -84,7 +84,7 @@ struct QueryParameter {
     kind: String,
 }
 
-/// `Definitions` and `Properties`.
+/// The messages `Definitions` and `Properties`.
 #[derive(Clone, PartialEq, Message)]
 struct NamedSchemas {
     #[prost(message, repeated, tag = "1")]
@@ -186,7 +186,7 @@ struct Schema {
     vendor_extension: Vec<NamedAny>,
 }
 
-/// The document that [`super::v2::document`] made, as protobuf.
+/// Encodes the document of [`super::v2::document`] as protobuf.
 pub(super) fn encode(document: &Value) -> Vec<u8> {
     let info = &document["info"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -228,7 +228,7 @@ fn named(schemas: &Map<String, Value>) -> NamedSchemas {
     NamedSchemas { schemas: schemas.collect() }
 }
 
-/// JSON is YAML.
+/// Encodes a value as JSON, which is valid YAML.
 fn any(value: &Value) -> Any {
     Any { yaml: format!("{value}\n") }
 }

@@ -3,7 +3,7 @@
 use machinery::protobuf::Writer;
 use serde_json::{Map, Value};
 
-/// The names of a schema's fields that are written as they stand: number, name.
+/// Schema fields that are copied unchanged: field number, name.
 const TEXTS: [(u64, &str); 5] =
     [(9, "title"), (17, "pattern"), (25, "type"), (34, "description"), (35, "format")];
 const NUMBERS: [(u64, &str); 3] = [(10, "multipleOf"), (11, "maximum"), (13, "minimum")];
@@ -19,11 +19,11 @@ const COUNTS: [(u64, &str); 6] = [
 ];
 const JUNCTORS: [(u64, &str); 3] = [(26, "allOf"), (27, "oneOf"), (28, "anyOf")];
 
-/// The operations of a path: number, method.
+/// The operations of a path: field number, method.
 const METHODS: [(u64, &str); 7] =
     [(4, "get"), (5, "put"), (6, "post"), (7, "delete"), (8, "options"), (9, "head"), (10, "patch")];
 
-/// A document that [`super::document`] made, as protobuf.
+/// Encodes a document of [`super::document`] as protobuf.
 pub(super) fn encode(document: &Value) -> Vec<u8> {
     let mut out = Writer::default();
     text(&mut out, 1, &document["openapi"]);
@@ -66,7 +66,7 @@ fn flag(out: &mut Writer, number: u64, value: &Value) {
     }
 }
 
-/// A name with its value, as every map is written.
+/// Encodes a map entry: name and value.
 fn named(name: &str, value: &[u8]) -> Vec<u8> {
     let mut out = Writer::default();
     out.bytes(1, name.as_bytes());
@@ -74,7 +74,7 @@ fn named(name: &str, value: &[u8]) -> Vec<u8> {
     out.0
 }
 
-/// A value as YAML text; JSON is YAML.
+/// Encodes a value as YAML text; JSON is valid YAML.
 fn any(value: &Value) -> Vec<u8> {
     let mut out = Writer::default();
     out.bytes(2, format!("{value}\n").as_bytes());
@@ -87,7 +87,7 @@ fn extensions(out: &mut Writer, number: u64, value: &Value) {
     }
 }
 
-/// One of two: the thing itself, or a reference to it.
+/// Encodes a oneof of the value itself or a reference to it.
 fn or_reference(value: &Value, write: fn(&Value) -> Vec<u8>) -> Vec<u8> {
     let mut out = Writer::default();
     match value["$ref"].as_str() {
@@ -155,7 +155,7 @@ fn additional(out: &mut Writer, value: &Value) {
     out.bytes(32, &item.0);
 }
 
-/// Only scalars can be defaults there.
+/// Encodes a default value; only scalars have a message.
 fn default(out: &mut Writer, value: Option<&Value>) {
     let mut item = Writer::default();
     match value {
@@ -230,7 +230,7 @@ fn response(value: &Value) -> Vec<u8> {
     out.0
 }
 
-/// Schemas by media type.
+/// Encodes schemas by media type.
 fn content(out: &mut Writer, number: u64, value: &Value) {
     let mut types = Writer::default();
     for (name, found) in map(value) {

@@ -1,4 +1,4 @@
-//! `pods/NAME/binding` and `bindings`: a scheduler says on which Node a Pod runs.
+//! `pods/NAME/binding` and `bindings`: a scheduler assigns a Pod to a Node.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -25,7 +25,7 @@ impl Connect for Bind {
     }
 }
 
-/// Does what a Binding says, whichever path it came by.
+/// Executes a Binding from either path.
 pub(crate) async fn bind(
     registry: &Registry,
     context: &Context,
@@ -41,7 +41,7 @@ pub(crate) async fn bind(
     registry.bind(context, &pods, namespace, name, node, binding).await
 }
 
-/// The Node that is meant.
+/// Returns the name of the target Node.
 fn target(target: &Value) -> Result<&str, Status> {
     let (kind, name) =
         (target["kind"].as_str().unwrap_or_default(), target["name"].as_str().unwrap_or_default());

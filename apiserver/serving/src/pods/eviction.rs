@@ -52,7 +52,7 @@ impl Eviction {
         Ok(done(posted.media, &request.parts.headers))
     }
 
-    /// Takes one disruption from the budget that the Pod falls under.
+    /// Uses up one allowed disruption of the Pod's budget, or refuses the eviction.
     async fn ask_budgets(&self, context: &Context, namespace: &str, pod: &Value) -> Result<(), Status> {
         let budgets = served(&self.registry, "policy", "poddisruptionbudgets")?;
         let listed =
@@ -83,7 +83,8 @@ impl Eviction {
                 format!("The disruption budget {name} needs {needed} healthy pods and has {found} currently");
             return Err(refused(&why, None));
         }
-        // Whoever comes second must find one less; the patch fails when somebody else has written in between.
+        // A concurrent eviction must see one disruption fewer; the patch fails if the budget was written in
+        // between.
         let patch = json!({
             "metadata": {"resourceVersion": meta::resource_version(&budget)},
             "status": {
@@ -107,7 +108,7 @@ impl Eviction {
     }
 }
 
-/// Pods that do not run need no protection.
+/// Returns whether the Pod needs no protection because it does not run.
 fn is_unprotected(pod: &Value) -> bool {
     meta::is_deleting(pod)
         || matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed" | "Pending"))
@@ -118,7 +119,8 @@ fn is_ready(pod: &Value) -> bool {
     conditions.any(|one| one["type"] == "Ready" && one["status"] == "True")
 }
 
-/// Whether the budget is for the Pod. One without a selector is for none, an empty selector is for all.
+/// Returns whether the budget selects the Pod. A budget without a selector selects none, an empty selector
+/// selects all.
 fn selects(budget: &Value, pod: &Value) -> bool {
     let selector = &budget["spec"]["selector"];
     selector.is_object()

@@ -1,4 +1,5 @@
-//! What goes through to a kubelet, a Pod or a Service. There are none here: the way ends where a real server's ends without them.
+//! Requests that kube-apiserver forwards to a kubelet, a Pod or a Service. This server has none of these and
+//! answers like a kube-apiserver that cannot reach them.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -14,7 +15,7 @@ use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest};
 use crate::negotiate::{Offer, negotiate};
 
-/// What is reached for.
+/// The target of the request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
     Log,
@@ -52,7 +53,7 @@ async fn reach(registry: &Registry, what: What, request: &ConnectRequest) -> Res
                 container(&pod, &request.query("container").unwrap_or_default())?;
             }
             match (pod["spec"]["nodeName"].as_str().unwrap_or_default(), what) {
-                // A Pod that runs nowhere has written nothing.
+                // A Pod without a Node has no log.
                 ("", What::Log) => Ok(Answer::empty(204).finish(&request.parts.headers, &[])),
                 ("", _) => Err(Status::bad_request(format!("pod {name} does not have a host assigned"))),
                 (node, _) => Err(host(registry, node, "pods").await),
@@ -71,7 +72,7 @@ async fn reach(registry: &Registry, what: What, request: &ConnectRequest) -> Res
     }
 }
 
-/// Why the kubelet of a Node can't be reached. A Node that is missing is spoken of as `kind`.
+/// Returns why the kubelet of a Node is unreachable. The error for a missing Node names the resource `kind`.
 async fn host(registry: &Registry, node: &str, kind: &'static str) -> Status {
     match object(registry, "nodes", "", node).await {
         Err(_) => Status::not_found(core(kind), node),
@@ -105,7 +106,7 @@ async fn service(registry: &Registry, namespace: &str, name: &str) -> Status {
     Status::new(503, "ServiceUnavailable", why)
 }
 
-/// Scheme, name and port of `https:name:port`, `name:port` or `name`.
+/// Splits `https:name:port`, `name:port` or `name` into scheme, name and port.
 fn proxied(text: &str) -> Option<(&str, &str, &str)> {
     match text.split(':').collect::<Vec<_>>()[..] {
         [name] => Some(("", name, "")),

@@ -1,5 +1,5 @@
-//! Subresources of Pods, Services and Nodes that are no parts of the object: some do something, the others reach a kubelet, and
-//! answer as a server does that finds none.
+//! Subresources of Pods, Services and Nodes that are not parts of the object. Some perform an action; the
+//! others would reach a kubelet, and answer like a server without one.
 
 mod binding;
 mod eviction;
@@ -29,7 +29,7 @@ const BOTH: &[Method] = &[Method::GET, Method::POST];
 const POST: &[Method] = &[Method::POST];
 const GET: &[Method] = &[Method::GET];
 
-/// What the server has of its own; what the embedder mounts at the same place goes first.
+/// Returns the subresources of this server; those of the embedding program at the same path take precedence.
 pub(crate) fn all(registry: &Registry, clock: &Clock) -> Vec<(ConnectResource, Arc<dyn Connect>)> {
     let place = |resource, subresource, kind, methods| ConnectResource {
         group: "",
@@ -63,12 +63,12 @@ const fn core(resource: &'static str) -> GroupResource<'static> {
     GroupResource { group: "", resource }
 }
 
-/// A kind that is stored, as it is served in v1.
+/// Returns a stored kind as served in v1.
 fn served(registry: &Registry, group: &str, plural: &str) -> Result<Served, Status> {
     registry.served(group, "v1", plural).ok_or_else(Status::no_such_path)
 }
 
-/// The object of that name.
+/// Returns the object of that name.
 async fn object(
     registry: &Registry,
     plural: &'static str,
@@ -80,14 +80,14 @@ async fn object(
     machinery::decode::own(&bytes).map_err(|_| Status::not_found(core(plural), name))
 }
 
-/// The body of a request that does something to the object of the path, and how the answer is written.
+/// The decoded body of a request that acts on the object of the path, and the media type of its response.
 struct Posted {
     object: Value,
     context: Context,
     media: Media,
 }
 
-/// Reads a `kind` of these versions that names the object of the path.
+/// Reads a body of `kind` in one of these versions, which must name the object of the path.
 fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Posted, Status> {
     let headers = &request.parts.headers;
     let query = Query::parse(request.parts.uri.query().unwrap_or_default());
@@ -111,15 +111,15 @@ pub(crate) fn success() -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 }
 
-/// It is done.
+/// Returns the response for a completed action.
 fn done(media: Media, headers: &HeaderMap) -> http::Response<Body> {
     Answer::value(201, &success(), media).finish(headers, &[])
 }
 
-/// The container that a request is about.
+/// Checks the container that a request names.
 ///
 /// # Errors
-/// 400 when there is none of that name, or several and none was named.
+/// 400 if the Pod has no container of that name, or has several and the request names none.
 fn container(pod: &Value, asked: &str) -> Result<(), Status> {
     let name = meta::name(pod);
     let of = |kind: &str| -> Vec<String> {
@@ -150,7 +150,7 @@ fn container(pod: &Value, asked: &str) -> Result<(), Status> {
     )))
 }
 
-/// Whether an object's labels are quoted somewhere else: the name as messages show it.
+/// Returns a name quoted as in kube-apiserver's messages.
 fn shown(name: &str) -> String {
     quote(name)
 }

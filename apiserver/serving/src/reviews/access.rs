@@ -1,4 +1,4 @@
-//! What somebody may do: the SubjectAccessReview family and SelfSubjectRulesReview.
+//! Reviews of permissions: the SubjectAccessReview family and SelfSubjectRulesReview.
 
 use ::access::attributes::Resource;
 use ::access::{Attributes, Authorizer, User};
@@ -12,7 +12,8 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// Says whether the subject of `review` may do what it names; `asker` is the subject of the reviews of oneself.
+/// Answers whether the subject of `review` may perform the action it names; `asker` is the subject of self
+/// reviews.
 pub(super) fn access_review(
     authorizer: &dyn Authorizer,
     kind: &str,
@@ -53,7 +54,7 @@ pub(super) fn access_review(
     Ok(review)
 }
 
-/// The user that a review names.
+/// Returns the user that a review names.
 fn subject(asked: &Value) -> User {
     let list = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -67,7 +68,7 @@ fn subject(asked: &Value) -> User {
     }
 }
 
-/// Says what the asker may do in the namespace of `review`.
+/// Lists what the asker may do in the namespace of `review`.
 pub(super) fn rules_review(
     authorizer: &dyn Authorizer,
     served: &Served,

@@ -1,4 +1,4 @@
-//! Kinds that are answered and never stored: reviews of tokens and of access, and requests for tokens.
+//! Kinds that are answered and never stored: reviews of tokens and of access, and token requests.
 
 mod access;
 mod spec;
@@ -70,17 +70,17 @@ impl Shared {
     }
 }
 
-/// 422 for a request for a token.
+/// Returns 422 for a token request.
 fn invalid_request(name: &str, errors: &[FieldError]) -> Status {
     Status::invalid("authentication.k8s.io", "TokenRequest", name, errors)
 }
 
-/// 422 for a review; a real server names no kind.
+/// Returns 422 for a review; kube-apiserver names no kind in it.
 fn invalid(errors: &[FieldError]) -> Result<(), Status> {
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid(spec::GROUP, "", "", errors)) }
 }
 
-/// The identity as `UserInfo`.
+/// Returns the user as `UserInfo`.
 fn user_info(user: &::access::User) -> Value {
     let mut info = json!({"username": user.name});
     if !user.uid.is_empty() {

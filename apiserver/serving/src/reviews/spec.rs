@@ -1,4 +1,4 @@
-//! What is wrong with an access review, in the words of Kubernetes' validation of `authorization.k8s.io`.
+//! Validation of access reviews, with the messages of Kubernetes' validation of `authorization.k8s.io`.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
@@ -13,7 +13,7 @@ pub(super) const GROUP: &str = "authorization.k8s.io";
 const LOCAL: &str = "LocalSubjectAccessReview";
 const PATH: &str = "spec.nonResourceAttributes";
 
-/// An error that shows `value`, which is JSON text already.
+/// Creates an error that shows `value`, which is already JSON text.
 fn shows(field: &str, value: String, detail: &str) -> FieldError {
     let mut error = FieldError::new(FieldErrorKind::Invalid, field, &Value::Null, detail);
     error.value = Some(value);
@@ -24,7 +24,7 @@ fn invalid(field: &str, value: &Value, detail: &str) -> FieldError {
     FieldError::new(FieldErrorKind::Invalid, field, value, detail)
 }
 
-/// What is wrong with a review of this kind.
+/// Validates a review of this kind.
 pub(super) fn check(kind: &str, review: &Value) -> Vec<FieldError> {
     let spec = &review["spec"];
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -54,7 +54,7 @@ pub(super) fn check(kind: &str, review: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// As the internal Go type is printed.
+/// Formats the value like Go prints the internal type.
 fn shown_path(path: &Value) -> String {
     let text = |field: &str| Value::from(path[field].as_str().unwrap_or_default());
     format!("{{\"Path\":{},\"Verb\":{}}}", text("path"), text("verb"))
@@ -79,7 +79,7 @@ fn selector(selector: &Value, field: &str, labels: bool, errors: &mut Vec<FieldE
     }
 }
 
-/// Operators that nobody knows yet are no error.
+/// Checks one requirement of a selector; unknown operators are allowed.
 fn check_requirement(requirement: &Value, field: &str, labels: bool, errors: &mut Vec<FieldError>) {
     let values = requirement["values"].as_array().is_some_and(|list| !list.is_empty());
     match requirement["operator"].as_str().unwrap_or_default() {
@@ -107,7 +107,7 @@ fn check_requirement(requirement: &Value, field: &str, labels: bool, errors: &mu
     }
 }
 
-/// A review has no metadata but what the server adds.
+/// Checks that a review has no metadata except what the server adds.
 fn metadata(kind: &str, review: &Value, errors: &mut Vec<FieldError>) {
     let empty = Map::new();
     let metadata = review["metadata"].as_object().unwrap_or(&empty);
@@ -130,7 +130,7 @@ fn local(review: &Value, resource: &Value, path: &Value, errors: &mut Vec<FieldE
     }
 }
 
-/// What is said of selectors that could not be read: roles do not go by them anyway.
+/// Returns the evaluation error for selectors that cannot be parsed; RBAC ignores selectors anyway.
 pub(super) fn ignored_selectors(resource: &Value) -> String {
     let mut ignored = Vec::new();
     for (name, labels) in [("fieldSelector", false), ("labelSelector", true)] {
@@ -154,7 +154,7 @@ pub(super) fn ignored_selectors(resource: &Value) -> String {
 fn is_readable(requirement: &Value, labels: bool) -> bool {
     let values = requirement["values"].as_array().map_or(0, Vec::len);
     match requirement["operator"].as_str().unwrap_or_default() {
-        // A field is compared with one value.
+        // A field requirement compares with exactly one value.
         "In" | "NotIn" => labels || values == 1,
         "Exists" | "DoesNotExist" => labels,
         _ => false,

@@ -1,6 +1,6 @@
-//! `serviceaccounts/NAME/token`: issues tokens of service accounts.
+//! `serviceaccounts/NAME/token`: issues service account tokens.
 //!
-//! The checks and their words are those of `k8s.io/kubernetes/pkg/registry/core/serviceaccount`.
+//! The checks and their messages are those of `k8s.io/kubernetes/pkg/registry/core/serviceaccount`.
 
 use ::access::Tokens;
 use ::access::tokens::{Bound, Reference};
@@ -24,7 +24,7 @@ use crate::negotiate::{Offer, negotiate};
 use crate::query::Query;
 use crate::writes::apply_options;
 
-/// Where it is mounted.
+/// The path and methods of the subresource.
 pub(crate) const TOKEN: ConnectResource = ConnectResource {
     group: "",
     version: "v1",
@@ -37,7 +37,8 @@ pub(crate) const TOKEN: ConnectResource = ConnectResource {
 
 const SHORTEST_SECONDS: i64 = 600;
 const LONGEST_SECONDS: i64 = 1 << 32;
-/// What the kubelet asks for, for Pods: such a token lives longer, for clients that do not read it again.
+/// The lifetime that the kubelet requests for Pods. Such a token gets an extended lifetime, for clients that
+/// do not reload it.
 const EXTENDED_FROM_SECONDS: i64 = 3607;
 const EXTENDED_SECONDS: i64 = 365 * 24 * 3600;
 
@@ -82,7 +83,7 @@ impl TokenRequests {
             input::object(&request.body, format, expected(&api_version, &served), |version, kind| {
                 is_kind(&definitions, version, kind)
             })?;
-        // An empty reference is one, too, though nothing of it is kept.
+        // An empty reference counts as one, although nothing of it is kept.
         let refers = input.object["spec"]["boundObjectRef"].is_object();
         let mut object =
             self.registry.transient(&mut context, &served, &request.namespace, TOKEN.subresource, input)?;
@@ -93,7 +94,7 @@ impl TokenRequests {
         Ok(Answer::value(201, &answer, media).finish(headers, &context.warnings))
     }
 
-    /// The request with its token.
+    /// Returns the request with the issued token.
     async fn issue(&self, request: &ConnectRequest, mut object: Value) -> Result<Value, Status> {
         let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
         let account = self.object("serviceaccounts", namespace, name).await?;
@@ -132,7 +133,7 @@ impl TokenRequests {
         Ok(object)
     }
 
-    /// Notes what the token is to be bound to, which must exist.
+    /// Resolves the object that the token is bound to, which must exist.
     async fn bind(
         &self,
         asked: &Value,
@@ -144,7 +145,7 @@ impl TokenRequests {
             return Ok(());
         }
         let text = |field: &str| asked[field].as_str().unwrap_or_default();
-        // What is no version is read as none.
+        // An invalid apiVersion counts as absent.
         let api_version = Some(text("apiVersion")).filter(|text| text.matches('/').count() < 2);
         let (group, version) = meta::group_version(api_version.unwrap_or_default());
         let (kind, name) = (text("kind"), text("name"));
@@ -163,7 +164,7 @@ impl TokenRequests {
                 }
                 let node = meta::text(&pod, &["spec", "nodeName"]);
                 if !node.is_empty() {
-                    // A node that is not there is told by its name only.
+                    // For a Node that does not exist, only the name is known.
                     let known = self.object("nodes", "", node).await.map(|node| reference(&node));
                     let unknown = Reference { name: node.to_owned(), ..Reference::default() };
                     bound.node = Some(known.unwrap_or(unknown));
@@ -201,7 +202,7 @@ fn reference(object: &Value) -> Reference {
     Reference { name: meta::name(object).to_owned(), uid: meta::uid(object).to_owned() }
 }
 
-/// Gives the request the name and UID of its account, or refuses others.
+/// Sets the request's name and UID to those of the account; refuses differing ones.
 fn identify(object: &mut Value, account: &Value, now: &str) -> Result<(), Status> {
     let (name, uid) = (meta::name(account), meta::uid(account));
     let given = meta::name(object);

@@ -1,4 +1,4 @@
-//! Who somebody is: TokenReview and SelfSubjectReview.
+//! Reviews of identities: TokenReview and SelfSubjectReview.
 
 use ::access::{Authenticator, User};
 use chrono::{DateTime, Utc};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::user_info;
 
-/// Says who is behind the token in `review`.
+/// Returns the user of the token in `review`.
 pub(super) fn token_review(authenticator: &dyn Authenticator, mut review: Value) -> Result<Value, Status> {
     let token = review["spec"]["token"].as_str().unwrap_or_default();
     if token.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn token_review(authenticator: &dyn Authenticator, mut review: Value)
     Ok(review)
 }
 
-/// Says whom the server takes the asker for.
+/// Returns the user as which the server identified the requester.
 pub(super) fn self_review(served: &Served, user: &User, now: DateTime<Utc>) -> Value {
     json!({
         "kind": served.definition.kind, "apiVersion": served.api_version(),

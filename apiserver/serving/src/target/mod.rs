@@ -1,8 +1,9 @@
-//! What a request is for: found once, from its path and the definitions.
+//! Resolves the target of a request once, from its path and the definitions.
 //!
-//! Permission and effect both come from a [`Target`]. Its fields are private: who may ask is decided by [`Target::resource`], handlers
-//! get namespace and name from the accessors beside it, and the former is made of the latter. A path that a resource does
-//! not have becomes no target, so nothing can be served for it.
+//! Authorization and handlers both use the [`Target`]. Its fields are private: [`Target::resource`]
+//! determines the required permission, and is derived from the same accessors from which handlers get
+//! namespace and name. A path that its resource does not have yields no target, so nothing can be served for
+//! it.
 
 mod path;
 
@@ -20,22 +21,23 @@ use crate::query::Query;
 use crate::server::Shared;
 use crate::verb::Verb;
 
-/// Where a request goes.
+/// The result of resolving a path.
 pub(crate) enum Route<'p> {
-    /// To a resource.
+    /// A served resource.
     Target(Target<'p>),
-    /// To a resource that nobody knows. Whoever may ask for it is told so.
+    /// A resource that is not served. Users who are allowed to access it learn that it does not exist.
     Unknown(Unknown<'p>),
-    /// Nowhere: the resource has no such path.
+    /// A path that its resource does not have.
     Nowhere(Missing),
 }
 
-/// What is answered where a resource has no such path.
+/// The response for a path that its resource does not have.
 pub(crate) enum Missing {
-    /// The text that any path gets which nobody serves.
+    /// The plain text for any path that is not served.
     Page,
     Path,
-    /// The object has no such part. The second text is the warning for clients of that version, if there is one.
+    /// The object has no such subresource. The second value is the deprecation warning of that version, if
+    /// any.
     Part(Status, Option<String>),
 }
 
@@ -51,25 +53,25 @@ impl Missing {
     }
 }
 
-/// A path of a resource that is served, or of a part of it.
+/// A path of a served resource or of one of its subresources.
 pub(crate) struct Target<'p> {
     path: ResourcePath<'p>,
     verb: Verb,
     served: Served,
-    /// The place in the list of subresources written in Rust, when it is one of them.
+    /// Index into the list of subresources implemented in Rust, if it is one of them.
     connect: Option<usize>,
-    /// The one name that a list or watch selects; empty for none.
+    /// The single name that a list or watch selects; empty if there is none.
     selected: String,
 }
 
-/// A path below a resource that is not served: good for nothing but to refuse it.
+/// A path below a resource that is not served; only used to refuse it.
 pub(crate) struct Unknown<'p> {
     path: ResourcePath<'p>,
     selected: String,
 }
 
 impl Shared {
-    /// Finds out what a path is for.
+    /// Resolves a path.
     pub(crate) fn route<'p>(&self, path: ResourcePath<'p>, verb: Verb, query: &Query) -> Route<'p> {
         let selected = selected_name(verb, query);
         let served = self.registry.served(path.group, path.version, path.resource);
@@ -94,7 +96,7 @@ impl Shared {
         })
     }
 
-    /// Groups of built-in kinds answer with a `Status`, everything else with a text, as on a real server.
+    /// Returns 404: as a `Status` in groups of built-in kinds, as plain text elsewhere, as in kube-apiserver.
     pub(crate) fn no_such_resource(&self, unknown: &Unknown<'_>) -> Result<Reply, Status> {
         let group = unknown.path.group;
         let definitions = self.registry.definitions();
@@ -106,51 +108,52 @@ impl Shared {
 }
 
 impl Target<'_> {
-    /// The resource in the version that is asked for.
+    /// Returns the resource in the requested version.
     pub(crate) fn served(&self) -> &Served {
         &self.served
     }
 
-    /// What it does.
+    /// Returns the verb of the request.
     pub(crate) fn verb(&self) -> Verb {
         self.verb
     }
 
-    /// The namespace of the object or the collection; empty for cluster-scoped resources and across namespaces.
+    /// Returns the namespace of the object or collection; empty for cluster-scoped resources and across
+    /// namespaces.
     pub(crate) fn namespace(&self) -> &str {
         self.path.namespace.unwrap_or_default()
     }
 
-    /// The name of the object; empty for collections.
+    /// Returns the name of the object; empty for collections.
     pub(crate) fn name(&self) -> &str {
-        // What is created has the name that its body says, whatever the path of a custom object does.
+        // A custom object is created under the name in its body, not under the one in the path.
         let made = self.verb == Verb::Create && self.connect.is_none() && !self.served.definition.built_in;
         if made { "" } else { self.path.name }
     }
 
-    /// The subresource, empty for none.
+    /// Returns the subresource; empty if there is none.
     pub(crate) fn subresource(&self) -> &str {
         self.path.subresource
     }
 
-    /// What follows the subresource, without its leading slash.
+    /// Returns the path after the subresource, without its leading slash.
     pub(crate) fn rest(&self) -> &str {
         self.path.rest
     }
 
-    /// The part of the object that is asked for.
+    /// Returns the part of the object that is requested.
     pub(crate) fn part(&self) -> Subresource {
         Subresource::named(self.path.subresource).unwrap_or_default()
     }
 
-    /// The place in the list of subresources written in Rust, when it is one of them.
+    /// Returns the index into the list of subresources implemented in Rust, if it is one of them.
     pub(crate) fn connect(&self) -> Option<usize> {
         self.connect
     }
 
-    /// What it is as far as permissions are concerned.
+    /// Returns the resource attributes for authorization.
     pub(crate) fn resource(&self) -> Resource<'_> {
-        // A namespace is in itself, so that roles in it can name it.
+        // A Namespace counts as being in itself, so that roles in it can grant access to it.
         let name = self.name();
         let namespace = if self.is_namespace() { name } else { self.namespace() };
         Resource {
@@ -163,7 +166,7 @@ impl Target<'_> {
         }
     }
 
-    /// The name that the resource has in metrics: group, plural, subresource.
+    /// Returns the metric labels: group, plural, subresource.
     pub(crate) fn labels(&self) -> (&str, &str, &str) {
         let definition = &self.served.definition;
         (&definition.group, &definition.plural, self.subresource())
@@ -174,7 +177,7 @@ impl Target<'_> {
         definition.group.is_empty() && definition.plural == "namespaces"
     }
 
-    /// What is answered when the resource has no such path, in the words of a real server; `None` when it has.
+    /// Returns the refusal, in kube-apiserver's words, if the resource has no such path; otherwise `None`.
     fn missing(&self) -> Option<Missing> {
         let shaped = self.has_scope() && self.has_form();
         if shaped && (self.connect.is_some() || self.has_part()) {
@@ -188,8 +191,8 @@ impl Target<'_> {
         })
     }
 
-    /// Whether the path goes through a namespace exactly where the resource's objects stand in one. Collections are also listed
-    /// across namespaces.
+    /// Returns whether the path contains a namespace exactly if the resource is namespaced. Collections may
+    /// also be listed across namespaces.
     fn has_scope(&self) -> bool {
         let definition = &self.served.definition;
         match (definition.namespaced, self.path.namespace) {
@@ -203,7 +206,7 @@ impl Target<'_> {
         }
     }
 
-    /// Whether the path is no longer than what it names, and leaves nothing out.
+    /// Returns whether the path has no superfluous and no missing segments.
     fn has_form(&self) -> bool {
         let path = &self.path;
         let takes_rest = self.connect.is_some() && path.subresource == "proxy";
@@ -227,7 +230,7 @@ impl Target<'_> {
 }
 
 impl Unknown<'_> {
-    /// What it would be as far as permissions are concerned.
+    /// Returns the resource attributes for authorization, as far as the path has them.
     pub(crate) fn resource(&self) -> Resource<'_> {
         let path = &self.path;
         Resource {
@@ -241,7 +244,8 @@ impl Unknown<'_> {
     }
 }
 
-/// The one name that a list or watch selects: it is authorised as a request for that object.
+/// Returns the single name that a list or watch selects; such a request is authorized like one for that
+/// object.
 fn selected_name(verb: Verb, query: &Query) -> String {
     let selector = match verb {
         Verb::List | Verb::Watch => query.get("fieldSelector").unwrap_or_default(),
@@ -255,7 +259,7 @@ fn selected_name(verb: Verb, query: &Query) -> String {
     name.map(|term| term.value).filter(|name| is_segment(name)).unwrap_or_default()
 }
 
-/// Whether a name can stand in a path.
+/// Returns whether a name can be a path segment.
 fn is_segment(name: &str) -> bool {
     name != "." && name != ".." && !name.contains(['/', '%'])
 }

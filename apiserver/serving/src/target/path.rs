@@ -1,4 +1,4 @@
-//! What the text of a path says, before anybody knows which resources there are.
+//! Parses the text of a path, without knowledge of the served resources.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use http::Method;
 use crate::query::Query;
 use crate::verb::Verb;
 
-/// The path of a request without its percent escapes, which is what everything goes by: permissions and answers. An escaped
-/// slash separates as any other, and `+` is itself. `None` for escapes that are none, or are no UTF-8.
+/// Returns the path without percent escapes, which authorization and handlers both use. An escaped slash
+/// separates segments like any other, and `+` is kept. `None` for invalid escapes or invalid UTF-8.
 pub(crate) fn unescaped(path: &str) -> Option<Cow<'_, str>> {
     if !path.contains('%') {
         return Some(Cow::Borrowed(path));
@@ -25,25 +25,25 @@ pub(crate) fn unescaped(path: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(plain).ok().map(Cow::Owned)
 }
 
-/// A path below `/api/{version}/` or `/apis/{group}/{version}/`, in its segments.
+/// A path below `/api/{version}/` or `/apis/{group}/{version}/`, split into segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ResourcePath<'p> {
     pub(super) group: &'p str,
     pub(super) version: &'p str,
-    /// The namespace that the path goes through; it may be empty. The path of a namespace itself goes through none.
+    /// The namespace in the path; it may be empty. `None` also for the path of a Namespace itself.
     pub(super) namespace: Option<&'p str>,
     pub(super) resource: &'p str,
     /// Empty for collections.
     pub(super) name: &'p str,
     /// Empty for the object itself.
     pub(super) subresource: &'p str,
-    /// What follows the subresource, without its leading slash.
+    /// The path after the subresource, without its leading slash.
     pub(super) rest: &'p str,
-    /// Whether it begins with `watch/`, as paths of watches once did.
+    /// Whether the path begins with `watch/`, the old form of watches.
     pub(super) watch: bool,
 }
 
-/// The segments of a path, one after the other.
+/// Iterator over the segments of a path.
 struct Segments<'p>(Option<&'p str>);
 
 impl<'p> Segments<'p> {
@@ -66,7 +66,7 @@ impl<'p> Iterator for Segments<'p> {
 }
 
 impl<'p> ResourcePath<'p> {
-    /// Reads a path that has no escapes any more. `None` for one that names no resource: everything else, discovery among it.
+    /// Parses a path without escapes. `None` for a non-resource path, for example a discovery path.
     pub(crate) fn parse(path: &'p str) -> Option<Self> {
         let mut segments = Segments(Some(path.strip_prefix('/')?.trim_end_matches('/')));
         let mut parsed = Self::default();
@@ -92,7 +92,8 @@ impl<'p> ResourcePath<'p> {
         Some(parsed)
     }
 
-    /// `namespaces/x/status` is a part of the namespace, `namespaces/x/configmaps` stands in it.
+    /// Interprets `namespaces/x/...`: `namespaces/x/status` is a part of the Namespace,
+    /// `namespaces/x/configmaps` a resource in it.
     fn through_namespace(&mut self, segments: &mut Segments<'p>) {
         let end = self.subresource.is_empty() && segments.0.is_none();
         let itself = end || matches!(self.subresource, "status" | "finalize");
@@ -107,12 +108,12 @@ impl<'p> ResourcePath<'p> {
         }
     }
 
-    /// What a request for this path does.
+    /// Returns the verb of a request for this path.
     pub(crate) fn verb(&self, method: &Method, query: &Query) -> Verb {
         if self.watch {
             return Verb::Watch;
         }
-        // What has a name is read, whatever the query says.
+        // A path with a name is a get, whatever the query says.
         let watch = self.name.is_empty() && query.flag("watch").unwrap_or(false);
         Verb::of(method, !self.name.is_empty(), watch)
     }
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn paths_name_resources() {
-        // path, group, version, namespace, resource, name, subresource, rest
+        // Columns: path, group and version, namespace, then resource, name, subresource, rest.
         type Case = (&'static str, [&'static str; 2], Option<&'static str>, [&'static str; 4]);
         let core = ["", "v1"];
         let table: &[Case] = &[

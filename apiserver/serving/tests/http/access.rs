@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Tests of authentication and authorization.
 
 use crate::common::Harness;
 use ::access::User;

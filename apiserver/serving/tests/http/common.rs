@@ -54,7 +54,7 @@ impl Harness {
         Self { server, user: Some(User::master("admin")), clock }
     }
 
-    /// With roles enforced, and tokens.
+    /// Creates a harness with RBAC and tokens.
     pub async fn guarded() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
         let random = Random::seeded(1);
@@ -68,7 +68,7 @@ impl Harness {
         Self { server, user: Some(User::master("admin")), clock }
     }
 
-    /// With the resource `widgets.golden.test`, and `gizmos` without namespaces.
+    /// Creates a harness with the resource `widgets.golden.test` and the cluster-scoped `gizmos`.
     pub async fn with_widgets() -> Self {
         let harness = Self::new().await;
         for (plural, kind, scope) in [("widgets", "Widget", "Namespaced"), ("gizmos", "Gizmo", "Cluster")] {

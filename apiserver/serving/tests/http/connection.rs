@@ -39,7 +39,7 @@ impl Tested {
         Self { listener, tls, authority, clock, random }
     }
 
-    /// A connection that the listener serves.
+    /// Returns the client side of a connection that the listener serves.
     pub fn connect(&self) -> DuplexStream {
         let (ours, theirs) = duplex(64 * 1024);
         let listener = self.listener.clone();
@@ -106,7 +106,7 @@ pub async fn http2(
     sender
 }
 
-/// Whoever connects is the administrator.
+/// An authenticator that accepts every request as the administrator.
 pub struct Everybody;
 
 impl ::access::Authenticator for Everybody {

@@ -1,4 +1,5 @@
-//! Who keeps a connection: many strangers, idle ones, those who take nothing, and the end of the server.
+//! Which connections are closed: too many unauthenticated ones, idle ones, stalled ones, and all at the end
+//! of the server.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,14 +17,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::connection::{Tested, http2 as client, request};
 
-/// Lets everything that is spawned go as far as it gets.
+/// Lets all spawned tasks run until they wait.
 async fn settle() {
     for _ in 0..64 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Whether the server has closed the connection.
+/// Returns whether the server has closed the connection.
 async fn is_closed(stream: &mut DuplexStream) -> bool {
     let mut byte = [0];
     let read = tokio::time::timeout(Duration::from_millis(1), stream.read(&mut byte)).await;
@@ -43,7 +44,7 @@ async fn strangers_below_at_and_above_the_limit() {
     let mut held: Vec<DuplexStream> = (0..limits::STRANGERS).map(|_| tested.connect()).collect();
     settle().await;
     assert!(!is_closed(&mut held[0]).await, "all have a place");
-    // One more: somebody gets in, whoever was idle for longest goes.
+    // One more client is accepted, and the longest idle connection is closed.
     let stranger = tested.connect_tls(None, "http/1.1").await;
     stranger.expect("a stranger gets in");
     settle().await;
@@ -67,7 +68,7 @@ async fn who_answers_pings_and_does_nothing_goes() {
     let watch = user.send_request(request(path)).await.unwrap();
     ended.await.unwrap();
     assert_eq!(started.elapsed().as_secs(), limits::STRANGER_IDLE.as_secs());
-    // A watch is something, even without events.
+    // An open watch is not idle, even without events.
     tokio::time::sleep(limits::IDLE * 2).await;
     assert!(!user_ended.is_finished());
     drop(watch);
@@ -77,7 +78,7 @@ async fn who_answers_pings_and_does_nothing_goes() {
     assert_limit(&tested, "idle").await;
 }
 
-/// A client that answers pings, and the task that ends with its connection.
+/// Returns a client that answers pings, and the task that ends with its connection.
 async fn pinging(
     tested: &Tested,
     identity: Option<&pki::Identity>,
@@ -91,7 +92,7 @@ async fn pinging(
 async fn who_takes_nothing_goes() {
     let tested = Tested::new().await;
     let admin = tested.identity("admin", &["system:masters"]);
-    // More than all buffers on the way hold.
+    // More data than all buffers on the way can hold.
     let mut writer = posting(&tested, &admin).await;
     for at in 0..8 {
         let object = json!({"metadata": {"name": format!("m{at}")}, "data": {"k": "x".repeat(500_000)}});
@@ -104,7 +105,7 @@ async fn who_takes_nothing_goes() {
     stream.write_all(text.as_bytes()).await.unwrap();
     stream.flush().await.unwrap();
     let started = tested.clock.monotonic();
-    // Nobody reads: only time passes.
+    // The client does not read; only time passes.
     tokio::time::sleep(limits::STALLED * 3).await;
     let mut rest = Vec::new();
     drop(stream.read_to_end(&mut rest).await);
@@ -132,7 +133,7 @@ async fn post(client: &mut Posting, body: String) -> StatusCode {
     status
 }
 
-/// A body that begins, and then sends nothing more.
+/// A body that begins and then sends nothing more.
 struct Stuck(bool);
 
 impl http_body::Body for Stuck {

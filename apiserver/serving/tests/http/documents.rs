@@ -1,4 +1,4 @@
-//! Discovery, OpenAPI, version, health.
+//! Tests of discovery, OpenAPI, version and health.
 
 use crate::common::{Harness, crd};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn plain_discovery() {
         resources["resources"].as_array().unwrap().iter().map(|resource| &resource["name"]).collect();
     assert_eq!(names, ["gizmos", "gizmos/status", "widgets", "widgets/status"]);
     assert_eq!(harness.get("/apis/golden.test/v2").await.text(), "404 page not found\n");
-    // The list of groups answers to every method, as on a real server.
+    // The list of groups answers every method, as in kube-apiserver.
     assert_eq!(harness.call("POST", "/apis", &[], b"").await.code, 200);
 }
 
@@ -103,7 +103,7 @@ async fn openapi_v2() {
     let json = harness.get("/openapi/v2").await.json();
     assert_eq!(json["swagger"], "2.0");
     every_reference_resolves(&json, &json);
-    // From these kubectl before 1.27 learns that `diff` is possible.
+    // From these, kubectl before 1.27 learns that the server supports `diff`.
     let patch = &json["paths"]["/apis/golden.test/v1/namespaces/{namespace}/widgets/{name}"]["patch"];
     assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Widget");
     let parameters = patch["parameters"].as_array().unwrap();
@@ -111,7 +111,7 @@ async fn openapi_v2() {
     let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let protobuf = harness.accept("/openapi/v2", accept).await;
     assert_eq!(protobuf.header("content-type"), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
-    // Field 1, `swagger`.
+    // Field 1 is `swagger`.
     assert!(protobuf.bytes.starts_with(b"\x0a\x032.0"));
     assert!(String::from_utf8_lossy(&protobuf.bytes).contains("dryRun"));
     let known = [("if-none-match", "*")];
@@ -136,7 +136,8 @@ async fn health_and_version() {
     assert!(verbose.ends_with("readyz check passed\n"), "{verbose}");
 }
 
-/// Where client-go sends protobuf: built-in kinds. Definitions and API services are known gaps, options are query parameters.
+/// client-go sends protobuf for built-in kinds. Definitions and API services are known gaps; options are
+/// query parameters.
 #[tokio::test(start_paused = true)]
 async fn every_built_in_kind_that_is_written_may_be_protobuf() {
     let harness = Harness::new().await;

@@ -1,4 +1,5 @@
-//! Many requests at a time: how many are answered, how many wait, who is turned away, and that nobody starves.
+//! Many concurrent requests: how many are answered, how many wait, which are refused, and that no user
+//! starves.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use tokio::task::JoinHandle;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// A body that ends, empty, once the channel says so.
+/// An empty body that ends when the channel says so.
 struct Held(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl http_body::Body for Held {
@@ -31,7 +32,7 @@ impl http_body::Body for Held {
     }
 }
 
-/// A server, and requests that are answered (with 400, for want of a body) when they are let go.
+/// A server with requests that are answered (with 400, because of the empty body) when they are released.
 struct Crowd {
     server: Arc<Server>,
     clock: Clock,
@@ -60,7 +61,7 @@ impl Crowd {
     }
 }
 
-/// Lets everything that is spawned go as far as it gets: each time the runtime lets a few dozen tasks run.
+/// Lets all spawned tasks run until they wait; the runtime runs a few dozen tasks each time.
 async fn settle() {
     for _ in 0..limits::FLOW_WAITING {
         tokio::task::yield_now().await;
@@ -104,7 +105,7 @@ async fn a_user_who_sends_too_much_waits_and_others_do_not() {
 #[tokio::test(start_paused = true)]
 async fn with_all_seats_taken_those_who_wait_have_their_turn() {
     let crowd = Crowd::new().await;
-    // Each takes half of what is left, the last ones a seat each.
+    // Each flow takes half of what is left, the last ones one seat each.
     let flows = limits::REQUESTS.ilog2() as usize + 1;
     let mut held = Vec::new();
     for flow in 0..flows {
@@ -119,7 +120,8 @@ async fn with_all_seats_taken_those_who_wait_have_their_turn() {
         );
     settle().await;
     assert!(!patient.is_finished(), "all seats are taken");
-    // Some are given up, as when a client goes away: those who queued before come first, each flow once.
+    // Some requests are aborted, like those of a disconnected client: requests that queued earlier come
+    // first, one from each flow.
     for one in held.drain(..=flows) {
         one.abort();
     }

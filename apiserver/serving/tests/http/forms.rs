@@ -1,4 +1,4 @@
-//! Forms of answers: YAML, Table, partial metadata, compression, warnings.
+//! Forms of responses: YAML, Table, partial metadata, compression, warnings.
 
 use std::io::Read;
 
@@ -84,7 +84,7 @@ async fn unknown_fields_are_warned_about() {
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// An object that was answered as protobuf.
+/// Decodes an object that was returned as protobuf.
 fn decoded(bytes: &[u8]) -> Value {
     machinery::protobuf::decode(bytes, None).unwrap()
 }
@@ -101,7 +101,7 @@ async fn built_in_kinds_as_protobuf() {
     let got = harness.accept(&format!("{path}/a"), PROTOBUF).await;
     assert_eq!(decoded(&got.bytes), harness.get(&format!("{path}/a")).await.json());
     assert_eq!(decoded(&created.bytes), decoded(&got.bytes));
-    // What clients send: protobuf, or JSON where that cannot be had.
+    // The header that clients send: protobuf, or JSON if that is not available.
     let either = format!("{PROTOBUF},application/json");
     let list = harness.accept(path, &either).await;
     assert_eq!((list.code, list.header("content-type")), (200, PROTOBUF));
@@ -122,7 +122,7 @@ async fn built_in_kinds_as_protobuf() {
         assert_eq!((found.code, found.header("content-type")), (200, PROTOBUF), "{path}");
         assert_eq!(decoded(&found.bytes), harness.accept(path, "application/json").await.json(), "{path}");
     }
-    // What is false or empty is not there when it is read back.
+    // False and empty fields are absent after decoding protobuf.
     let resources = decoded(&harness.accept("/apis/golden.test/v1", PROTOBUF).await.bytes);
     let json = harness.get("/apis/golden.test/v1").await.json();
     for (found, wanted) in
@@ -144,7 +144,7 @@ async fn a_watch_in_frames() {
     assert_eq!(answer.header("content-type"), format!("{PROTOBUF};stream=watch"));
     let (length, frame) = answer.bytes.split_at(4);
     assert_eq!(u32::from_be_bytes(length.try_into().unwrap()) as usize, frame.len());
-    // `WatchEvent`: the type, and a `RawExtension` around the object.
+    // A `WatchEvent` has the type and a `RawExtension` around the object.
     assert_eq!(frame.get(..7), Some(&b"\x0a\x05ADDED"[..]));
     let start = frame.windows(4).position(|window| window == b"k8s\0").unwrap();
     assert_eq!(decoded(&frame[start..]), harness.get(&format!("{path}/a")).await.json());

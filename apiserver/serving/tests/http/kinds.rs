@@ -1,4 +1,4 @@
-//! Kinds that nothing in this server acts on.
+//! Kinds that are stored, validated and listed, but have no controller in this server.
 
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ async fn every_kind_is_listed_and_described() {
         let document = harness.get(&format!("/openapi/v3{path}")).await;
         assert_eq!(document.code, 200, "{path}");
         let document = document.text();
-        // Every reference leads somewhere.
+        // Every reference resolves.
         let parsed: Value = serde_json::from_str(&document).unwrap();
         for reference in document.split("\"#/components/schemas/").skip(1) {
             let name = reference.split('"').next().unwrap();

@@ -1,4 +1,4 @@
-//! Requests with much to work on hold up neither others nor the server.
+//! Expensive requests delay neither other requests nor the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -22,7 +22,7 @@ use crate::common::{Harness, WIDGETS};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// Works on a large object until it is told to go on.
+/// Blocks in admission of a large object until the test lets it continue.
 struct Slow {
     working: AtomicUsize,
     go_on: Mutex<mpsc::Receiver<()>>,
@@ -55,7 +55,7 @@ fn post(server: &Arc<Server>, user: &str, name: &str, bytes: usize) -> JoinHandl
     tokio::spawn(async move { server.handle(request).await.status() })
 }
 
-/// One worker, which a request would hold that is worked on in its place.
+/// The runtime has one worker thread, which a request would block if it ran in place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn large_requests_are_worked_on_aside_and_in_turn() {
     let clock = Clock::system();
@@ -81,7 +81,7 @@ async fn large_requests_are_worked_on_aside_and_in_turn() {
     asked.push(post(&server, "eve", "e2", limits::ASIDE_FROM_BYTES));
     asked.push(post(&server, "mallory", "m1", limits::ASIDE_FROM_BYTES));
     working(limits::LARGE_REQUESTS).await;
-    // All are held; everything else is answered.
+    // All large requests are blocked; every other request is answered.
     for path in ["/livez", MAPS] {
         let request =
             Request::get(path).extension(User::master("admin")).body(Full::<Bytes>::default()).unwrap();
@@ -96,7 +96,7 @@ async fn large_requests_are_worked_on_aside_and_in_turn() {
     }
 }
 
-/// As many unknown fields as a body has room for.
+/// As many unknown fields as fit into a body.
 #[tokio::test(start_paused = true)]
 async fn many_warnings_are_cut() {
     let harness = Harness::with_widgets().await;
@@ -115,7 +115,7 @@ async fn many_warnings_are_cut() {
     assert!(characters < limits::WARNING_CHARACTERS * 2, "{characters}");
 }
 
-/// Everything that grows with the items of one list, at a size where work that grows with its square takes minutes.
+/// Lists in one object, long enough that quadratic work would take minutes.
 #[tokio::test(start_paused = true)]
 async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
     let harness = Harness::with_widgets().await;
@@ -127,7 +127,7 @@ async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
     let owners: Vec<Value> = (0..20_000).map(owner).collect();
     let finalizers: Vec<String> = (0..60_000).map(|at| format!("a.b/f{at:05}")).collect();
     for metadata in [json!({"finalizers": finalizers}), json!({"ownerReferences": owners})] {
-        // Twice: new ones, and then ones that are there.
+        // Two rounds: first the items are new, then they exist.
         for _ in 0..2 {
             let body = json!({"metadata": metadata}).to_string();
             assert!(body.len() < limits::BODY_BYTES);
@@ -167,7 +167,7 @@ async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
     assert_eq!(answer.code, 200, "{}", answer.text().get(..300).unwrap_or_default());
 }
 
-/// What a client sends in its query and headers is read once.
+/// Query and headers of a request are parsed once.
 #[tokio::test(start_paused = true)]
 async fn long_queries_and_headers() {
     let harness = Harness::new().await;

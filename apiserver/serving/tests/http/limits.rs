@@ -23,7 +23,7 @@ use crate::connection::{Tested, http2, request};
 #[tokio::test(start_paused = true)]
 async fn slow_clients_are_shed() {
     let tested = Tested::new().await;
-    // One that never begins the handshake, one that never sends a request.
+    // One client never begins the handshake, the other never sends a request.
     let mut silent = tested.connect();
     let started = tested.clock.monotonic();
     assert_eq!(tokio::io::AsyncReadExt::read(&mut silent, &mut [0; 8]).await.unwrap(), 0);
@@ -39,7 +39,7 @@ async fn slow_clients_are_shed() {
 #[tokio::test(start_paused = true)]
 async fn headers_below_at_and_above_their_limits() {
     let tested = Tested::new().await;
-    // The head of a request may fill the buffer, and not one byte more.
+    // The head of a request may fill the buffer, but not exceed it by one byte.
     let head = |size: usize| {
         let plain = "GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\nfill: \r\n\r\n";
         plain.replace("fill: ", &format!("fill: {}", "x".repeat(size - plain.len())))
@@ -71,7 +71,7 @@ async fn headers_below_at_and_above_their_limits() {
     assert!(metrics.contains("firstlight_limit_reached_total{limit=\"header_bytes\"} 2"), "{metrics}");
 }
 
-/// Bytes of a header field beyond its name and value, as HPACK counts them (RFC 7541 §4.1).
+/// Bytes that HPACK counts for a header field beyond its name and value (RFC 7541, section 4.1).
 const FIELD_BYTES: usize = 32;
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ async fn one_more_request_than_a_connection_may_have_waits() {
     let tested = Tested::new().await;
     let admin = tested.identity("admin", &["system:masters"]);
     let mut client = http2(tested.connect_tls(Some(&admin), "h2").await.unwrap()).await;
-    // The server's settings arrive before its first answer.
+    // The server's settings arrive before its first response.
     client.send_request(request("/version")).await.unwrap();
     let path = "/api/v1/namespaces?watch=true&resourceVersion=0&fieldSelector=metadata.name=nobody";
     let mut watches = Vec::new();
@@ -108,7 +108,7 @@ async fn one_more_request_than_a_connection_may_have_waits() {
     assert_eq!(one_more.await.unwrap().status(), StatusCode::OK);
 }
 
-/// A body that goes on for ever without a byte.
+/// A body that never ends and never sends a byte.
 struct Endless;
 
 impl http_body::Body for Endless {
@@ -147,7 +147,7 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     assert_limit(&server, "body").await;
 }
 
-/// An engine that does not come back from its second commit; the first makes the namespaces.
+/// An engine whose second commit blocks; the first one creates the namespaces.
 struct Stuck {
     inner: Memory,
     go_on: Mutex<mpsc::Receiver<()>>,

@@ -1,4 +1,4 @@
-//! Connections: TLS, client certificates, the end.
+//! Connections: TLS, client certificates, shutdown.
 
 use http::StatusCode;
 use http_body_util::BodyExt;

@@ -1,4 +1,4 @@
-//! The server as clients see it.
+//! Tests of the server from its clients' point of view.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where something is missing")]
 
 mod access;

@@ -1,5 +1,6 @@
-//! What is served stands in the scope that was asked for permission: every path that can be put together, by accounts that may do
-//! nothing, something and everything. What they should get is said by [`Case`], which knows the parts and not the text.
+//! Checks that requests are served in the scope that was authorized: every combination of path parts, by
+//! accounts that may do nothing, something and everything. [`Case`] computes the expected result from the
+//! parts, not from the text of the path.
 
 use ::access::User;
 use serde_json::{Value, json};
@@ -8,11 +9,11 @@ use crate::common::{Harness, crd, widget};
 
 const CORE: &str = "/api/v1";
 const GOLDEN: &str = "/apis/golden.test/v1";
-/// Stands in every object that the tenant may not see.
+/// A text in every object that the tenant may not see.
 const OUTSIDE: &str = "only-for-others";
 const WRITES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
-/// (where, plural, whether its objects stand in namespaces, whether it has a status)
+/// Columns: root, plural, whether namespaced, whether it has a status.
 const KINDS: [(&str, &str, bool, bool); 7] = [
     (CORE, "namespaces", false, true),
     (CORE, "configmaps", true, false),
@@ -23,7 +24,8 @@ const KINDS: [(&str, &str, bool, bool); 7] = [
     (CORE, "nonsense", false, false),
 ];
 
-/// What stands before the resource, and the namespace that a well-formed path means by it.
+/// Columns: path before the resource, the namespace that a well-formed path means, whether the scope is
+/// well-formed.
 const SCOPES: [(&str, Option<&str>, bool); 12] = [
     ("", None, true),
     ("namespaces/mine/", Some("mine"), true),
@@ -56,7 +58,7 @@ struct Case {
 }
 
 impl Case {
-    /// All of them. Without a name, what stands behind the resource would be the name.
+    /// Returns all cases. Without a name, a tail would be parsed as the name, so such cases are left out.
     fn all() -> impl Iterator<Item = Self> {
         let endings = NAMES.into_iter().flat_map(|name| TAILS.into_iter().map(move |tail| (name, tail)));
         let endings = endings.filter(|(name, tail)| !name.is_empty() || tail.is_empty());
@@ -83,20 +85,20 @@ impl Case {
         format!("{}/{watch}{}{}{}{}", self.root, self.scope.0, self.plural, self.name, self.tail)
     }
 
-    /// The name of the object, `None` for a collection.
+    /// Returns the name of the object; `None` for a collection.
     fn object(&self) -> Option<&'static str> {
         self.name.strip_prefix('/').filter(|name| !name.is_empty())
     }
 
-    /// Whether the text names an object of a resource that there is, whatever else is wrong with it.
+    /// Returns whether the path names an object of an existing resource, whatever else is wrong with it.
     fn names_a_known_resource(&self) -> bool {
         let unknown = self.plural == "nonsense" || (self.root, self.plural) == (GOLDEN, "namespaces");
-        // What stands behind a namespace is a resource itself.
+        // The segment after a namespace is a resource.
         let other = self.plural == "namespaces" && !matches!(self.tail, "" | "/status" | "/finalize");
         !unknown && !other && self.scope.2 && self.object().is_some_and(|name| !name.contains(['/', '.']))
     }
 
-    /// Whether Kubernetes has such a path.
+    /// Returns whether Kubernetes has such a path.
     fn exists(&self) -> bool {
         let known = self.plural != "nonsense" && (self.root, self.plural) != (GOLDEN, "namespaces");
         let sound = self.scope.2
@@ -111,12 +113,12 @@ impl Case {
             "/finalize" => (self.root, self.plural) == (CORE, "namespaces") && self.object().is_some(),
             _ => false,
         };
-        // A collection may end in a slash.
+        // The path of a collection may end in a slash.
         let whole = self.name != "/" || self.tail.is_empty();
         known && sound && placed && part && whole && (self.tail.is_empty() || !self.watch)
     }
 
-    /// Whether what the path means belongs to the namespace `mine`.
+    /// Returns whether the object of the path belongs to the namespace `mine`.
     fn is_mine(&self) -> bool {
         let own = (self.root, self.plural, self.scope.1) == (CORE, "namespaces", None)
             && self.object() == Some("mine");
@@ -124,7 +126,7 @@ impl Case {
     }
 }
 
-/// Two namespaces, one of which is the tenant's, and an object of each kind in and outside of it.
+/// Creates two namespaces, one of them the tenant's, with objects of each kind inside and outside of it.
 async fn world() -> Harness {
     let harness = Harness::guarded().await;
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -183,7 +185,7 @@ fn accounts() -> [(&'static str, Option<User>); 4] {
     [("anonymous", None), ("nobody", user("nobody")), ("tenant", user("tenant")), ("reader", user("reader"))]
 }
 
-/// A watch is asked to end before it sends anything but what there is.
+/// Reads a path; a watch is limited so that it returns existing objects only.
 async fn read(harness: &Harness, case: &Case) -> (u16, String) {
     let path = case.path();
     if !case.watch {
@@ -206,7 +208,7 @@ async fn what_is_read_is_what_was_asked_for() {
             let path = case.path();
             let may = account == "reader" || (account == "tenant" && case.is_mine());
             let expected: &[u16] = match (case.exists(), may) {
-                // What is unknown is told to those only who may ask for it.
+                // Only users who may access an unknown resource learn that it does not exist.
                 (false, _) => &[400, 403, 404],
                 (true, false) => &[403],
                 (true, true) if case.tail == "/finalize" => &[405],
@@ -218,7 +220,7 @@ async fn what_is_read_is_what_was_asked_for() {
             assert!(told, "{account} GET {path}: 403 for a path that {} does not have: {text}", case.plural);
         }
     }
-    // Names that strangers make up are no labels.
+    // Names that clients make up must not become label values.
     harness.user = Some(User::master("admin"));
     let metrics = harness.get("/metrics").await.text();
     assert!(!metrics.contains("nonsense") && metrics.contains("resource=\"widgets\""), "{metrics}");
@@ -238,7 +240,7 @@ async fn nobody_writes_outside_of_their_namespace() {
     for (account, user) in accounts() {
         for case in Case::all().filter(|case| !case.watch) {
             let path = case.path();
-            // The tenant may do as they like with their own namespace.
+            // The tenant may write everything in their own namespace.
             if account == "tenant" && case.is_mine() {
                 continue;
             }

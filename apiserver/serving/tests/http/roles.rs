@@ -1,4 +1,4 @@
-//! Roles: what they let in, who may write them.
+//! Roles: which requests they allow, and who may write them.
 
 use ::access::User;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ async fn make(harness: &Harness, path: &str, object: Value) {
     assert_eq!(answer.code, 201, "{}", answer.text());
 }
 
-/// The code that `user` gets for a request.
+/// Returns the status code that `user` gets for a request.
 async fn code(harness: &Harness, user: &str, method: &str, path: &str) -> u16 {
     harness.call(method, path, &[("impersonate-user", user)], b"").await.code
 }
@@ -180,9 +180,9 @@ async fn impersonation_needs_its_permissions() {
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     type Headers = &'static [(&'static str, &'static str)];
     let table: &[(Headers, u16, &str)] = &[
-        // By the old verb.
+        // By the verb `impersonate`.
         (&[("impersonate-user", "bob"), ("impersonate-extra-scope", "x")], 201, ""),
-        // By the constrained mode: anybody, for this request.
+        // By constrained impersonation: any user, for this request.
         (&[("impersonate-user", "carol")], 201, ""),
         (
             &[("impersonate-user", "carol"), ("impersonate-group", "dev")],

@@ -1,4 +1,4 @@
-//! A store that cannot write, and one that has no room: what clients and supervisors are told, and the way out.
+//! A store that cannot write, and a full one: responses to clients and health checks, and how to recover.
 
 use ::access::User;
 use machinery::clock::Clock;
@@ -60,7 +60,7 @@ async fn a_spent_quota_refuses_what_grows_and_lets_deletions_through() {
     let metrics = harness.get("/metrics").await.text();
     assert!(metrics.contains("firstlight_store_alarm 1"), "{metrics}");
     assert!(metrics.contains(&format!("firstlight_store_quota_bytes {}", 4 << 20)), "{metrics}");
-    // One that finalizers hold takes two steps, the first of which makes it larger.
+    // An object with finalizers takes two steps, the first of which makes it larger.
     let path = format!("{CONFIG_MAPS}/n-0");
     let merge = [("content-type", "application/merge-patch+json")];
     let held = br#"{"metadata":{"finalizers":["example.com/hold"]},"data":{"value":"short"}}"#;

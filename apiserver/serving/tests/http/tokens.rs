@@ -1,4 +1,4 @@
-//! Bearer tokens: how long they are good, and for what.
+//! Bearer tokens: their lifetime and their audiences.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn token(harness: &Harness, spec: Value) -> String {
     answer.json()["status"]["token"].as_str().unwrap().to_owned()
 }
 
-/// What the server says to whoever shows this token.
+/// Returns the server's response to a client with this token.
 async fn who(harness: &mut Harness, token: &str) -> Answer {
     let user = harness.user.take();
     let header = format!("Bearer {token}");
@@ -74,7 +74,7 @@ async fn a_token_dies_with_what_it_is_bound_to() {
     let bound = token(&harness, json!({"boundObjectRef": reference})).await;
     let free = token(&harness, json!({})).await;
     assert_eq!(who(&mut harness, &bound).await.code, 201);
-    // Another Secret of the same name is another one.
+    // A new Secret with the same name is a different object.
     let anchor = format!("{secrets}/anchor");
     assert_eq!(harness.call("DELETE", &anchor, &[], b"").await.code, 200);
     assert_eq!(who(&mut harness, &bound).await.code, 401);

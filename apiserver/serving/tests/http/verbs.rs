@@ -53,7 +53,7 @@ async fn built_in_lists_leave_out_the_kind_of_their_items() {
     assert_eq!((&a["kind"], &a["apiVersion"], &a["data"]["k"]), (&Value::Null, &Value::Null, &"}{\"".into()));
 }
 
-/// As `storage.List` of kube-apiserver, which needs a namespace to make one key of the name.
+/// As in `storage.List` of kube-apiserver: only with a namespace does the name select a single key.
 #[tokio::test(start_paused = true)]
 async fn a_list_of_one_name_over_all_namespaces_has_pages() {
     let harness = Harness::new().await;
@@ -69,7 +69,7 @@ async fn a_list_of_one_name_over_all_namespaces_has_pages() {
     assert!(harness.get(path).await.json()["metadata"]["continue"].is_null());
 }
 
-/// What is refused, and how: method, path, content type, body, code, reason, and how the message begins.
+/// Refused requests: method, path, content type, body, code, reason, and the beginning of the message.
 const REFUSALS: &[(&str, &str, &str, &str, u16, &str, &str)] = &[
     (
         "GET",
@@ -244,6 +244,15 @@ const REFUSALS: &[(&str, &str, &str, &str, u16, &str, &str)] = &[
         400,
         "BadRequest",
         "strconv.ParseInt: parsing \"x\": invalid syntax",
+    ),
+    (
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+        "application/json",
+        "{\"metadata\":{\"name\":\"a\\u0000\"}}",
+        422,
+        "Invalid",
+        "Role.rbac.authorization.k8s.io \"a\u{0}\" is invalid: metadata.name: Invalid value: \"a\\x00\": may not contain control characters",
     ),
     (
         "GET",

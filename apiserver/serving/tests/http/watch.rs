@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use serving::{Body, limits};
 
-/// Reads events as they come.
+/// Reads events as they arrive.
 struct Events {
     body: Body,
     text: Vec<u8>,
@@ -64,7 +64,7 @@ async fn initial_events_and_bookmarks() {
     let started = harness.clock.monotonic();
     events.expect("BOOKMARK").await;
     assert_eq!(started.elapsed().as_secs(), limits::BOOKMARK_EVERY.as_secs());
-    // The end brings none.
+    // No bookmark comes at the end.
     assert_eq!(events.next().await, None);
     assert_eq!(started.elapsed(), Duration::from_secs(100));
 }

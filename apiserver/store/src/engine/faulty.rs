@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Batch, Change, Engine, Loaded, Size};
+use super::{Batch, Engine, Loaded, Size};
+use crate::change::Change;
 use crate::error::EngineError;
 use crate::revision::Revision;
 

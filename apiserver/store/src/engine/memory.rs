@@ -7,7 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::row::FORMAT;
-use super::{Batch, Change, Engine, Loaded, Size, removed_by_trim};
+use super::{Batch, Engine, Loaded, Size, removed_by_trim};
+use crate::change::Change;
 use crate::error::EngineError;
 use crate::revision::Revision;
 
@@ -33,11 +34,6 @@ impl Memory {
     /// Creates an empty engine.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Returns the number of rows, for tests of trimming.
-    pub fn row_count(&self) -> usize {
-        self.0.lock().changes.len()
     }
 }
 

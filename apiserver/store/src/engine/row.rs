@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 
-use super::{Change, ChangeKind};
+use crate::change::{Change, ChangeKind};
 use crate::key::Key;
 use crate::revision::Revision;
 

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::row::{self, FORMAT};
-use super::{Batch, Change, Engine, Loaded, Size, removed_by_trim};
+use super::{Batch, Engine, Loaded, Size, removed_by_trim};
+use crate::change::Change;
 use crate::directory::{DataDirectory, failed};
 use crate::error::EngineError;
 use crate::revision::Revision;

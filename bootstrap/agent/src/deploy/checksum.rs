@@ -1,37 +1,37 @@
-//! An image's checksum.
+//! Checksums of images.
 
 use anyhow::{Context, Result, bail, ensure};
 use md5::{Digest, Md5};
 use ring::digest::{self, SHA256, SHA512};
 
-/// Which sum.
+/// The algorithm of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 32 characters.
+    /// MD5, 32 hexadecimal digits.
     Md5,
-    /// 64 characters.
+    /// SHA-256, 64 hexadecimal digits.
     Sha256,
-    /// 128 characters.
+    /// SHA-512, 128 hexadecimal digits.
     Sha512,
 }
 
-/// The sum that an image must have.
+/// The checksum that an image must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     kind: Kind,
     hexadecimal: String,
 }
 
-/// Whether a checksum is the address of a file of sums.
+/// Returns whether a checksum is the URL of a file of checksums.
 pub fn is_url(checksum: &str) -> bool {
     checksum.starts_with("http://") || checksum.starts_with("https://")
 }
 
 impl Checksum {
-    /// Reads a sum; `kind` is that of `BareMetalHost.spec.image.checksumType`.
+    /// Parses a checksum; `kind` is `BareMetalHost.spec.image.checksumType`.
     ///
     /// # Errors
-    /// It is none of that kind.
+    /// The text is not a checksum of that kind.
     pub fn read(text: &str, kind: &str) -> Result<Self> {
         let hexadecimal = text.trim().to_ascii_lowercase();
         ensure!(
@@ -61,10 +61,11 @@ impl Checksum {
         Ok(Self { kind: wanted, hexadecimal })
     }
 
-    /// Finds the sum of the image at `url` in a file of sums: lines as `sha256sum` and the BSDs write them, or one sum alone.
+    /// Finds the checksum of the image at `url` in a file of checksums: lines in the format of `sha256sum` or of the BSDs, or a single
+    /// checksum.
     ///
     /// # Errors
-    /// It is not in there.
+    /// The file has no checksum of that kind for the image.
     pub fn find(file: &str, url: &str, kind: &str) -> Result<Self> {
         let path = url.split(['?', '#']).next().unwrap_or(url);
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -80,7 +81,7 @@ impl Checksum {
         });
         let alone = lines().next().filter(|line| lines().count() == 1 && !line.contains(char::is_whitespace));
         let mut sums = of_image.chain(alone);
-        // A file may hold sums of several kinds.
+        // A file may contain checksums of several kinds.
         let all: Vec<&str> = sums.by_ref().collect();
         let fitting = all.iter().find_map(|sum| Self::read(sum, kind).ok());
         fitting.with_context(|| {
@@ -91,7 +92,7 @@ impl Checksum {
         })
     }
 
-    /// Begins to sum.
+    /// Returns a hasher of the checksum's kind.
     pub fn hasher(&self) -> Hasher {
         match self.kind {
             Kind::Md5 => Hasher::Md5(Md5::new()),
@@ -100,10 +101,10 @@ impl Checksum {
         }
     }
 
-    /// Compares.
+    /// Compares the checksum with that of the bytes that the hasher has seen.
     ///
     /// # Errors
-    /// What came is not what was asked for.
+    /// The checksums differ.
     pub fn verify(&self, hasher: Hasher) -> Result<()> {
         let bytes = match hasher {
             Hasher::Md5(sum) => sum.finalize().to_vec(),
@@ -119,7 +120,7 @@ impl Checksum {
     }
 }
 
-/// A sum under way.
+/// A hash computation in progress.
 pub enum Hasher {
     /// MD5.
     Md5(Md5),
@@ -128,7 +129,7 @@ pub enum Hasher {
 }
 
 impl Hasher {
-    /// Goes on with these bytes.
+    /// Adds bytes to the hash.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Md5(sum) => sum.update(bytes),

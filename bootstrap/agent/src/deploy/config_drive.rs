@@ -1,4 +1,4 @@
-//! The configuration drive: a small file system that cloud-init and Ignition find by its label.
+//! Builds the configuration drive: a small FAT file system that cloud-init and Ignition find by its label.
 
 use std::io::{Cursor, Write};
 
@@ -7,19 +7,19 @@ use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 
 use crate::protocol::ConfigDrive;
 
-/// Its label, and the name of its partition.
+/// The label of the file system, and the name of its partition.
 pub const LABEL: &str = "config-2";
 const VOLUME_LABEL: [u8; 11] = *b"config-2   ";
-/// OpenStack's bound.
+/// OpenStack's limit of the drive's size.
 const BYTES_MAX: usize = 64 << 20;
 const BYTES_MIN: usize = 4 << 20;
-/// A file takes a whole number of these, at most; and its folders and long name too.
+/// The unit for the estimated size: a file's content is rounded up to it, and each file and folder adds one for its directory entries.
 const CLUSTER: usize = 16 << 10;
 
-/// The drive's bytes, a multiple of a mebibyte.
+/// Returns the content of the drive, whose length is a multiple of 1 MiB.
 ///
 /// # Errors
-/// The files do not fit, or one has no good name.
+/// The files do not fit, or a path is invalid.
 pub fn build(drive: &ConfigDrive) -> Result<Vec<u8>> {
     let of_file = |(path, content): (&String, &String)| {
         content.len().next_multiple_of(CLUSTER) + CLUSTER * (1 + path.matches('/').count())

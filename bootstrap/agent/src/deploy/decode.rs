@@ -1,17 +1,17 @@
-//! What an image is, told by its first bytes, and the way to its content.
+//! Recognises an image's format and compression by its first bytes, and decompresses it.
 
 use std::io::{self, BufReader, Read};
 
 use anyhow::{Context, Result, bail};
 
-/// What comes is handed on in pieces of this size.
+/// The buffer size of the decompressors.
 const BUFFER: usize = 256 << 10;
-/// The largest window of zstd that its format allows with ordinary tools (`--long=31`).
+/// The largest window of zstd that its ordinary tools support (`--long=31`).
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
-/// Enough to tell all formats.
+/// The number of bytes that distinguish all formats.
 const FIRST: usize = 8;
 
-/// A reader whose first bytes have been looked at.
+/// A reader whose first bytes can be examined before they are read.
 pub struct Peeked<R> {
     first: Vec<u8>,
     at: usize,
@@ -19,17 +19,17 @@ pub struct Peeked<R> {
 }
 
 impl<R: Read> Peeked<R> {
-    /// Looks at the first bytes.
+    /// Reads the first bytes.
     ///
     /// # Errors
-    /// The reader's.
+    /// Errors of the reader.
     pub fn new(mut rest: R) -> io::Result<Self> {
         let mut first = Vec::new();
         rest.by_ref().take(FIRST as u64).read_to_end(&mut first)?;
         Ok(Self { first, at: 0, rest })
     }
 
-    /// The first bytes.
+    /// Returns the first bytes, fewer if the input is shorter.
     pub fn first(&self) -> &[u8] {
         &self.first
     }
@@ -48,19 +48,19 @@ impl<R: Read> Read for Peeked<R> {
     }
 }
 
-/// What an image is.
+/// The format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A disk as it is.
+    /// The raw content of a disk.
     Raw,
-    /// QEMU's.
+    /// QEMU's qcow2.
     Qcow2,
 }
 
-/// Tells the format of an image that is not compressed (any more).
+/// Returns the format of an uncompressed image.
 ///
 /// # Errors
-/// It is one that cannot be written, or another one than `said` (`spec.image.format`).
+/// The format is not supported, or differs from `said` (`spec.image.format`).
 pub fn format(first: &[u8], said: &str) -> Result<Format> {
     let found = match first {
         [b'Q', b'F', b'I', 0xfb, ..] => Format::Qcow2,
@@ -83,15 +83,15 @@ pub fn format(first: &[u8], said: &str) -> Result<Format> {
     }
 }
 
-/// Whether an image is compressed.
+/// Returns whether an image is compressed with gzip, xz or zstd.
 pub fn is_compressed(first: &[u8]) -> bool {
     matches!(first, [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', b'X', b'Z', 0, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
 }
 
-/// The content of an image, whatever it is compressed with.
+/// Returns the decompressed content of an image.
 ///
 /// # Errors
-/// It is compressed, and not with what it seems to be.
+/// The decompressor cannot be set up.
 pub fn content<'a, R: Read + Send + 'a>(image: Peeked<R>) -> Result<Box<dyn Read + Send + 'a>> {
     Ok(match image.first() {
         [0x1f, 0x8b, ..] => {

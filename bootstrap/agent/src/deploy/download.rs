@@ -1,4 +1,4 @@
-//! An image as it comes over HTTP: a connection that breaks is taken up where it broke.
+//! Downloads an image over HTTP; a broken connection is resumed where it broke.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -20,16 +20,16 @@ use super::Image;
 use crate::journal::Journal;
 use crate::server::Https;
 
-/// A server that sends nothing for so long has broken the connection.
+/// A server that sends nothing for this long counts as a broken connection.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Attempts without a byte in between.
+/// The number of attempts without progress.
 const ATTEMPTS: u32 = 8;
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 const REDIRECTIONS_MAX: u32 = 5;
-/// Pieces that are on their way from the network to the disk; a piece is what the connection gives at once, up to some hundred KiB.
+/// The number of buffered pieces between network and disk; a piece is what the connection delivers at once, up to some hundred KiB.
 const PIECES: usize = 64;
-/// Bytes of a file of checksums.
+/// The largest file of checksums in bytes.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// A file on a web server.
@@ -41,7 +41,7 @@ pub struct Source {
     journal: Journal,
 }
 
-/// What identifies a version of a file.
+/// The properties that identify a version of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Version {
     validator: Option<String>,
@@ -49,10 +49,10 @@ struct Version {
 }
 
 impl Source {
-    /// The file at `url`.
+    /// Returns the file at `url`.
     ///
     /// # Errors
-    /// The URL is none of HTTP.
+    /// The URL is invalid, or its scheme is not `http` or `https`.
     pub fn new(url: &str, client: Https, clock: Clock, journal: Journal) -> Result<Self> {
         let parsed: Uri = url.parse().with_context(|| format!("spec.image.url {url:?} is no URL"))?;
         let scheme = parsed.scheme_str().unwrap_or_default();
@@ -63,10 +63,10 @@ impl Source {
         Ok(Self { url: parsed, client, clock, journal })
     }
 
-    /// A small file as text.
+    /// Downloads a small file as text.
     ///
     /// # Errors
-    /// It cannot be fetched, it is large.
+    /// The file cannot be fetched, is not UTF-8, or is too large.
     pub async fn text(&self) -> Result<String> {
         let mut stream = self.stream(0);
         let mut text = Vec::new();
@@ -77,24 +77,24 @@ impl Source {
         String::from_utf8(text).with_context(|| format!("{} is no text", self.url))
     }
 
-    /// The file's bytes, from `offset` on.
+    /// Returns a stream of the file's bytes from `offset` on.
     pub fn stream(&self, offset: u64) -> Stream {
         let (sender, pieces) = mpsc::channel(PIECES);
         let (total, known_total) = watch::channel(None);
         let source = self.clone();
         tokio::spawn(async move {
             if let Err(error) = source.fetch(offset, &sender, &total).await {
-                // Nobody listens any more when the work was ended.
+                // Sending fails if the receiver was dropped because the work was ended.
                 let _ = sender.send(Err(io::Error::other(format!("{error:#}")))).await;
             }
         });
         Stream { pieces, total: known_total, piece: Bytes::new() }
     }
 
-    /// Reads `length` bytes from `offset` on. For use outside of asynchronous code.
+    /// Reads `length` bytes from `offset` on. Must be called outside of asynchronous code.
     ///
     /// # Errors
-    /// They cannot be fetched; the server knows no ranges.
+    /// The bytes cannot be fetched, or the server does not support ranges.
     pub fn range(&self, offset: u64, length: usize, runtime: &Handle) -> Result<Vec<u8>> {
         runtime.block_on(async {
             let (mut pause, mut attempts) = (PAUSE_MIN, 0);
@@ -124,7 +124,7 @@ impl Source {
         let mut bytes = Vec::new();
         while let Some(piece) = next(&mut body).await? {
             bytes.extend(piece);
-            // A server that sends more than it was asked for is not listened to for ever.
+            // Stop reading if the server sends more than the requested range.
             if bytes.len() > length {
                 break;
             }
@@ -189,7 +189,7 @@ impl Source {
                 self.url
             )));
         }
-        // A server that knows no ranges begins at the beginning.
+        // A server without ranges sends the file from its beginning.
         let mut skip = if partial { 0 } else { *at };
         let mut body = response.into_body();
         while let Some(mut piece) = next(&mut body).await? {
@@ -213,7 +213,7 @@ impl Source {
         }
     }
 
-    /// Asks, and goes where the server points to.
+    /// Sends the request, and follows redirections.
     async fn get(&self, range: Option<&str>, validator: Option<&str>) -> Result<Response<Incoming>, Failure> {
         let mut url = self.url.clone();
         for _ in 0..=REDIRECTIONS_MAX {
@@ -238,7 +238,7 @@ impl Source {
             }
             return match status {
                 StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(response),
-                // The server may recover.
+                // The server may recover, so the request is repeated.
                 status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
                     Err(Failure::Broken(anyhow::anyhow!("{url}: {status}")))
                 }
@@ -252,9 +252,9 @@ impl Source {
 }
 
 enum Failure {
-    /// The connection, or the server for a while.
+    /// The connection broke, or the server fails temporarily.
     Broken(anyhow::Error),
-    /// Asking again gives the same.
+    /// A repeated request would fail in the same way.
     Final(anyhow::Error),
 }
 
@@ -307,7 +307,7 @@ fn redirection(from: &Uri, headers: &HeaderMap) -> Result<Uri> {
 impl Version {
     fn of(headers: &HeaderMap, partial: bool) -> Self {
         let text = |name| headers.get(&name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        // A weak entity tag names more than one sequence of bytes.
+        // A weak entity tag does not identify the exact bytes.
         let tag = text(ETAG).filter(|tag| !tag.starts_with("W/"));
         let total = if partial {
             text(CONTENT_RANGE).and_then(|range| range.rsplit('/').next()?.parse().ok())
@@ -318,7 +318,7 @@ impl Version {
     }
 }
 
-/// A file's bytes as they come; read outside of asynchronous code.
+/// The bytes of a file as they arrive; must be read outside of asynchronous code.
 pub struct Stream {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     total: watch::Receiver<Option<u64>>,
@@ -326,7 +326,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Bytes of the whole file, as soon as the server has said so.
+    /// Returns the length of the whole file, once the server has sent it.
     pub fn total(&self) -> watch::Receiver<Option<u64>> {
         self.total.clone()
     }
@@ -346,7 +346,7 @@ impl Read for Stream {
     }
 }
 
-/// An image that comes over the network.
+/// An image that is downloaded.
 pub struct Fetched {
     source: Source,
     total: Mutex<Option<watch::Receiver<Option<u64>>>>,
@@ -354,7 +354,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// What `source` gives, fetched by tasks of `runtime`.
+    /// Returns the image that `source` delivers, fetched by tasks of `runtime`.
     pub fn new(source: Source, runtime: Handle) -> Self {
         Self { source, total: Mutex::default(), runtime }
     }

@@ -1,18 +1,18 @@
-//! Which disk is the root disk.
+//! Chooses the root disk.
 
 use anyhow::{Result, bail, ensure};
 
 use crate::inventory::Disk;
 use crate::protocol::RootDeviceHints;
 
-/// Without a hint, smaller disks are passed over: they are the service partitions and sticks of servers.
+/// Without a hint, smaller disks are skipped: they are usually service partitions and USB sticks.
 const SIZE_MIN: u64 = 4 << 30;
 const GIBIBYTE: u64 = 1 << 30;
 
-/// The disk that all hints fit. When several do, the smallest; of equally small ones the first by name.
+/// Returns the disk that satisfies all hints: the smallest one, and of equally small ones the first by name.
 ///
 /// # Errors
-/// None fits: each disk, and why it does not.
+/// No disk fits; the message names each disk and the reason.
 pub fn choose<'a>(disks: &'a [Disk], hints: &RootDeviceHints) -> Result<&'a Disk> {
     ensure!(
         !disks.is_empty(),
@@ -48,7 +48,7 @@ fn size(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / GIBIBYTE as f64)
 }
 
-/// Why a disk does not fit; `None` when it does.
+/// Returns the reason why a disk does not fit, or `None` if it does.
 fn refuses(disk: &Disk, hints: &RootDeviceHints, given: bool) -> Option<String> {
     let of_name = |name: &String| name == &disk.name || disk.by_path.contains(name);
     if let Some(name) = &hints.device_name

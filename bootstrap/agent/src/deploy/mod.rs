@@ -26,44 +26,45 @@ use checksum::Hasher;
 use decode::{Format, Peeked, content, format, is_compressed};
 use target::Target;
 
-/// Content is written in pieces of this size.
+/// The size of the pieces in which content is written.
 const PIECE: usize = 2 << 20;
-/// Pieces between the one who unpacks and the one who writes.
+/// The number of buffered pieces between the thread that decompresses and the one that writes.
 const PIECES: usize = 4;
 
-/// Where an image comes from.
+/// The source of an image.
 pub trait Image: Sync {
-    /// Its bytes from the beginning on.
+    /// Returns a reader of the image from its beginning.
     fn open(&self) -> Box<dyn Read + Send>;
 
-    /// How many those are, once that is known.
+    /// Returns the length of the image in bytes, once it is known.
     fn total(&self) -> Option<u64>;
 
-    /// Some of its bytes.
+    /// Returns `length` bytes from `offset` on.
     ///
     /// # Errors
-    /// They cannot be had.
+    /// The bytes cannot be read.
     fn range(&self, offset: u64, length: usize) -> Result<Vec<u8>>;
 }
 
-/// What is to be written.
+/// The parameters of a deployment.
 pub struct Order<'a> {
-    /// The sum of the image's bytes as they come.
+    /// The expected checksum of the image's bytes as downloaded.
     pub checksum: &'a Checksum,
-    /// `spec.image.format`; empty: told by the first bytes.
+    /// `spec.image.format`; if empty, the format is recognised by the first bytes.
     pub format: &'a str,
-    /// The configuration drive.
+    /// The content of the configuration drive, if there is one.
     pub drive: Option<&'a [u8]>,
-    /// For the name of the drive's partition.
+    /// The source of the GUID of the drive's partition.
     pub random: &'a Random,
-    /// Called with the bytes that have come and those that there are (0: not known); an error ends the work.
+    /// Called with the bytes received and the total (0 if unknown); its error ends the work.
     pub progress: &'a (dyn Fn(u64, u64) -> Result<()> + Sync),
 }
 
 /// Writes an image to a disk.
 ///
 /// # Errors
-/// The image cannot be had, is damaged or too large, has another checksum; the disk refuses. The disk then has no partition table.
+/// The image cannot be read, is damaged, too large, or has another checksum; or the disk fails. Until the last step of the write, the
+/// disk then has no partition table.
 pub fn write(disk: &mut dyn Disk, image: &dyn Image, order: &Order<'_>) -> Result<Completed> {
     let mut summed = Summed { image: image.open(), hasher: order.checksum.hasher() };
     let peeked = Peeked::new(&mut summed).context("the image does not come")?;
@@ -94,7 +95,7 @@ pub fn write(disk: &mut dyn Disk, image: &dyn Image, order: &Order<'_>) -> Resul
             }
         }
     };
-    // Bytes behind the end of what was unpacked are part of the sum.
+    // The checksum covers the bytes behind the end of the compressed data, too.
     io::copy(&mut summed, &mut io::sink()).context("the image broke off")?;
     order.checksum.verify(summed.hasher)?;
     let mut completed = Completed::default();
@@ -118,7 +119,7 @@ fn fits(image: &dyn Image, disk: &dyn Disk) -> Result<()> {
     }
 }
 
-/// Reads in one thread, which sums and unpacks, and writes in another.
+/// Reads in one thread, which hashes and decompresses, and writes in another.
 fn copy(
     content: impl Read + Send,
     target: &mut Target<'_>,
@@ -136,7 +137,7 @@ fn copy(
                     return;
                 }
                 let failed = read.is_err();
-                // Nobody takes it when writing has failed.
+                // The send fails if writing has failed.
                 if sender.send(read.map(|_| piece)).is_err() || failed {
                     return;
                 }
@@ -152,7 +153,7 @@ fn copy(
     })
 }
 
-/// Tells how far reading has come.
+/// A reader that reports the progress of reading.
 struct Noted<'a, R> {
     image: R,
     at: u64,
@@ -173,7 +174,7 @@ impl<R: Read> Read for Noted<'_, R> {
     }
 }
 
-/// Sums what is read.
+/// A reader that hashes the bytes it reads.
 struct Summed {
     image: Box<dyn Read + Send>,
     hasher: Hasher,

@@ -1,4 +1,4 @@
-//! The partition table of an image that was made for a smaller disk: GPT (UEFI specification, 5.3) and MBR.
+//! Adapts the partition table of an image to a larger disk: GPT (UEFI specification, 5.3) and MBR.
 
 use anyhow::{Context, Result, bail, ensure};
 use machinery::random::Random;
@@ -7,17 +7,17 @@ use super::target::{END, Ends};
 
 const SIGNATURE: &[u8] = b"EFI PART";
 const HEADER: usize = 92;
-/// Partitions begin at multiples of this, as all partitioning tools have it.
+/// The alignment of partitions, as all partitioning tools use it.
 const ALIGNMENT: u64 = 1 << 20;
-/// The type "EFI system partition", in the order of bytes on the disk.
+/// The partition type "EFI system partition", in the byte order on the disk.
 const EFI_SYSTEM: [u8; 16] =
     guid(0xc12a_7328, 0xf81f, 0x11d2, [0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b]);
-/// The type "Microsoft basic data", which file systems of the FAT family have.
+/// The partition type "Microsoft basic data", which FAT file systems have.
 const BASIC_DATA: [u8; 16] =
     guid(0xebd0_a0a2, 0xb9e5, 0x4433, [0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7]);
-/// Type of a FAT partition in an MBR.
+/// The type of a FAT partition in an MBR.
 const MBR_FAT: u8 = 0x0c;
-/// Type in an MBR that says that there is a GPT.
+/// The type of the MBR partition that protects a GPT.
 const MBR_GPT: u8 = 0xee;
 
 const fn guid(a: u32, b: u16, c: u16, rest: [u8; 8]) -> [u8; 16] {
@@ -25,32 +25,32 @@ const fn guid(a: u32, b: u16, c: u16, rest: [u8; 8]) -> [u8; 16] {
     [a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]]
 }
 
-/// What completing a table gave.
+/// The result of completing a table.
 #[derive(Debug, Default, PartialEq)]
 pub struct Completed {
-    /// Where the partition that was added begins.
+    /// The offset in bytes of the added partition, if one was added.
     pub added: Option<u64>,
-    /// The partition that UEFI starts from.
+    /// The EFI system partition, if the image has one.
     pub efi_system: Option<EfiSystem>,
 }
 
-/// The partition that UEFI starts from.
+/// The EFI system partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EfiSystem {
-    /// Number, from 1 on.
+    /// The number of the partition, starting with 1.
     pub number: u32,
-    /// First block.
+    /// The first block.
     pub start: u64,
-    /// Blocks.
+    /// The number of blocks.
     pub length: u64,
-    /// Its own name.
+    /// The unique GUID of the partition.
     pub guid: [u8; 16],
 }
 
-/// Moves a GPT's copy to the end of the disk, and adds a partition of `bytes` at the end of the disk when that is given.
+/// Moves the backup of a GPT to the end of the disk, and, if `bytes` is given, adds a partition of that size at the end of the disk.
 ///
 /// # Errors
-/// The image has no table for the partition, or no room; its table is damaged, or made for blocks of another size.
+/// The image has no table or no room for the partition; its table is damaged, or made for another block size.
 pub fn complete(ends: &mut Ends<'_>, bytes: Option<u64>, random: &Random) -> Result<Completed> {
     let block = usize::try_from(ends.block)?;
     if ends.head.get(block..block + SIGNATURE.len()) == Some(SIGNATURE) {
@@ -73,7 +73,7 @@ pub fn complete(ends: &mut Ends<'_>, bytes: Option<u64>, random: &Random) -> Res
     Ok(Completed { added: Some(mbr(ends, bytes)?), efi_system: None })
 }
 
-/// Where a partition of `bytes` begins that ends before `limit`, and before the end that is held back.
+/// Returns the offset of a partition of `bytes` that ends before `limit` and before the end of the disk that is written last.
 fn place(ends: &Ends<'_>, limit: u64, bytes: u64) -> Result<u64> {
     let end = limit.min(ends.size - END);
     let start = end.checked_sub(bytes).context("the disk is too small for the configuration drive")?;
@@ -107,7 +107,7 @@ fn mbr(ends: &mut Ends<'_>, bytes: u64) -> Result<u64> {
     Ok(start)
 }
 
-/// A GPT's header and entries.
+/// The header and the entries of a GPT.
 struct Table {
     header: Vec<u8>,
     entries: Vec<u8>,
@@ -147,7 +147,8 @@ fn gpt(ends: &mut Ends<'_>, block: usize, bytes: Option<u64>, random: &Random) -
     Ok(Completed { added, efi_system })
 }
 
-/// The MBR of a disk with GPT covers all of it, or partitioning tools complain. One that has more partitions is left as it is.
+/// Extends the protective MBR partition over the whole disk, as partitioning tools require. An MBR with further partitions stays
+/// unchanged.
 fn protect(head: &mut [u8], last: u64) {
     let alone = head[446 + 4] == MBR_GPT && head[462..510].iter().all(|byte| *byte == 0);
     if alone {
@@ -181,7 +182,7 @@ impl Table {
         let start = usize::try_from(table.get(72))?.checked_mul(block).with_context(damaged)?;
         let entries = count.checked_mul(entry).and_then(|length| head.get(start..start.checked_add(length)?));
         table.entries = entries.with_context(damaged)?.to_vec();
-        // The copy, with its header, has to be held back too.
+        // The backup with its header must fit into the part of the disk that is written last.
         ensure!(
             (128..=4096).contains(&entry) && count > 0 && table.entries.len() <= head.len() / 4,
             damaged()
@@ -200,7 +201,7 @@ impl Table {
         self.header[at..at + 8].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// The header at one of its two places.
+    /// Returns the header for one of its two places, with its checksum.
     fn header(&self, place: u64, other: u64, entries: u64) -> Vec<u8> {
         let mut header = self.header.clone();
         for (at, value) in [(24, place), (32, other), (72, entries)] {

@@ -1,7 +1,7 @@
-//! QEMU's image format (docs/interop/qcow2.txt of QEMU), versions 2 and 3, written while it comes.
+//! Writes QEMU's qcow2 images (docs/interop/qcow2.txt of QEMU), versions 2 and 3, while they are downloaded.
 //!
-//! The tables that say where each part is are fetched first, by ranges; then the file is read once from its beginning to its end, and each
-//! part written where it belongs. So the checksum is one of all bytes that were used, and no copy of the image is kept anywhere.
+//! The tables with the position of each part are fetched first, by ranges; then the file is read once from start to end, and each part
+//! is written to its place. So the checksum covers all bytes that are used, and no copy of the image is stored.
 
 use std::io::Read;
 
@@ -13,38 +13,38 @@ const HEADER: usize = 112;
 const OFFSET_MASK: u64 = 0x00ff_ffff_ffff_fe00;
 const COMPRESSED: u64 = 1 << 62;
 const ALL_ZEROS: u64 = 1;
-/// Incompatible features that change nothing here: the image was not closed properly (its reference counts are not used).
+/// An incompatible feature that changes nothing here: the image was not closed properly (its reference counts are not used).
 const FEATURE_DIRTY: u64 = 1;
-/// Incompatible feature: the compression is not deflate.
+/// An incompatible feature: the compression is not deflate.
 const FEATURE_COMPRESSION: u64 = 1 << 3;
 const ZSTD: u8 = 1;
-/// Bytes of the tables that are kept in memory: 2 TiB of an image with clusters of 64 KiB.
+/// The limit of the tables in memory, in bytes: enough for an image of 2 TiB with clusters of 64 KiB.
 const TABLES_MAX: u64 = 256 << 20;
 
-/// Where a part of the file goes.
+/// The use of a part of the file.
 enum Kind {
-    /// To the disk, as it is.
+    /// Content that is written to the disk unchanged.
     Plain { guest: u64 },
-    /// To the disk, unpacked.
+    /// Compressed content that is decompressed and written to the disk.
     Packed { guest: u64 },
-    /// It was read before, and must be the same.
+    /// A table that was fetched before, and must be unchanged.
     Table(Vec<u8>),
 }
 
 struct Part {
-    /// First byte in the file.
+    /// The offset in the file.
     host: u64,
     length: usize,
     kind: Kind,
 }
 
-/// An image's map.
+/// The map of an image: the position and use of each part of the file.
 pub struct Map {
     cluster: u64,
     size: u64,
     zstd: bool,
     parts: Vec<Part>,
-    /// Which clusters are in the file; the others are zeros.
+    /// Whether each cluster is in the file; the other clusters are zeros.
     present: Vec<bool>,
 }
 
@@ -53,10 +53,10 @@ fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
 }
 
 impl Map {
-    /// Reads the map of an image; `read` gives a range of the file, `disk` is how large it may be.
+    /// Reads the map of an image; `read` returns a range of the file, and `disk` is the size of the disk in bytes.
     ///
     /// # Errors
-    /// The image is damaged, larger than the disk, or has what cannot be written: another file behind it, encryption.
+    /// The image is damaged, larger than the disk, or uses an unsupported feature, such as a backing file or encryption.
     pub fn read(mut read: impl FnMut(u64, usize) -> Result<Vec<u8>>, disk: u64) -> Result<Self> {
         let header = read(0, HEADER)?;
         let version = number(&header, 4, 4);
@@ -147,10 +147,10 @@ impl Map {
         Ok(())
     }
 
-    /// Writes the image, which `file` gives from its beginning on; all of `file` is read.
+    /// Writes the image; `file` is read from its beginning to its end.
     ///
     /// # Errors
-    /// The file differs from its map, breaks off, or the disk refuses.
+    /// The file differs from its map or is truncated, or the disk fails.
     pub fn write(&self, file: impl Read, target: &mut Target<'_>) -> Result<()> {
         for (cluster, present) in self.present.iter().enumerate() {
             if !present {
@@ -161,7 +161,7 @@ impl Map {
         let mut window = Window { file, bytes: Vec::new(), start: 0 };
         let mut unpacker = Unpacker { zstd: self.zstd, cluster: vec![0; usize::try_from(self.cluster)?] };
         for part in &self.parts {
-            // The last compressed part may claim more than the file has.
+            // The last compressed part may claim more bytes than the file has.
             let exact = !matches!(part.kind, Kind::Packed { .. });
             let bytes = window.get(part.host, part.length, exact)?;
             match &part.kind {
@@ -183,7 +183,7 @@ impl Map {
     }
 }
 
-/// A part of a file that is read forwards only.
+/// A view of a file that is only read forwards.
 struct Window<R> {
     file: R,
     bytes: Vec<u8>,
@@ -191,7 +191,8 @@ struct Window<R> {
 }
 
 impl<R: Read> Window<R> {
-    /// `length` bytes from `offset` on, which is not before that of the last call.
+    /// Returns `length` bytes from `offset` on, which must not be less than that of the last call. If `exact` is false, fewer bytes at
+    /// the end of the file are accepted.
     fn get(&mut self, offset: u64, length: usize, exact: bool) -> Result<&[u8]> {
         let passed =
             usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.bytes.len());
@@ -227,7 +228,7 @@ struct Unpacker {
 impl Unpacker {
     fn unpack(&mut self, packed: &[u8]) -> Result<&[u8]> {
         if self.zstd {
-            // What follows the frame, up to the end of its sector, belongs to others.
+            // The bytes behind the frame, up to the end of its sector, belong to other clusters.
             let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?.single_frame();
             decoder.read_exact(&mut self.cluster)?;
         } else {

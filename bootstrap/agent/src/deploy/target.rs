@@ -1,7 +1,7 @@
-//! The root disk while an image is being written to it.
+//! The root disk while an image is written to it.
 //!
-//! Invariant: until [`Target::finish`] there is no valid partition table on the disk, neither an old one nor the image's: the ends of the
-//! disk are emptied first, and what belongs there is held back.
+//! Invariant: until [`Target::finish`] the disk has no valid partition table, neither an old one nor the image's: both ends of the disk
+//! are zeroed first, and their new content is held back in memory.
 
 use std::io;
 
@@ -9,39 +9,39 @@ use anyhow::{Context, Result, bail};
 
 use crate::disk::Disk;
 
-/// What is held back at each end. A partition table takes the first 34 blocks and the last 33.
+/// The bytes that are held back at each end. A partition table occupies the first 34 blocks and the last 33.
 pub const END: u64 = 1 << 20;
-/// The first blocks are written last, by themselves: without them there is neither an MBR nor a GPT.
+/// The first bytes, which are written last: without them there is neither an MBR nor a GPT.
 const FIRST: usize = 4096;
-/// Zeros shorter than this are written as they are.
+/// The shortest run of zeros that is zeroed instead of written.
 const HOLE: usize = 64 << 10;
 
-/// A disk that is being written.
+/// A disk to which an image is being written.
 pub struct Target<'a> {
     disk: &'a mut dyn Disk,
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Zeros that have not been written yet.
+    /// Zeros that have not been written yet, as (offset, length).
     hole: (u64, u64),
 }
 
-/// Both ends of a disk, as they will be.
+/// The new content of both ends of a disk.
 pub struct Ends<'a> {
-    /// From the beginning on.
+    /// The content from the beginning on.
     pub head: &'a mut [u8],
-    /// Up to the end.
+    /// The content up to the end of the disk.
     pub tail: &'a mut [u8],
-    /// Bytes of the disk.
+    /// The size of the disk in bytes.
     pub size: u64,
-    /// Bytes of a block.
+    /// The block size in bytes.
     pub block: u64,
 }
 
 impl<'a> Target<'a> {
-    /// Empties both ends of the disk.
+    /// Zeroes both ends of the disk.
     ///
     /// # Errors
-    /// It is too small for anything; it cannot be written.
+    /// The disk is too small or cannot be written.
     pub fn begin(disk: &'a mut dyn Disk) -> Result<Self> {
         let size = disk.size();
         if size < 4 * END {
@@ -57,15 +57,15 @@ impl<'a> Target<'a> {
         Ok(Self { disk, head: vec![0; ends], tail: vec![0; ends], hole: (0, 0) })
     }
 
-    /// Writes a part of the image.
+    /// Writes a part of the image at `offset`.
     ///
     /// # Errors
-    /// The image is larger than the disk; the disk's errors.
+    /// The image is larger than the disk, or the disk fails.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.fits(offset, bytes.len() as u64)?;
         let mut at = offset;
         for part in bytes.chunks(HOLE) {
-            // Compared in words: this sees every byte of every image.
+            // Compared in words of 16 bytes, because every byte of every image passes here.
             if part.len() == HOLE && part.chunks_exact(16).all(|word| word == [0; 16]) {
                 self.zero(at, HOLE as u64)?;
             } else {
@@ -76,10 +76,10 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
-    /// Makes a part of the disk zeros.
+    /// Zeroes a part of the disk.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// The errors of [`Self::write`].
     pub fn zero(&mut self, offset: u64, length: u64) -> Result<()> {
         self.fits(offset, length)?;
         if self.hole.0 + self.hole.1 == offset {
@@ -101,7 +101,7 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
-    /// Writes zeros that are still to be written; both ends hold zeros already.
+    /// Writes the pending zeros; both ends of the disk are zero already.
     fn fill(&mut self) -> Result<()> {
         let (start, length) = std::mem::take(&mut self.hole);
         let (from, to) = (start.max(END), (start + length).min(self.disk.size() - END));
@@ -125,16 +125,16 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
-    /// Makes the image valid, after `complete` has had the ends to complete: the rest first, then the end, then the beginning but for its
-    /// first blocks, then those. Each step is on the disk before the next.
+    /// Makes the image valid after `complete` has completed the ends. The order is: the middle of the disk, the tail, the head without
+    /// its first bytes, and then those. The disk is synced between the steps.
     ///
     /// # Errors
-    /// Those of `complete`, and the disk's.
+    /// Errors of `complete` and of the disk.
     pub fn finish(mut self, complete: impl FnOnce(&mut Self, &mut Ends<'_>) -> Result<()>) -> Result<()> {
         self.fill()?;
         let (mut head, mut tail) = (std::mem::take(&mut self.head), std::mem::take(&mut self.tail));
         let (size, block) = (self.disk.size(), self.disk.block());
-        // The ends are out of its reach now: what `complete` writes itself goes to the middle.
+        // The ends have been moved out of the target, so writes by `complete` reach only the middle of the disk.
         complete(&mut self, &mut Ends { head: &mut head, tail: &mut tail, size, block })?;
         self.fill()?;
         let disk = self.disk;
@@ -151,12 +151,12 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Copies what of `bytes`, which begin at `offset`, falls into `end`, which begins at `start`.
+/// Copies the part of `bytes` (which begin at `offset`) that overlaps `end` (which begins at `start`).
 fn copy(end: &mut [u8], start: u64, bytes: &[u8], offset: u64) {
     let from = offset.max(start);
     let to = (offset + bytes.len() as u64).min(start + end.len() as u64);
     if from < to {
-        // Both differences are below the lengths of slices.
+        // Both differences are less than the length of a slice, so the casts are exact.
         let (place, source) = ((from - start) as usize, (from - offset) as usize);
         let length = (to - from) as usize;
         end[place..place + length].copy_from_slice(&bytes[source..source + length]);
@@ -223,7 +223,7 @@ mod tests {
         let (mut cuts, mut whole) = (0, false);
         while !whole {
             let mut disk = Memory::new(SIZE, 512);
-            // What was on it before: an old table.
+            // The disk has an old partition table before the deployment.
             disk.write_at(510, &[0x55, 0xaa]).unwrap();
             disk.write_at(512, b"EFI PART").unwrap();
             disk.sync().unwrap();
@@ -232,7 +232,7 @@ mod tests {
             let left = disk.after_power_cut(&random);
             let (first, rest) = left.split_at(FIRST);
             let valid = first[510..512] == [0x55, 0xaa] || &first[512..520] == b"EFI PART";
-            // While the ends are being emptied, what is left of the old table is the old table's.
+            // While the ends are being zeroed, the remains of the old table may still be valid.
             let emptied = cuts >= 3;
             assert!(!emptied || !valid || *rest == image[FIRST..], "after {cuts} steps");
             cuts += 1;

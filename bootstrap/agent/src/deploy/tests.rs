@@ -33,7 +33,7 @@ fn sum(bytes: &[u8]) -> Checksum {
     Checksum::read(&hexadecimal, "sha256").unwrap()
 }
 
-/// A disk with a GPT, as images of systems are.
+/// Returns a disk image with a GPT, as system images have.
 fn disk_image() -> Vec<u8> {
     let mut image = partitions::tests::image(&[([1; 16], 2048, 8000)]);
     image.extend((0..3 << 20).map(|n: u32| (n / 999) as u8));
@@ -89,7 +89,7 @@ fn a_wrong_image_leaves_nothing_that_could_be_started() {
         assert!(error.contains(expected), "{error}");
         let emptied =
             disk.bytes[..1 << 20].iter().chain(&disk.bytes[SIZE - (1 << 20)..]).all(|byte| *byte == 0);
-        // An image that is known to be too large is refused before anything is touched.
+        // An image whose length shows that it is too large is refused before the disk is changed.
         assert!(emptied || expected.starts_with("holds"));
     }
 }

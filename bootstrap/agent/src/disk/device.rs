@@ -1,4 +1,4 @@
-//! A disk of the machine.
+//! A disk of the machine as a block device.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -10,10 +10,10 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
 
 use super::Disk;
 
-/// Zeros are written in pieces of this size where the kernel has no better way.
+/// The size of the pieces in which zeros are written if the kernel has no faster way.
 const ZEROS: usize = 1 << 20;
 
-/// A block device, which nothing else uses.
+/// A block device that is opened exclusively.
 pub struct BlockDevice {
     file: File,
     size: u64,
@@ -21,10 +21,10 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// Opens the device at `path`, for itself alone.
+    /// Opens the device at `path` exclusively.
     ///
     /// # Errors
-    /// There is none, or something uses it.
+    /// The device does not exist, is in use, or has no medium.
     pub fn open(path: &Path, block: u64) -> Result<Self> {
         let flags = OFlags::EXCL.bits().cast_signed();
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -57,7 +57,7 @@ impl Disk for BlockDevice {
     fn zero(&mut self, mut offset: u64, length: u64) -> io::Result<()> {
         let end = offset + length;
         let whole_blocks = offset.is_multiple_of(self.block) && length.is_multiple_of(self.block);
-        // A hole reads as zeros, and lets a solid state disk forget; where there are none, the kernel writes zeros by itself.
+        // A hole reads as zeros, and a solid state disk discards it; if holes are not supported, the kernel writes zeros itself.
         for way in [FallocateFlags::PUNCH_HOLE, FallocateFlags::ZERO_RANGE] {
             if whole_blocks
                 && length > 0

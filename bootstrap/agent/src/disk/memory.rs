@@ -1,4 +1,4 @@
-//! A disk in memory, whose power can be cut.
+//! A disk in memory with simulated power cuts, for tests.
 
 use std::io;
 
@@ -6,25 +6,25 @@ use machinery::random::Random;
 
 use super::Disk;
 
-/// A disk in memory.
+/// A disk in memory with simulated power cuts.
 pub struct Memory {
-    /// What is on it, seen by who reads.
+    /// The content that a reader sees.
     pub bytes: Vec<u8>,
     block: u64,
     durable: Vec<u8>,
     unsynced: Vec<(usize, Vec<u8>)>,
-    /// After so many writes and syncs the power goes.
+    /// The number of writes and syncs after which the power fails.
     pub power: Option<u64>,
 }
 
 impl Memory {
-    /// A disk full of old data.
+    /// A disk with old, non-zero data.
     pub fn new(size: usize, block: u64) -> Self {
         let bytes: Vec<u8> = (0..size).map(|at| (at / 512) as u8 | 1).collect();
         Self { durable: bytes.clone(), bytes, block, unsynced: Vec::new(), power: None }
     }
 
-    /// What is on it after a power cut: what was synced, and of the rest any part.
+    /// Returns the content after a power cut: everything synced, and a random part of the rest.
     pub fn after_power_cut(&self, random: &Random) -> Vec<u8> {
         let mut left = self.durable.clone();
         for (offset, bytes) in &self.unsynced {
@@ -70,7 +70,7 @@ impl Disk for Memory {
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // The write under way is among those of which any part stays.
+        // A write that fails by a power cut may still be stored in part.
         self.unsynced.push((offset as usize, bytes.to_vec()));
         self.step()?;
         let offset = offset as usize;

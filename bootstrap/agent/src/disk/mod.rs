@@ -1,4 +1,4 @@
-//! The door to a disk.
+//! The interface to a disk.
 
 mod device;
 #[cfg(test)]
@@ -8,41 +8,41 @@ use std::io;
 
 pub use device::BlockDevice;
 
-/// What can be done with a disk. Offsets and lengths are bytes.
+/// The operations on a disk. Offsets and lengths are in bytes.
 pub trait Disk: Send {
-    /// How much it holds.
+    /// Returns the size of the disk.
     fn size(&self) -> u64;
 
-    /// Bytes of a block, as the disk counts.
+    /// Returns the size of a block.
     fn block(&self) -> u64;
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills `buffer` with the content from `offset` on.
     ///
     /// # Errors
-    /// The disk's.
+    /// Errors of the disk.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes all of `bytes`. They stay through a power cut after the next [`Disk::sync`] only.
+    /// Writes all of `bytes` at `offset`. They survive a power cut only after the next [`Disk::sync`].
     ///
     /// # Errors
-    /// The disk's.
+    /// Errors of the disk.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the bytes from `offset` on zeros, by the fastest way that the disk has.
+    /// Zeroes `length` bytes from `offset` on, by the fastest way that the disk supports.
     ///
     /// # Errors
-    /// The disk's.
+    /// Errors of the disk.
     fn zero(&mut self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Everything that was written is on the disk when this returns.
+    /// Makes all earlier writes durable.
     ///
     /// # Errors
-    /// The disk's; what is on it is then not known.
+    /// Errors of the disk, after which its content is unknown.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// What is read from now on comes from the disk and not from the kernel's memory.
+    /// Drops cached content, so that later reads come from the disk itself.
     ///
     /// # Errors
-    /// The disk's.
+    /// Errors of the disk.
     fn forget(&mut self) -> io::Result<()>;
 }

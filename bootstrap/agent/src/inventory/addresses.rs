@@ -1,14 +1,14 @@
-//! Where a device is, read from its path in `/sys/devices`.
+//! Determines the position of a device from its path in `/sys/devices`.
 
 use std::path::Path;
 
-/// The parts of the real path of a device (`…/device`), from the root on.
+/// Returns the components of the canonical path of a device (`…/device`), starting at the root.
 pub fn parts(device: &Path) -> Vec<String> {
     let Ok(real) = std::fs::canonicalize(device) else { return Vec::new() };
     real.iter().filter_map(|part| part.to_str().map(str::to_owned)).collect()
 }
 
-/// The PCI address nearest to the device: `0000:00:04.0`.
+/// Returns the PCI address closest to the device, for example `0000:00:04.0`.
 pub fn pci(parts: &[String]) -> Option<&str> {
     parts.iter().rev().map(String::as_str).find(|part| is_pci(part))
 }
@@ -22,7 +22,7 @@ fn is_pci(part: &str) -> bool {
         && part.as_bytes().get(10) == Some(&b'.')
 }
 
-/// The names that udev would give a disk in `/dev/disk/by-path` (systemd's `path_id`), the usual one first.
+/// Returns the names that udev would give a disk in `/dev/disk/by-path` (systemd's `path_id`), the preferred one first.
 pub fn by_path(parts: &[String], namespace: Option<&str>) -> Vec<String> {
     let Some(pci) = pci(parts) else { return Vec::new() };
     let base = format!("pci-{pci}");
@@ -36,7 +36,7 @@ pub fn by_path(parts: &[String], namespace: Option<&str>) -> Vec<String> {
     let names = if let Some(namespace) = namespace {
         vec![format!("{base}-nvme-{namespace}")]
     } else if let Some(hctl) = hctl {
-        // The host's number is counted from the first host of the adapter, which is nearly always its only one.
+        // udev counts hosts from the first one of the adapter, which almost always has only one, so 0 is used.
         let lun = format!("0:{}", hctl.split_once(':').map_or("0:0:0", |(_, rest)| rest));
         match (usb, find("ata")) {
             (Some(port), _) => vec![format!("{base}-usb-0:{port}-scsi-{lun}")],
@@ -49,7 +49,7 @@ pub fn by_path(parts: &[String], namespace: Option<&str>) -> Vec<String> {
     names.into_iter().map(|name| format!("/dev/disk/by-path/{name}")).collect()
 }
 
-/// An interface of a device at a port: `1.4:1.0`.
+/// Returns whether the text is a USB port with an interface, for example `1.4:1.0`.
 fn is_usb(port: &str) -> bool {
     port.split_once(':').is_some_and(|(port, interface)| {
         port.split('.').all(is_number) && interface.split('.').all(is_number)

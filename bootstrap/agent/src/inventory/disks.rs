@@ -1,4 +1,4 @@
-//! The machine's disks.
+//! Reads the machine's disks from sysfs.
 
 use std::path::Path;
 
@@ -7,62 +7,62 @@ use serde_json::{Value, json};
 use super::addresses::{by_path, parts};
 use super::{names, text};
 
-/// `/sys/block/*/size` counts in these, whatever the disk's own blocks are.
+/// The unit of `/sys/block/*/size` in bytes, independent of the disk's block size.
 const SYSFS_BLOCK: u64 = 512;
-/// What is no disk of its own: memory, files, optical and floppy drives, and what is made of disks.
+/// Prefixes of block devices that are not physical disks: memory, files, optical and floppy drives, and devices made of disks.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "sr", "fd", "dm-", "md", "nbd", "mtdblock", "drbd", "rbd"];
 
-/// What a disk is.
+/// The kind of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// It rotates.
+    /// A rotating disk.
     #[default]
     Hdd,
-    /// It does not.
+    /// A disk that does not rotate.
     Ssd,
-    /// It hangs on PCI itself.
+    /// An NVMe disk.
     Nvme,
 }
 
-/// A disk.
+/// A disk of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
-    /// `/dev/vda`
+    /// The device name, for example `/dev/vda`.
     pub name: String,
-    /// Its names in `/dev/disk/by-path`, the usual one first.
+    /// The names in `/dev/disk/by-path`, the preferred one first.
     pub by_path: Vec<String>,
-    /// What it is.
+    /// The kind of the disk.
     pub kind: Kind,
-    /// Whether it rotates.
+    /// Whether the disk rotates.
     pub rotational: bool,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Bytes of a block, as the disk counts.
+    /// The logical block size in bytes.
     pub block: u64,
-    /// Who made it.
+    /// The vendor.
     pub vendor: Option<String>,
-    /// What its maker calls it.
+    /// The model name.
     pub model: Option<String>,
-    /// Serial number.
+    /// The serial number.
     pub serial: Option<String>,
-    /// World wide name.
+    /// The world wide name.
     pub wwn: Option<String>,
-    /// Its part that the vendor has chosen.
+    /// The vendor extension of the world wide name.
     pub wwn_vendor_extension: Option<String>,
-    /// Both.
+    /// The world wide name with its vendor extension.
     pub wwn_with_extension: Option<String>,
-    /// Host, channel, target, logical unit.
+    /// The SCSI address: host, channel, target, logical unit.
     pub hctl: Option<String>,
-    /// Whether it can be taken out (a stick, a card, a medium of the management controller).
+    /// Whether the disk is removable (a USB stick, a card, virtual media of the BMC).
     pub removable: bool,
-    /// Whether it refuses to be written.
+    /// Whether the disk is read-only.
     pub read_only: bool,
-    /// Start and length of its partitions, bytes.
+    /// The partitions as (start, length) in bytes.
     pub partitions: Vec<(u64, u64)>,
 }
 
 impl Disk {
-    /// As `storage` of Metal3's hardware details has it.
+    /// Returns the disk's entry in `storage` of Metal3's hardware details.
     pub fn describe(&self) -> Value {
         let kind = match self.kind {
             Kind::Hdd => "HDD",
@@ -88,13 +88,13 @@ impl Disk {
     }
 }
 
-/// The disks of the machine whose files are below `root`, by name.
+/// Returns the disks of the machine whose files are below `root`, sorted by name.
 pub fn disks(root: &Path) -> Vec<Disk> {
     let folder = root.join("sys/block");
     let named =
         names(&folder).into_iter().filter(|name| !NO_DISKS.iter().any(|prefix| name.starts_with(prefix)));
     let read = named.filter_map(|name| disk(&folder.join(&name), &name));
-    // Parts of a multipath NVMe disk that are not used by themselves have no size.
+    // The paths of a multipath NVMe disk, which cannot be used directly, have the size 0.
     read.filter(|disk| disk.size > 0).collect()
 }
 
@@ -138,7 +138,7 @@ fn disk(folder: &Path, name: &str) -> Option<Disk> {
     })
 }
 
-/// `nvme0n1`: the number after the last `n`.
+/// Returns the namespace number of a name like `nvme0n1`: the digits after the last `n`.
 fn namespace(name: &str) -> Option<String> {
     let (controller, namespace) = name.strip_prefix("nvme")?.rsplit_once('n')?;
     (!controller.is_empty() && !namespace.is_empty()).then(|| namespace.to_owned())
@@ -146,7 +146,7 @@ fn namespace(name: &str) -> Option<String> {
 
 fn serial(folder: &Path) -> Option<String> {
     let page = std::fs::read(folder.join("device/vpd_pg80")).ok();
-    // The unit serial number page of SCSI: four bytes, then the number.
+    // The SCSI page "unit serial number": four bytes of header, then the number.
     let scsi = page.and_then(|page| {
         let number = String::from_utf8_lossy(page.get(4..)?)
             .trim_matches(|c: char| c.is_whitespace() || c == '\0')
@@ -156,7 +156,7 @@ fn serial(folder: &Path) -> Option<String> {
     scsi.or_else(|| text(&folder.join("serial"))).or_else(|| text(&folder.join("device/serial")))
 }
 
-/// `ID_WWN`, `ID_WWN_VENDOR_EXTENSION` and `ID_WWN_WITH_EXTENSION`, as udev makes them of a disk's world wide identifier.
+/// Returns `ID_WWN`, `ID_WWN_VENDOR_EXTENSION` and `ID_WWN_WITH_EXTENSION`, as udev derives them from a disk's WWID.
 fn world_wide_names(wwid: Option<&str>) -> (Option<String>, Option<String>, Option<String>) {
     let Some(wwid) = wwid else { return (None, None, None) };
     let Some(hexadecimal) = wwid.strip_prefix("naa.").filter(|text| text.is_ascii() && text.len() >= 16)

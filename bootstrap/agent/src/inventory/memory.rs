@@ -1,11 +1,11 @@
-//! The machine's memory.
+//! Determines the size of the machine's memory.
 
 use super::Files;
 
-/// The structure of SMBIOS that describes a memory module (DSP0134, 7.18).
+/// The SMBIOS structure type of a memory module (DSP0134, 7.18).
 const MEMORY_DEVICE: u8 = 17;
 
-/// Mebibytes of memory that are built in; what the kernel has of it when the firmware does not say.
+/// Returns the installed memory in MiB; if the firmware does not describe it, the memory that the kernel can use.
 pub fn mebibytes(files: &Files) -> u64 {
     let built_in = files.bytes("sys/firmware/dmi/tables/DMI").map_or(0, |table| of_modules(&table));
     if built_in > 0 { built_in } else { usable(files) / 1024 }
@@ -17,7 +17,7 @@ fn usable(files: &Files) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// The sum of the modules in a table of SMBIOS structures.
+/// Returns the sum of the modules in a table of SMBIOS structures, in MiB.
 fn of_modules(mut table: &[u8]) -> u64 {
     let mut sum = 0;
     while let Some(length) = table.get(1).map(|length| usize::from(*length)).filter(|length| *length >= 4) {
@@ -25,7 +25,7 @@ fn of_modules(mut table: &[u8]) -> u64 {
         if structure[0] == MEMORY_DEVICE {
             sum += size(structure);
         }
-        // Text follows, and ends with two zeros.
+        // The strings of a structure follow, and end with two zero bytes.
         let Some(text) = table[length..].windows(2).position(|pair| pair == [0, 0]) else { break };
         table = &table[length + text + 2..];
     }

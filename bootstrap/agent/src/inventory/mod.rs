@@ -1,6 +1,6 @@
-//! What the machine has, in the form of Metal3's `HardwareData.spec.hardware`.
+//! The inventory of the machine, in the format of Metal3's `HardwareData.spec.hardware`.
 //!
-//! All of it is read from files below a root folder (`/sys`, `/proc`), so that recorded trees test it.
+//! All data are read from files below a root folder (`/sys`, `/proc`), so that tests can use recorded trees.
 
 mod addresses;
 pub mod disks;
@@ -18,18 +18,18 @@ pub use disks::{Disk, Kind};
 
 use crate::network::lldp::Neighbour;
 
-/// What is known of the network beyond the files.
+/// Data about the network that are not in the files.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Name of an interface, and its IPv4 address.
+    /// The IPv4 addresses, with the names of their interfaces.
     pub addresses: Vec<(String, Ipv4Addr)>,
-    /// The interface that the machine was started from.
+    /// The MAC address of the interface that the machine booted from.
     pub boot: Option<[u8; 6]>,
-    /// What is at the other end of the cables, by the interfaces' numbers in the kernel.
+    /// The switches at the other ends of the cables, by interface index.
     pub neighbours: BTreeMap<u32, Neighbour>,
 }
 
-/// The inventory of the machine whose files are below `root`.
+/// Returns the inventory of the machine whose files are below `root`.
 pub fn inventory(root: &Path, known: &Known) -> Value {
     let files = Files(root.to_owned());
     let dmi = |name: &str| files.text(&format!("sys/class/dmi/id/{name}"));
@@ -49,7 +49,7 @@ pub fn inventory(root: &Path, known: &Known) -> Value {
     }))
 }
 
-/// Whether the machine whose files are below `root` says that it is a virtual one. Not all of those say it.
+/// Returns whether the machine whose files are below `root` reports that it is virtual. Not all virtual machines do.
 pub fn is_virtual(root: &Path) -> bool {
     processor::is_virtual(&Files(root.to_owned()))
 }
@@ -61,7 +61,7 @@ fn hostname(files: &Files) -> String {
         .unwrap_or_else(|| "localhost".into())
 }
 
-/// Leaves out what is not known.
+/// Removes unknown (null) fields.
 fn without_empty(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -76,7 +76,7 @@ fn without_empty(value: Value) -> Value {
     }
 }
 
-/// The files of a machine.
+/// The files of a machine, below a root folder.
 pub(crate) struct Files(PathBuf);
 
 impl Files {
@@ -84,7 +84,7 @@ impl Files {
         self.0.join(path)
     }
 
-    /// A file's text without blanks at its ends; `None` when it is missing, empty, or no text.
+    /// Returns the trimmed text of a file; `None` if the file is missing, unreadable or empty.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         text(&self.path(path))
     }
@@ -94,7 +94,7 @@ impl Files {
     }
 }
 
-/// As [`Files::text`].
+/// Returns the trimmed text of a file, like [`Files::text`].
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -102,7 +102,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =

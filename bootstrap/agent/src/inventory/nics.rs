@@ -1,4 +1,4 @@
-//! The machine's network interfaces.
+//! Describes the machine's network interfaces.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use super::{Files, Known, text};
 use crate::network::interfaces;
 use crate::network::lldp::Neighbour;
 
-/// `nics` of Metal3's hardware details: an entry for each address, or one without any.
+/// Returns `nics` of Metal3's hardware details: an entry for each address, or one entry for an interface without addresses.
 pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
     let mut found = Vec::new();
     for link in interfaces(&files.path("sys/class/net")) {
@@ -26,7 +26,7 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
             "name": link.name,
             "mac": link.mac_text(),
             "model": (!model.is_empty()).then_some(model),
-            // An interface without a cable says -1, or nothing.
+            // An interface without a link has the speed -1 or none.
             "speedGbps": read("speed").and_then(|megabits| megabits.parse::<u32>().ok()).filter(|m| *m != u32::MAX).map(|m| m / 1000),
             "pciAddress": pci(&place),
             "pxe": known.boot == Some(link.mac),
@@ -55,14 +55,14 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
     found
 }
 
-/// The VLANs that a switch offers; `None` when it names none.
+/// Returns the VLANs that a switch announces; `None` if it announces none.
 fn vlans(switch: &Neighbour) -> Option<Vec<Value>> {
     let vlans =
         switch.vlans.iter().map(|(id, name)| json!({"id": id, "name": (!name.is_empty()).then_some(name)}));
     (!switch.vlans.is_empty()).then(|| vlans.collect())
 }
 
-/// The first IPv6 address of an interface that leads off the wire.
+/// Returns the first IPv6 address of an interface that is not link-local.
 fn of_version_6(files: &Files, interface: &str) -> Option<Ipv6Addr> {
     let text = files.text("proc/net/if_inet6")?;
     text.lines().find_map(|line| {

@@ -1,10 +1,10 @@
-//! The machine's processors.
+//! Describes the machine's processors.
 
 use serde_json::{Value, json};
 
 use super::Files;
 
-/// `cpu` of Metal3's hardware details.
+/// Returns `cpu` of Metal3's hardware details.
 pub fn describe(files: &Files) -> Value {
     let text = files.text("proc/cpuinfo").unwrap_or_default();
     let field = |wanted: &str| field(&text, wanted);
@@ -24,7 +24,7 @@ pub fn describe(files: &Files) -> Value {
     })
 }
 
-/// Whether the processors say that they are a hypervisor's; those of x86 do.
+/// Returns whether the processors report the flag `hypervisor`, which exists on x86 only.
 pub fn is_virtual(files: &Files) -> bool {
     let text = files.text("proc/cpuinfo").unwrap_or_default();
     field(&text, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
@@ -35,7 +35,7 @@ fn field<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     lines.find(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim())
 }
 
-/// The highest frequency, or else the present one, without a fraction.
+/// Returns the highest frequency, or else the current one, rounded to MHz.
 fn megahertz(files: &Files, present: Option<&str>) -> Option<f64> {
     let highest = files.text("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
     let highest = highest.and_then(|kilohertz| Some(kilohertz.parse::<f64>().ok()? / 1000.0));

@@ -2,7 +2,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// A machine's files, as they look under QEMU with a virtio disk, a SATA disk, an NVMe disk and two interfaces.
+/// Writes a machine's files as they look under QEMU with a virtio disk, a SATA disk, an NVMe disk and two interfaces.
 fn machine() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {

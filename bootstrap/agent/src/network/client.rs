@@ -1,4 +1,4 @@
-//! Asks for an address on each interface, and keeps it.
+//! Obtains an address for each interface by DHCP, and renews it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::devices::Devices;
 
 const CLIENT_PORT: u16 = 68;
 const SERVER_PORT: u16 = 67;
-/// The first wait for an answer: short, since the cable often comes up at this moment; doubled up to [`WAIT_MAX`].
+/// The first wait for an answer: short, since the link often comes up at this moment; doubled up to [`WAIT_MAX`].
 const WAIT_MIN: Duration = Duration::from_millis(500);
 const WAIT_MAX: Duration = Duration::from_secs(8);
-/// How often the interfaces are looked at anew even when the kernel tells of no new device: names change.
+/// How often the interfaces are listed again if the kernel reports no new device, because names can change.
 const LOOK: Duration = Duration::from_secs(1);
-/// A lease is not asked for more often than this, whatever the server says.
+/// The shortest time between renewals, whatever lease time the server gives.
 const RENEW_MIN: Duration = Duration::from_secs(30);
 
-/// Asks on all interfaces, those that come later too. `boot` is the one that the firmware used, which goes before the others; those that
-/// are `fixed` ask nobody.
+/// Obtains addresses on all interfaces, including those that appear later. `boot` is the interface that the firmware booted from, which
+/// is listed first; interfaces in `fixed` get their fixed address without DHCP.
 ///
 /// # Errors
-/// The kernel's network cannot be reached.
+/// The netlink socket cannot be opened.
 pub fn ask_on_all(
     boot: Option<[u8; 6]>,
     fixed: Vec<Fixed>,
@@ -64,7 +64,7 @@ pub fn ask_on_all(
 
 struct Interface {
     link: Link,
-    /// What it has without asking.
+    /// The fixed address, if the interface does not use DHCP.
     fixed: Option<Lease>,
     links: Links,
     tools: Tools,
@@ -108,7 +108,7 @@ impl Interface {
         }
     }
 
-    /// Gets an address and sets it.
+    /// Obtains an address and configures it.
     async fn obtain(&self, held: Option<Ipv4Addr>) -> Result<Lease> {
         self.links.up(self.link.index).await?;
         let lease = match &self.fixed {
@@ -128,13 +128,13 @@ impl Interface {
         Ok(lease)
     }
 
-    /// Asks for one.
+    /// Obtains a lease by DHCP; `held` is the address to renew.
     async fn lease(&self, held: Option<Ipv4Addr>) -> Result<Lease> {
         let socket = socket(&self.link.name)?;
         let mut exchange =
             Exchange { interface: self, socket, transaction: self.tools.random.number() as u32 };
         match held {
-            // A server that does not know the address any more says so, or nothing: then it is asked for anew.
+            // A server that has lost the lease refuses or is silent; then a new address is requested.
             Some(address) => match exchange.ask(None, Some(address), Kind::Acknowledge, 2).await {
                 Ok(answer) => Ok(answer.lease),
                 Err(_) => exchange.whole_exchange().await,
@@ -152,13 +152,13 @@ struct Exchange<'a> {
 
 impl Exchange<'_> {
     async fn whole_exchange(&mut self) -> Result<Lease> {
-        // Without an end: the server may not be there yet, or the cable not be plugged in.
+        // Tried without limit: the server may not be running yet, or the cable may be unplugged.
         let offer = self.ask(None, None, Kind::Offer, u32::MAX).await?;
         let chosen = Some((offer.lease.address, offer.server));
         Ok(self.ask(chosen, None, Kind::Acknowledge, 4).await?.lease)
     }
 
-    /// Sends a question up to `times` times and waits for an answer of the kind `wanted`.
+    /// Sends a request up to `times` times, and waits for an answer of the kind `wanted`.
     async fn ask(
         &mut self,
         offer: Option<(Ipv4Addr, Ipv4Addr)>,
@@ -174,7 +174,7 @@ impl Exchange<'_> {
                 u16::try_from(clock.monotonic().duration_since(start).as_secs()).unwrap_or(u16::MAX);
             let mac = self.interface.link.mac;
             let request = Request { transaction: self.transaction, mac, seconds, offer, keep };
-            // A cable that is not plugged in refuses to send: that is the same as no answer.
+            // Sending fails while the cable is unplugged, which is treated like a missing answer.
             let _ = self.socket.send_to(&request.bytes(), (Ipv4Addr::BROADCAST, SERVER_PORT)).await;
             match timeout(wait.mul_f64(0.8 + 0.4 * random.fraction()), self.answer(wanted)).await {
                 Ok(answer) => return answer,
@@ -199,7 +199,7 @@ impl Exchange<'_> {
     }
 }
 
-/// A socket of this interface alone. The kernel takes broadcasts in without an address, so that no raw socket is needed.
+/// Opens a UDP socket that is bound to this interface. The kernel receives broadcasts without an address, so no raw socket is needed.
 fn socket(interface: &str) -> Result<UdpSocket> {
     let open = || -> std::io::Result<UdpSocket> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
@@ -213,7 +213,7 @@ fn socket(interface: &str) -> Result<UdpSocket> {
     open().with_context(|| format!("cannot open the DHCP client's port {CLIENT_PORT}"))
 }
 
-/// Names are looked up by the C library, which reads these files.
+/// Writes `/etc/resolv.conf`, which the C library uses for name lookups.
 fn write_resolver(lease: &Lease) -> Result<()> {
     let mut text: String = lease.name_servers.iter().map(|server| format!("nameserver {server}\n")).collect();
     if let Some(domain) = &lease.domain {

@@ -1,13 +1,13 @@
-//! The client's side of DHCP (RFC 2131, 2132, 3442): the messages alone.
+//! The client's DHCP messages (RFC 2131, 2132, 3442): reading and writing.
 
 use std::net::Ipv4Addr;
 
-/// Bytes before the options.
+/// The number of bytes before the options.
 const HEADER: usize = 236;
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
-/// Servers send no shorter message (RFC 1542, 2.1), and some relays drop shorter ones.
+/// The shortest message in bytes: some relays drop shorter ones (RFC 1542, 2.1).
 const MESSAGE_BYTES_MIN: usize = 300;
-/// Answers come to everybody on the wire, since the interface has no address yet.
+/// The broadcast flag: answers are broadcast, since the interface has no address yet.
 const BROADCAST: [u8; 2] = [0x80, 0];
 
 const SUBNET_MASK: u8 = 1;
@@ -27,71 +27,71 @@ const ROUTES: u8 = 121;
 const PAD: u8 = 0;
 const END: u8 = 255;
 
-/// What a message is for.
+/// The message types that the client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Who gives addresses?
+    /// The client looks for servers.
     Discover = 1,
-    /// A server offers one.
+    /// A server offers an address.
     Offer = 2,
-    /// That one, please.
+    /// The client requests an address.
     Request = 3,
-    /// It is yours.
+    /// The server confirms the lease.
     Acknowledge = 5,
-    /// It is not.
+    /// The server refuses the request.
     Refuse = 6,
 }
 
-/// Whom a client asks for what.
+/// A message of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Told back in the answer.
+    /// The transaction identifier, which the answer repeats.
     pub transaction: u32,
-    /// Of the interface that asks.
+    /// The MAC address of the interface.
     pub mac: [u8; 6],
-    /// Seconds since the first question.
+    /// Seconds since the first message of the exchange.
     pub seconds: u16,
-    /// The offer that is taken: its address and its server. Without one the message is a `DISCOVER`.
+    /// The accepted offer: its address and its server. If this and `keep` are `None`, the message is a `DISCOVER`.
     pub offer: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// The address that the client has and wants to keep.
+    /// The address that the client has and renews.
     pub keep: Option<Ipv4Addr>,
 }
 
-/// What a server says.
+/// A message of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What it is.
+    /// The message type.
     pub kind: Kind,
-    /// Which server.
+    /// The address of the server.
     pub server: Ipv4Addr,
-    /// The address, and what belongs to it.
+    /// The address with its parameters.
     pub lease: Lease,
 }
 
-/// An address, and what belongs to it.
+/// An address with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lease {
     /// The address.
     pub address: Ipv4Addr,
-    /// Bits of the network's part.
+    /// The length of the network's prefix in bits.
     pub prefix: u8,
-    /// For what is not on this network.
+    /// The default router.
     pub router: Option<Ipv4Addr>,
-    /// Destination, bits of its network, router; they go in place of `router` (RFC 3442).
+    /// Routes as (destination, prefix length, router), which replace `router` (RFC 3442).
     pub routes: Vec<(Ipv4Addr, u8, Ipv4Addr)>,
-    /// Servers for names.
+    /// DNS servers.
     pub name_servers: Vec<Ipv4Addr>,
-    /// Where short names are looked up.
+    /// The search domain.
     pub domain: Option<String>,
-    /// Bytes of a packet.
+    /// The MTU of the network in bytes.
     pub mtu: Option<u16>,
-    /// How long it holds.
+    /// The lease time in seconds.
     pub seconds: u32,
 }
 
 impl Request {
-    /// The message's bytes.
+    /// Returns the message as bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; HEADER];
         bytes[..3].copy_from_slice(&[1, 1, 6]);
@@ -121,7 +121,7 @@ impl Request {
     }
 }
 
-/// Reads an answer to the question `transaction` of the interface `mac`; `None` for everything else.
+/// Reads an answer to the message `transaction` of the interface `mac`; `None` for any other message.
 pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
     let fixed = message.get(..HEADER)?;
     let for_us = fixed[0] == 2 && fixed[4..8] == transaction.to_be_bytes() && fixed[28..34] == mac;
@@ -153,14 +153,15 @@ pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
             .and_then(|value| Some(u32::from_be_bytes(value.try_into().ok()?)))
             .unwrap_or(600),
     };
-    // A server that gives only names of boot files (proxy DHCP) offers no address.
+    // A proxy DHCP server sends only names of boot files, and offers no address.
     if kind != Kind::Refuse && lease.address.is_unspecified() {
         return None;
     }
     Some(Answer { kind, server: value(SERVER).and_then(address)?, lease })
 }
 
-/// All options, those that came in parts put together (RFC 3396), with those in the fields `file` and `sname` when they are used for options.
+/// Returns all options, with the parts of split options joined (RFC 3396), and including those in the fields `file` and `sname` if the
+/// option overload says so.
 fn options(message: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut found = Vec::new();
     collect(message.get(HEADER + 4..).unwrap_or_default(), &mut found);
@@ -207,7 +208,7 @@ fn domain(bytes: &[u8]) -> Option<String> {
     (plain && !text.is_empty()).then(|| text.to_owned())
 }
 
-/// Classless static routes (RFC 3442): bits, the significant bytes of the destination, router.
+/// Parses classless static routes (RFC 3442): prefix length, the significant bytes of the destination, router.
 fn routes(mut rest: &[u8]) -> Vec<(Ipv4Addr, u8, Ipv4Addr)> {
     let mut found = Vec::new();
     while let Some((&bits, after)) = rest.split_first() {

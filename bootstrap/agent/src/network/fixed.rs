@@ -1,21 +1,21 @@
-//! Addresses that machines are given without being asked.
+//! Fixed addresses from the kernel command line.
 
 use std::net::Ipv4Addr;
 
 use super::dhcp::Lease;
 use super::read_mac;
 
-/// An interface's address, and what belongs to it.
+/// The fixed address of an interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fixed {
-    /// Of the interface.
+    /// The MAC address of the interface.
     pub mac: [u8; 6],
-    /// The address.
+    /// The address with its parameters.
     pub lease: Lease,
 }
 
 impl Fixed {
-    /// Reads `MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`; the router may be empty.
+    /// Parses `MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`; the router may be empty.
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(',');
         let mac = read_mac(parts.next()?)?;

@@ -1,4 +1,4 @@
-//! The interfaces of the machine and what is set on them, by netlink.
+//! The interfaces of the machine and their configuration by netlink.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -8,29 +8,29 @@ use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
 use super::dhcp::Lease;
 
-/// Ethernet, as `/sys/class/net/*/type` has it.
+/// The content of `/sys/class/net/*/type` for Ethernet.
 const ETHERNET: &str = "1";
 
-/// A wired interface.
+/// A wired network interface.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link {
-    /// Name.
+    /// The name of the interface.
     pub name: String,
-    /// Number in the kernel.
+    /// The interface index.
     pub index: u32,
-    /// Address of the hardware.
+    /// The MAC address.
     pub mac: [u8; 6],
 }
 
 impl Link {
-    /// `52:54:00:01:02:03`.
+    /// Returns the MAC address in the form `52:54:00:01:02:03`.
     pub fn mac_text(&self) -> String {
         let parts: Vec<String> = self.mac.iter().map(|byte| format!("{byte:02x}")).collect();
         parts.join(":")
     }
 }
 
-/// Reads a MAC address with colons or dashes.
+/// Parses a MAC address with colons or dashes.
 pub fn read_mac(text: &str) -> Option<[u8; 6]> {
     let mut mac = [0; 6];
     let mut parts = text.trim().split([':', '-']);
@@ -41,7 +41,7 @@ pub fn read_mac(text: &str) -> Option<[u8; 6]> {
     parts.next().is_none().then_some(mac)
 }
 
-/// The interfaces of hardware in `folder` (`/sys/class/net`), by name.
+/// Returns the hardware interfaces in `folder` (`/sys/class/net`), sorted by name.
 pub fn interfaces(folder: &Path) -> Vec<Link> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<Link> = entries
@@ -63,15 +63,15 @@ pub fn interfaces(folder: &Path) -> Vec<Link> {
     found
 }
 
-/// Sets interfaces.
+/// Configures interfaces.
 #[derive(Clone)]
 pub struct Links(Handle);
 
 impl Links {
-    /// Opens the way to the kernel.
+    /// Opens the netlink socket.
     ///
     /// # Errors
-    /// The kernel gives no socket.
+    /// The kernel refuses the socket.
     pub fn open() -> Result<Self> {
         let (connection, handle, _) =
             rtnetlink::new_connection().context("cannot reach the kernel's network (netlink)")?;
@@ -79,20 +79,20 @@ impl Links {
         Ok(Self(handle))
     }
 
-    /// Switches an interface on, for packets to all groups: switches speak to one that the kernel does not listen to by itself
+    /// Activates an interface in all-multicast mode: switches send to a group that the kernel does not receive by itself
     /// (01:80:c2:00:00:0e, [`super::lldp`]).
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the change.
     pub async fn up(&self, index: u32) -> Result<()> {
         let message = LinkUnspec::new_with_index(index).up().allmulticast(true).build();
         self.0.link().set(message).execute().await.context("cannot switch the interface on")
     }
 
-    /// Gives an interface the address and routes of a lease, in place of those that it had.
+    /// Sets the address, the MTU and the routes of a lease on an interface; an equal address or route is replaced.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses a change.
     pub async fn configure(&self, link: &Link, lease: &Lease) -> Result<()> {
         if let Some(mtu) = lease.mtu {
             let message = LinkUnspec::new_with_index(link.index).mtu(mtu.into()).build();
@@ -100,7 +100,7 @@ impl Links {
         }
         let address = self.0.address().add(link.index, lease.address.into(), lease.prefix).replace();
         address.execute().await.with_context(|| format!("cannot set {}/{}", lease.address, lease.prefix))?;
-        // Of two interfaces with a way out the first keeps it; the other's is there when that is gone.
+        // If two interfaces have default routes, the one with the lower index is preferred, and the other one is the fallback.
         let metric = 100 + link.index;
         if lease.routes.is_empty() {
             if let Some(router) = lease.router {
@@ -122,7 +122,7 @@ impl Links {
         if router.is_unspecified() {
             route = route.scope(rtnetlink::packet_route::route::RouteScope::Link);
         } else {
-            // The router of a lease with 32 bits is not on the interface's network by its address.
+            // With a prefix of 32 bits the router is not in the interface's network, so the route is marked as on-link.
             route = route.gateway(router).onlink();
         }
         let add = self.0.route().add(route.build()).replace().execute().await;

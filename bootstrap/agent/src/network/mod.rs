@@ -1,4 +1,4 @@
-//! The machine's network: every wired interface comes up and asks for an address; whichever leads to the server is used.
+//! The machine's network: every wired interface is activated and obtains an address; the agent uses the one that reaches the server.
 
 mod client;
 pub mod dhcp;
@@ -18,24 +18,24 @@ pub use links::{Link, Links, interfaces, read_mac};
 
 use crate::journal::Journal;
 
-/// An interface that has an address.
+/// An interface with an address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attached {
-    /// Which one.
+    /// The interface.
     pub link: Link,
-    /// Its address.
+    /// The IPv4 address.
     pub address: Ipv4Addr,
 }
 
-/// What tells of interfaces as they get their addresses, the one that the firmware booted from first.
+/// The list of interfaces with addresses as it grows; the one that the firmware booted from comes first.
 pub type Network = watch::Receiver<Vec<Attached>>;
 
-/// What asking for addresses needs.
+/// The dependencies of the network tasks.
 #[derive(Clone)]
 pub struct Tools {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Transactions' numbers, and when to ask again.
+    /// The source of transaction identifiers and of jitter.
     pub random: Random,
     /// The log.
     pub journal: Journal,

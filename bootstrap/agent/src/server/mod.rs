@@ -1,4 +1,4 @@
-//! The server, as the agent talks to it.
+//! The agent's client of the server.
 
 mod trust;
 
@@ -22,19 +22,19 @@ pub use trust::{Identity, authorities, client_config, image_client_config};
 
 use crate::protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
 
-/// Bytes of an answer that the agent reads. A configuration drive holds 64 MiB at most.
+/// The largest answer that the agent reads, in bytes. A configuration drive holds at most 64 MiB.
 const ANSWER_BYTES_MAX: usize = 96 << 20;
-/// For a question that is answered at once.
+/// The timeout of a request that is answered at once.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
-/// For a question that the server holds for 30 s when there is nothing new.
+/// The timeout of a request that the server holds for 30 s if there is nothing new.
 const LONG_ANSWER_TIME: Duration = Duration::from_secs(60);
-/// For a connection to be made.
+/// The timeout of establishing a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// What an HTTP client of the agent is made of.
+/// The HTTP client of the agent.
 pub type Https = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A client that goes out of the machine by the address `from`, when that is given.
+/// Returns an HTTP client that uses the local address `from`, if it is given.
 pub fn https(config: ClientConfig, from: Option<IpAddr>) -> Https {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
@@ -50,19 +50,19 @@ pub fn https(config: ClientConfig, from: Option<IpAddr>) -> Https {
     Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
 }
 
-/// The server at one address.
+/// The server at one of its URLs.
 #[derive(Clone)]
 pub struct Server {
     base: String,
     client: Https,
 }
 
-/// What went wrong with a question.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The server does not know this machine: it is to enrol again.
+    /// The server does not know this machine: the agent must enrol again.
     Unknown,
-    /// Everything else.
+    /// Any other error.
     Other(anyhow::Error),
 }
 
@@ -73,20 +73,20 @@ impl<E: Into<anyhow::Error>> From<E> for Refusal {
 }
 
 impl Server {
-    /// The server at `base` (`https://ADDRESS:PORT`), asked from the address `from` with this machine's certificate.
+    /// Returns the server at `base` (`https://ADDRESS:PORT`), which is asked from the address `from` with this machine's certificate.
     pub fn new(base: &str, config: &Arc<ClientConfig>, from: Option<IpAddr>) -> Self {
         Self { base: base.trim_end_matches('/').to_owned(), client: https(ClientConfig::clone(config), from) }
     }
 
-    /// Where it is.
+    /// Returns the URL of the server.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Says who this machine is.
+    /// Enrols this machine.
     ///
     /// # Errors
-    /// The server cannot be reached, or does not let the machine in: its own words.
+    /// The server cannot be reached, or refuses the machine; the message contains the server's answer.
     pub async fn enrol(&self, enrolment: &Enrolment) -> Result<Enrolled> {
         let answer = self.ask(Method::POST, "/agent/v1/enrol", Some(enrolment), ANSWER_TIME).await;
         match answer {
@@ -97,10 +97,10 @@ impl Server {
         }
     }
 
-    /// A challenge for the TPM whose endorsement key this is.
+    /// Requests a challenge for the TPM with this endorsement key.
     ///
     /// # Errors
-    /// The server cannot be reached, or takes no such key.
+    /// The server cannot be reached, or refuses the key.
     pub async fn challenge(&self, key: &Endorsement) -> Result<Challenge> {
         match self.ask(Method::POST, "/agent/v1/challenge", Some(key), ANSWER_TIME).await {
             Ok((_, body)) => serde_json::from_slice(&body)
@@ -110,28 +110,28 @@ impl Server {
         }
     }
 
-    /// The instruction that comes after `after`; `None` when there is none yet.
+    /// Returns the instruction after `after`; `None` if there is none yet.
     ///
     /// # Errors
-    /// The server cannot be reached, or refuses.
+    /// The server cannot be reached, or refuses the request.
     pub async fn instruction(&self, after: Option<&str>) -> Result<Option<Instruction>, Refusal> {
         let plain = |c: &char| c.is_ascii_alphanumeric() || "-._~".contains(*c);
         let query: String = after.unwrap_or_default().chars().filter(plain).collect();
         self.get(&format!("/agent/v1/instruction?after={query}"), LONG_ANSWER_TIME).await
     }
 
-    /// The files of the configuration drive; `None` when the host has none.
+    /// Returns the files of the configuration drive; `None` if the host has none.
     ///
     /// # Errors
-    /// The server cannot be reached, or refuses.
+    /// The server cannot be reached, or refuses the request.
     pub async fn config_drive(&self) -> Result<Option<ConfigDrive>, Refusal> {
         self.get("/agent/v1/config-drive", ANSWER_TIME).await
     }
 
-    /// Tells the server.
+    /// Sends a report.
     ///
     /// # Errors
-    /// The server cannot be reached, or refuses.
+    /// The server cannot be reached, or refuses the report.
     pub async fn report(&self, report: &Report) -> Result<(), Refusal> {
         self.ask(Method::POST, "/agent/v1/report", Some(report), ANSWER_TIME).await.map(|_| ())
     }

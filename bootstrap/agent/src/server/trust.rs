@@ -1,4 +1,4 @@
-//! Whom the agent trusts, and who it is itself.
+//! The certificate authorities that the agent trusts, and its own certificate.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootC
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 
-/// The certificate of this machine, made by itself, and kept in memory only: the server pins it at the first contact.
+/// The certificate of this machine. The machine makes it and keeps it in memory only; the server pins it at the first contact.
 pub struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivatePkcs8KeyDer<'static>,
 }
 
 impl Identity {
-    /// Makes a new one.
+    /// Makes a new key and certificate.
     ///
     /// # Errors
     /// There is no randomness.
@@ -37,7 +37,7 @@ impl Identity {
 }
 
 impl Identity {
-    /// SHA-256 of the certificate.
+    /// Returns the SHA-256 checksum of the certificate.
     pub fn sha256(&self) -> [u8; 32] {
         let mut sum = [0; 32];
         sum.copy_from_slice(digest(&SHA256, &self.certificate).as_ref());
@@ -45,10 +45,10 @@ impl Identity {
     }
 }
 
-/// The certificates of a PEM text.
+/// Returns the certificates of a PEM text.
 ///
 /// # Errors
-/// It holds none, or one that is none.
+/// The text contains no certificate, or an invalid one.
 pub fn authorities(pem: &str) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
@@ -63,7 +63,7 @@ pub fn authorities(pem: &str) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// TLS to the server: it is verified against `roots` alone, and this machine shows `identity`.
+/// Returns the TLS configuration for the server: its certificate is verified against `roots` only, and this machine shows `identity`.
 ///
 /// # Errors
 /// The certificates cannot be used.
@@ -79,7 +79,7 @@ pub fn client_config(roots: RootCertStore, identity: &Identity) -> Result<Client
         .context("the machine's certificate cannot be used")
 }
 
-/// TLS to where images are.
+/// Returns the TLS configuration for image servers, without a client certificate.
 ///
 /// # Errors
 /// The certificates cannot be used.
@@ -93,8 +93,9 @@ pub fn image_client_config(roots: RootCertStore) -> Result<ClientConfig> {
         .with_no_client_auth())
 }
 
-/// Verifies as webpki does, but for a certificate that seems not to be valid yet at a time when it is: a machine whose clock has lost its
-/// battery believes in a year long ago, and would never be installed. A certificate that has expired stays refused.
+/// Verifies like webpki, but accepts certificates that are not valid yet, by verifying at the time at which they become valid. The
+/// clock of a machine with an empty battery may be years behind, and the machine could never be installed. Expired certificates are
+/// refused.
 #[derive(Debug)]
 struct AnyTime(Arc<WebPkiServerVerifier>);
 
@@ -115,7 +116,7 @@ impl ServerCertVerifier for AnyTime {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let mut time = now;
-        // Each certificate of the chain can be the one that moves the time on.
+        // Each certificate of the chain may advance the time once.
         for _ in 0..=intermediates.len() + 1 {
             match self.0.verify_server_cert(end_entity, intermediates, name, ocsp, time) {
                 Err(Error::InvalidCertificate(CertificateError::NotValidYetContext {

@@ -1,7 +1,7 @@
-//! The machine's TPM, as far as it tells who the machine is: its endorsement key, and that the machine has it.
+//! Uses the machine's TPM to identify the machine: reads its endorsement key, and proves that the machine owns it.
 //!
-//! A server that knows the key makes a challenge that only this TPM can open (`TPM2_MakeCredential`, which needs no TPM), and which is bound to the
-//! certificate that the machine enrols with ([`Binding`]). The commands are written by hand: five, each once.
+//! A server that knows the key makes a challenge that only this TPM can open (`TPM2_MakeCredential`, which needs no TPM), and that is
+//! bound to the certificate with which the machine enrols ([`Binding`]). The few commands that are needed are encoded by hand.
 
 mod key;
 #[cfg(test)]
@@ -19,14 +19,14 @@ use machinery::clock::Clock;
 pub use key::{Binding, EndorsementKey};
 use wire::{Authorisation, Message, answer, command};
 
-/// Where the kernel has it, with the kernel's keeping of its few places for objects; TPMs before 2.0 have none.
+/// The device with the kernel's resource manager, which manages the TPM's few object slots; TPMs before 2.0 do not have it.
 const DEVICE: &str = "/dev/tpmrm0";
-/// What the firmware says of it.
+/// The ACPI table with which the firmware announces a TPM.
 const TABLE: &str = "/sys/firmware/acpi/tables/TPM2";
-/// The drivers may come later than the network.
+/// How long to wait for the device, since its driver may be loaded after the network.
 const FIND_TIME: Duration = Duration::from_secs(10);
 const FIND_PAUSE: Duration = Duration::from_millis(100);
-/// No answer is longer.
+/// The largest answer of a TPM in bytes.
 const ANSWER_BYTES_MAX: usize = 4096;
 
 const CREATE_PRIMARY: u32 = 0x131;
@@ -35,7 +35,7 @@ const POLICY_SECRET: u32 = 0x151;
 const FLUSH_CONTEXT: u32 = 0x165;
 const LOAD_EXTERNAL: u32 = 0x167;
 const START_AUTH_SESSION: u32 = 0x176;
-/// The hierarchy of what the machine's maker has put in, and of nobody.
+/// The handles of the endorsement hierarchy and of the null hierarchy.
 const ENDORSEMENT: u32 = 0x4000_000b;
 const NOBODY: u32 = 0x4000_0007;
 
@@ -43,10 +43,10 @@ const NOBODY: u32 = 0x4000_0007;
 pub struct Tpm<D>(D);
 
 impl Tpm<File> {
-    /// Opens the machine's; `None` when it has none. Waits a while where the firmware says that there is one.
+    /// Opens the machine's TPM; `None` if it has none. Waits for the device if the firmware announces a TPM.
     ///
     /// # Errors
-    /// It is there and cannot be opened.
+    /// The device exists but cannot be opened.
     pub async fn find(clock: &Clock) -> Result<Option<Self>> {
         let is_there = || Path::new(DEVICE).exists();
         let _ = tokio::time::timeout(FIND_TIME, async {
@@ -64,12 +64,12 @@ impl Tpm<File> {
 }
 
 impl<D: Read + Write> Tpm<D> {
-    /// One behind a file or socket that takes a command at once and gives its answer at once.
+    /// Returns a TPM behind a file or socket that takes a command in one write and returns the answer in one read.
     pub fn new(device: D) -> Self {
         Self(device)
     }
 
-    /// The endorsement key. The TPM makes the same one each time.
+    /// Returns the endorsement key. The TPM derives the same key each time.
     ///
     /// # Errors
     /// The TPM refuses, or has a key that is not the standard one.
@@ -79,10 +79,10 @@ impl<D: Read + Write> Tpm<D> {
         Ok(key)
     }
 
-    /// Opens a challenge: its secret.
+    /// Opens a challenge, and returns its secret.
     ///
     /// # Errors
-    /// It was made for another TPM, or for another certificate.
+    /// The challenge was made for another TPM, or for another certificate.
     pub fn open(&mut self, binding: &Binding, credential: &[u8], secret: &[u8]) -> Result<Vec<u8>> {
         let (key, _) = self.create_key()?;
         let object = self.load(binding);
@@ -98,7 +98,7 @@ impl<D: Read + Write> Tpm<D> {
 
     fn create_key(&mut self) -> Result<(u32, EndorsementKey)> {
         let template = EndorsementKey::template();
-        // No password and no data of its own; nothing from outside, no registers.
+        // No password and no user data; no outside information, no PCR selection.
         let sensitive = Message::default().sized(&[]).sized(&[]).into_bytes();
         let parameters = Message::default().sized(&sensitive).sized(&template).sized(&[]).u32(0);
         let sent = command(CREATE_PRIMARY, &[ENDORSEMENT], &[Authorisation::Password], parameters);
@@ -114,14 +114,14 @@ impl<D: Read + Write> Tpm<D> {
     }
 
     fn activate(&mut self, object: u32, key: u32, credential: &[u8], secret: &[u8]) -> Result<Vec<u8>> {
-        // A session for a policy: with a nonce that matters to nobody, since it is not salted; without encryption, SHA-256.
+        // A policy session: the nonce is arbitrary, since the session is not salted; no encryption; SHA-256.
         let parameters = Message::default().sized(&[0; 32]).sized(&[]).u8(1).u16(0x10).u16(0x0b);
         let sent = command(START_AUTH_SESSION, &[NOBODY, NOBODY], &[], parameters);
         let said = self.ask(&sent, "TPM2_StartAuthSession")?;
         let session = answer(&said, 1).context("TPM2_StartAuthSession")?.0[0];
         let opened = self.activate_in(session, (object, key), credential, secret);
         if opened.is_err() {
-            // It ends with the command only where that was done.
+            // The session ends with the command only if the command succeeded.
             let _ = self.flush(session);
         }
         opened

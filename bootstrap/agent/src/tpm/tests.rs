@@ -1,6 +1,6 @@
 use super::*;
 
-/// A TPM that gives these answers, and keeps what it was asked.
+/// A TPM that returns the given answers, and records the commands.
 struct Recorded {
     answers: Vec<Vec<u8>>,
     asked: Vec<Vec<u8>>,

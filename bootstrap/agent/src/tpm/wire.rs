@@ -1,14 +1,14 @@
-//! Messages of a TPM (TCG, TPM 2.0 Library, Part 1 §18 and Part 3): numbers are big-endian, texts have their length before them.
+//! Messages of a TPM (TCG, TPM 2.0 Library, Part 1 §18 and Part 3): numbers are big-endian, and a length precedes variable data.
 
 use anyhow::{Context, Result, ensure};
 
-/// With authorisations, and without (`TPM_ST_SESSIONS`, `TPM_ST_NO_SESSIONS`).
+/// The tags of messages with and without authorisations (`TPM_ST_SESSIONS`, `TPM_ST_NO_SESSIONS`).
 const WITH: u16 = 0x8002;
 const WITHOUT: u16 = 0x8001;
-/// Tag, length, and code of a message.
+/// The length of a message's header in bytes: tag, length, and code.
 const HEADER: usize = 10;
 
-/// A message being written.
+/// A message that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message(Vec<u8>);
 
@@ -37,19 +37,19 @@ impl Message {
         self
     }
 
-    /// Adds bytes with their number before them (`TPM2B`), at most 65535.
+    /// Adds bytes after their count of two bytes (`TPM2B`), at most 65535.
     pub fn sized(self, bytes: &[u8]) -> Self {
         let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
         self.u16(length).bytes(&bytes[..usize::from(length)])
     }
 
-    /// What was written.
+    /// Returns the bytes of the message.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// A command: its code, the objects it is about, who authorises it, and what goes with it.
+/// Returns a command with its code, the handles of its objects, its authorisations, and its parameters.
 pub fn command(code: u32, handles: &[u32], authorisations: &[Authorisation], parameters: Message) -> Vec<u8> {
     let mut body = Message::default();
     for handle in handles {
@@ -65,19 +65,19 @@ pub fn command(code: u32, handles: &[u32], authorisations: &[Authorisation], par
     Message::default().u16(tag).u32(length).u32(code).bytes(&body).into_bytes()
 }
 
-/// Who authorises a command.
+/// An authorisation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorisation {
-    /// An empty password.
+    /// The empty password.
     Password,
-    /// A session whose policy is fulfilled; it ends with the command.
+    /// A session whose policy is satisfied; it ends with the command.
     Session(u32),
-    /// The same; it stays.
+    /// A session whose policy is satisfied; it stays open after the command.
     Kept(u32),
 }
 
 impl Authorisation {
-    /// Handle, nonce, attributes, code.
+    /// Writes handle, nonce, attributes, and HMAC of the authorisation.
     fn write(self, area: Message) -> Message {
         let (handle, attributes) = match self {
             Self::Password => (0x4000_0009, 0),
@@ -88,61 +88,61 @@ impl Authorisation {
     }
 }
 
-/// An answer being read.
+/// An answer that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Begins with what is read from `bytes`.
+    /// Returns a reader of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// What was not read yet.
+    /// Returns the bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
 
-    /// The next `length` bytes.
+    /// Returns the next `length` bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     pub fn bytes(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length).context("the TPM's answer is too short")?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// A number of two bytes.
+    /// Returns a number of two bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     pub fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_be_bytes(self.bytes(2)?.try_into()?))
     }
 
-    /// A number of four bytes.
+    /// Returns a number of four bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_be_bytes(self.bytes(4)?.try_into()?))
     }
 
-    /// Bytes with their number before them.
+    /// Returns bytes after their count of two bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     pub fn sized(&mut self) -> Result<&'a [u8]> {
         let length = self.u16()?;
         self.bytes(length.into())
     }
 }
 
-/// The parameters of an answer, after `handles` handles, which come first.
+/// Parses an answer: returns its `handles` handles, and a reader of its parameters.
 ///
 /// # Errors
-/// The TPM did not do it, or answers what is no answer.
+/// The TPM reports an error, or the answer is malformed.
 pub fn answer(bytes: &[u8], handles: usize) -> Result<(Vec<u32>, Reader<'_>)> {
     let mut reader = Reader::new(bytes);
     let (tag, length, code) = (reader.u16()?, reader.u32()?, reader.u32()?);
@@ -155,7 +155,7 @@ pub fn answer(bytes: &[u8], handles: usize) -> Result<(Vec<u32>, Reader<'_>)> {
     let handles = (0..handles).map(|_| reader.u32()).collect::<Result<Vec<u32>>>()?;
     if tag == WITH {
         let length = usize::try_from(reader.u32()?)?;
-        // The authorisations of the answer stand behind; nothing of them is needed.
+        // The authorisations of the answer follow the parameters and are not needed.
         reader = Reader::new(reader.bytes(length)?);
     }
     Ok((handles, reader))

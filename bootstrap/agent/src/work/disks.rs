@@ -1,4 +1,4 @@
-//! The instructions that write to the machine's disks.
+//! The instructions that write to the machine's disks: `Clean` and `Deploy`.
 
 use std::path::Path;
 
@@ -16,19 +16,19 @@ use crate::network::Tools;
 use crate::protocol::{Deployment, Erase, Image as ImageName};
 use crate::server::{Refusal, authorities, https, image_client_config};
 
-/// How a disk was emptied that has no way of its own.
+/// The reported method for a disk that was erased without an erase command of its own.
 const WRITTEN: &str = "discarded, or written with zeros";
 
-/// The machine's disks, when all are there.
+/// Returns the machine's disks after all devices have appeared.
 async fn settled(machine: &Machine) -> Result<Vec<Disk>> {
     machine.devices.settle().await;
     tokio::task::spawn_blocking(|| disks::disks(Path::new("/"))).await.context("cannot look at the disks")
 }
 
-/// Makes all disks empty that belong to the machine; how it was done, where there is something to say.
+/// Erases all disks that belong to the machine. Returns the method for each disk that was erased as a whole.
 ///
 /// # Errors
-/// A disk refuses: which, and why. The others are emptied all the same.
+/// A disk cannot be erased; the message names it and the reason. The other disks are still erased.
 pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<String> {
     let disks = settled(machine).await?;
     if let Some(firmware) = Firmware::find(Path::new(VARIABLES))
@@ -39,7 +39,7 @@ pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<S
     let (mut ways, mut failed) = (Vec::new(), Vec::new());
     for disk in disks {
         task.check()?;
-        // A stick or a medium of the management controller is not the machine's own.
+        // A USB stick or a virtual medium of the BMC does not belong to the machine.
         if disk.removable || disk.read_only {
             machine
                 .tools
@@ -65,7 +65,7 @@ pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<S
     Ok(ways.join("; "))
 }
 
-/// Empties a disk by writing to it.
+/// Erases a disk by zeroing it.
 fn empty(disk: &Disk, erase: Erase, task: &Task) -> Result<()> {
     let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
     clean(&mut device, &disk.partitions, erase, &|done, total| {
@@ -74,7 +74,7 @@ fn empty(disk: &Disk, erase: Erase, task: &Task) -> Result<()> {
     })
 }
 
-/// Has a disk erase itself, or empties it where it cannot; which of the two.
+/// Makes a disk erase itself, or zeroes it if it cannot. Returns the method.
 fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
     let telling = Telling {
         progress: &|way, done, total| task.progress(&format!("cleaning {}: {way}", disk.name), done, total),
@@ -94,7 +94,7 @@ fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
     };
     match erased() {
         Ok(Some(way)) => {
-            // Some disks answer with anything where they were erased: nobody shall take it for partitions.
+            // After their own erase some disks return arbitrary data, which must not be mistaken for partitions.
             empty(disk, Erase::Metadata, task)?;
             Ok(way.to_owned())
         }
@@ -108,10 +108,10 @@ fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
     }
 }
 
-/// Writes an image to the root disk, and has the machine start from there.
+/// Writes an image to the root disk, and makes the firmware boot from it.
 ///
 /// # Errors
-/// What went wrong, and what to do about it.
+/// An error message that says how to fix the problem.
 pub async fn deploy(deployment: &Deployment, task: &Task, machine: &Machine) -> Result<()> {
     let disks = settled(machine).await?;
     let disk = choose(&disks, &deployment.root_device_hints)?.clone();
@@ -149,7 +149,7 @@ pub async fn deploy(deployment: &Deployment, task: &Task, machine: &Machine) -> 
     if let (Some(firmware), Some(partition)) = (Firmware::find(Path::new(VARIABLES)), &completed.efi_system)
         && let Err(error) = firmware.boot_first(partition)
     {
-        // Firmware finds the disk without an entry too, after what it has before it.
+        // Without an entry the firmware still finds the disk after its other boot options.
         journal.line(format!("boot order: {error:#}"));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! How the machine shows that it is the one with its TPM.
+//! Proves by the TPM that this is the machine with its endorsement key.
 
 use std::fs::File;
 
@@ -16,11 +16,12 @@ pub struct Endorser {
 }
 
 impl Endorser {
-    /// Looks for the TPM; `None` without one. One that does not answer is told in the log: the server knows whether it can do without.
+    /// Looks for the TPM; `None` if there is none. A TPM that fails is only logged: the server decides whether the machine may enrol
+    /// without it.
     pub async fn find(tools: &Tools) -> Option<Self> {
         let found = async {
             let Some(mut tpm) = Tpm::find(&tools.clock).await? else { return Ok(None) };
-            // It takes its time to make a key.
+            // The TPM may take long to derive the key.
             let work = tokio::task::spawn_blocking(move || -> Result<Self> {
                 let key = hexadecimal(&tpm.endorsement_key()?.public());
                 Ok(Self { tpm: Some(tpm), key })
@@ -36,10 +37,10 @@ impl Endorser {
         }
     }
 
-    /// Opens a challenge of the server for this machine's certificate.
+    /// Opens a challenge of the server for this machine's certificate, and returns the endorsement with its proof.
     ///
     /// # Errors
-    /// The server has none, or the TPM does not open it.
+    /// The server refuses a challenge, or the TPM cannot open it.
     pub async fn endorse(&mut self, server: &Server, certificate: [u8; 32]) -> Result<Endorsement> {
         let mut endorsement = Endorsement { key: self.key.clone(), proof: String::new() };
         let challenge = server.challenge(&endorsement).await?;

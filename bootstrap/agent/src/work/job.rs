@@ -1,4 +1,4 @@
-//! An instruction being carried out.
+//! The execution of an instruction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use crate::network::{Attached, Tools};
 use crate::protocol::{Action, Instruction, Progress, State};
 use crate::server::Server;
 
-/// A restart does not wait longer than this for the server to know of it.
+/// The longest time that a restart waits for the server to receive the last report.
 const TELL_TIME: Duration = Duration::from_secs(5);
 
-/// What instructions work with.
+/// The dependencies of instructions.
 #[derive(Clone)]
 pub struct Machine {
-    /// Time, randomness, the log.
+    /// The clock, the source of randomness, the log.
     pub tools: Tools,
     /// The server.
     pub server: Server,
-    /// The interfaces that have addresses.
+    /// The interfaces with addresses.
     pub attached: Vec<Attached>,
-    /// The interface that the machine was started from.
+    /// The MAC address of the interface that the machine booted from.
     pub boot: [u8; 6],
-    /// What is at the other end of the cables.
+    /// The switches at the other ends of the cables.
     pub neighbours: Neighbours,
-    /// Tells when all devices are there.
+    /// Reports when all devices have appeared.
     pub devices: Devices,
-    /// Where progress goes.
+    /// Receives the progress.
     pub standing: Arc<Standing>,
-    /// Whom images are fetched from over HTTPS, PEM.
+    /// The certificate authorities of image servers, PEM.
     pub authorities: String,
 }
 
-/// What an instruction tells of itself while it runs, and by which it learns that it is to end.
+/// The handle of a running instruction: reports its progress, and shows whether it must end.
 #[derive(Clone)]
 pub struct Task {
     id: String,
@@ -52,15 +52,15 @@ pub struct Task {
 }
 
 impl Task {
-    /// So many bytes are done, of so many.
+    /// Reports the bytes done and the total.
     pub fn progress(&self, message: &str, done: u64, total: u64) {
         self.set(State::Running, message, done, total, None);
     }
 
-    /// Fails when another instruction has come.
+    /// Fails if another instruction has arrived.
     ///
     /// # Errors
-    /// Then.
+    /// The instruction must end.
     pub fn check(&self) -> Result<()> {
         if self.ended.load(Ordering::Relaxed) {
             bail!("ended by another instruction");
@@ -74,14 +74,14 @@ impl Task {
     }
 }
 
-/// An instruction being carried out.
+/// A running instruction.
 pub struct Job {
     task: Task,
     work: JoinHandle<()>,
 }
 
 impl Job {
-    /// Starts it.
+    /// Starts the instruction in a task of its own.
     pub fn start(instruction: Instruction, machine: Machine) -> Self {
         let task = Task { id: instruction.id, standing: machine.standing.clone(), ended: Arc::default() };
         let of_work = task.clone();
@@ -92,7 +92,7 @@ impl Job {
                 journal.line(format!("{name}: begins"));
             }
             of_work.set(State::Running, "", 0, 0, None);
-            // Its own task, so that a panic is a failure of this instruction and of nothing else.
+            // A task of its own, so that a panic only fails this instruction.
             let (inner, action) = (of_work.clone(), instruction.action);
             let done = tokio::spawn(async move { carry_out(action, &inner, &machine).await }).await;
             match done.context("internal error").flatten() {
@@ -111,15 +111,15 @@ impl Job {
         Self { task, work }
     }
 
-    /// Of which instruction.
+    /// Returns the identifier of the instruction.
     pub fn id(&self) -> &str {
         &self.task.id
     }
 
-    /// Ends it: after this it writes to no disk.
+    /// Ends the instruction, and waits until it writes to no disk.
     pub async fn end(self) {
         self.task.ended.store(true, Ordering::Relaxed);
-        // Its failure is of no interest any more.
+        // The instruction's failure is irrelevant after it was ended.
         let _ = self.work.await;
     }
 }
@@ -135,7 +135,7 @@ fn name(action: &Action) -> &'static str {
     }
 }
 
-/// What there is to say of an instruction that was carried out.
+/// The result of an instruction.
 #[derive(Default)]
 struct Outcome {
     inventory: Option<Value>,
@@ -147,7 +147,7 @@ async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Out
         Action::Wait => Ok(Outcome::default()),
         Action::Inspect => {
             machine.devices.settle().await;
-            // Where there are no cables nobody is waited for.
+            // A virtual machine has no cables, so there are no neighbours to wait for.
             if !is_virtual(Path::new("/")) {
                 machine.neighbours.settle(Path::new("/sys/class/net")).await;
             }

@@ -1,4 +1,4 @@
-//! What the agent does with its server: it enrols, reports, asks what to do, and does it.
+//! The agent's work with its server: it enrols, reports, asks for instructions, and carries them out.
 
 mod disks;
 mod endorsement;
@@ -26,12 +26,12 @@ use crate::server::{Identity, Refusal, Server, authorities, client_config};
 
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
-/// Reports are not sent more often than this while nothing but bytes and lines of the log are new.
+/// The shortest interval between reports while only byte counts and log lines change.
 const REPORT_MIN: Duration = Duration::from_secs(1);
-/// A server that has not answered for so many times is looked for anew, on all interfaces.
+/// The number of failed requests after which the agent looks for a server again, on all interfaces.
 const FAILURES_MAX: u32 = 8;
 
-/// An agent with a network.
+/// An agent with network interfaces.
 pub struct Agent {
     tools: Tools,
     arguments: Arguments,
@@ -45,19 +45,19 @@ pub struct Agent {
     standing: Arc<Standing>,
 }
 
-/// Why a conversation ended.
+/// The reason why the communication with a server ended.
 enum End {
-    /// The server does not know this machine any more.
+    /// The server does not know this machine.
     Unknown,
-    /// It does not answer.
+    /// The server does not answer.
     Silent,
 }
 
 impl Agent {
-    /// An agent with a new certificate.
+    /// Returns an agent with a new certificate.
     ///
     /// # Errors
-    /// The authority of the configuration cannot be used.
+    /// The certificate authority of the configuration cannot be used.
     pub fn new(
         tools: Tools,
         arguments: Arguments,
@@ -85,10 +85,10 @@ impl Agent {
         })
     }
 
-    /// Works, for ever.
+    /// Runs the agent for ever.
     ///
     /// # Errors
-    /// None; the type says that it does not return.
+    /// Never; the type only says that the function does not return.
     pub async fn work(mut self) -> Result<Infallible> {
         let mut job: Option<Job> = None;
         self.endorser = Endorser::find(&self.tools).await;
@@ -111,7 +111,7 @@ impl Agent {
         }
     }
 
-    /// Enrols at the first server that lets this machine in, by whichever interface leads there.
+    /// Enrols at the first server that accepts this machine, through any interface that reaches the server.
     async fn enrol(&mut self) -> (Server, Attached, Enrolled) {
         let (mut pause, mut said) = (PAUSE_MIN, String::new());
         loop {
@@ -124,7 +124,7 @@ impl Agent {
                     if let Some(endorser) = &mut self.endorser {
                         match endorser.endorse(&server, self.certificate).await {
                             Ok(endorsement) => enrolment.endorsement = Some(endorsement),
-                            // The server knows whether it can do without.
+                            // The server decides whether the machine may enrol without its TPM.
                             Err(error) => failed.push(format!("no use of the TPM: {error:#}")),
                         }
                     }
@@ -142,13 +142,13 @@ impl Agent {
                     }
                 }
             }
-            // A new address is a new chance at once.
+            // Retry at once when an interface gets an address.
             let again = tokio::time::timeout(pause, self.network.changed()).await;
             pause = if again.is_ok() { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
         }
     }
 
-    /// Tells the server how things stand, at least every `every`.
+    /// Sends reports, at least one per `every`.
     async fn report(&self, server: &Server, every: Duration) -> End {
         let mut failures = 0;
         loop {
@@ -159,7 +159,7 @@ impl Agent {
                     self.standing.reported(&unsent);
                 }
                 Err(Refusal::Unknown) => return End::Unknown,
-                // Not into the log, which would be a reason for the next report.
+                // Not logged, because a log line would be a reason for another report.
                 Err(Refusal::Other(_)) => failures += 1,
             }
             if failures >= FAILURES_MAX {
@@ -170,10 +170,10 @@ impl Agent {
                 self.tools.clock.sleep(pause).await;
                 continue;
             }
-            // What an instruction has come to is waited for.
+            // Only a change of an instruction's state interrupts the pause.
             let turned = tokio::time::timeout(pause, self.standing.turned()).await;
             if turned.is_err() {
-                // Elapsed: time to say that the machine lives.
+                // The pause has elapsed, so the report is due when there are other news or the interval ends.
                 let _ = tokio::time::timeout(every.saturating_sub(pause), self.standing.news()).await;
             }
         }

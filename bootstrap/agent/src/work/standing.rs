@@ -1,4 +1,4 @@
-//! How the newest instruction fares, and what of that the server knows.
+//! The state of the latest instruction, and how much of it the server has received.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use tokio::sync::{Notify, watch};
 use crate::journal::Journal;
 use crate::protocol::{Progress, Report, State};
 
-/// Lines of the log in one report.
+/// The largest number of log lines in a report.
 const LINES_MAX: usize = 500;
 
-/// What there is to report.
+/// The data to report.
 pub struct Standing {
     journal: Journal,
     now: Mutex<Now>,
-    /// Counts changes; a report carries the changes up to its number.
+    /// Counts changes; a report contains all changes up to its number.
     changes: AtomicU64,
     known: watch::Sender<u64>,
-    /// There is another state.
+    /// Notified when an instruction or its state changes.
     turned: Notify,
 }
 
@@ -28,12 +28,12 @@ pub struct Standing {
 struct Now {
     progress: Option<Progress>,
     inventory: Option<Value>,
-    /// Up to which change and which line of the log the newest report goes.
+    /// The last change and the last log line in the latest report.
     sent: (u64, u64),
 }
 
 impl Standing {
-    /// Nothing to report yet.
+    /// Returns an empty state.
     pub fn new(journal: Journal) -> Self {
         Self {
             journal,
@@ -44,7 +44,7 @@ impl Standing {
         }
     }
 
-    /// An instruction fares so; together with what the machine has, when it has been looked at.
+    /// Sets the progress of an instruction, and the inventory after an inspection.
     pub fn set(&self, progress: Progress, inventory: Option<Value>) {
         let mut now = self.now.lock();
         let same_state =
@@ -53,14 +53,14 @@ impl Standing {
         now.inventory = inventory.or(now.inventory.take());
         self.changes.fetch_add(1, Ordering::SeqCst);
         drop(now);
-        // Bytes that are done are told with the next report; another state is news, and told at once.
+        // A change of byte counts is sent with the next report; another state is sent at once.
         if !same_state {
             self.journal.wake();
             self.turned.notify_one();
         }
     }
 
-    /// The report of now.
+    /// Returns the current report.
     pub fn report(&self) -> Report {
         let mut now = self.now.lock();
         let (log, line) = self.journal.oldest(LINES_MAX);
@@ -68,7 +68,7 @@ impl Standing {
         Report { instruction: now.progress.clone(), inventory: now.inventory.clone(), log }
     }
 
-    /// The server has the report.
+    /// Records that the server has received the report.
     pub fn reported(&self, report: &Report) {
         let mut now = self.now.lock();
         if now.inventory == report.inventory {
@@ -82,7 +82,7 @@ impl Standing {
 
     /// Waits until there is something to report.
     pub async fn news(&self) {
-        // While bytes are being written, each report has news.
+        // While bytes are being written, every report has news, so there is nothing to wait for.
         let running =
             self.now.lock().progress.as_ref().is_some_and(|p| p.state == State::Running && p.total > 0);
         if !running {
@@ -90,17 +90,17 @@ impl Standing {
         }
     }
 
-    /// Waits until an instruction fares in another way than when this was last waited for.
+    /// Waits until an instruction or its state changes.
     pub async fn turned(&self) {
         self.turned.notified().await;
     }
 
-    /// Waits until the server knows how things stand now, at most `time`.
+    /// Waits until the server has received all changes up to now, at most `time`.
     pub async fn known(&self, time: Duration) {
         let wanted = self.changes.load(Ordering::SeqCst);
         let mut known = self.known.subscribe();
         let wait = known.wait_for(|known| *known >= wanted);
-        // A server that cannot be told does not hold up a restart.
+        // A server that cannot be reached must not delay a restart.
         let _ = tokio::time::timeout(time, wait).await;
     }
 }

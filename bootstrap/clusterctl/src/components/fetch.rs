@@ -1,4 +1,4 @@
-//! Components out of a provider's repository.
+//! Fetches components from a provider's repository.
 
 use super::{Components, Wanted};
 use crate::configuration::{Configuration, ProviderType, parse_name};
@@ -9,10 +9,10 @@ use crate::{Error, Result, version};
 const CONTRACTS: [&str; 2] = ["v1beta1", "v1beta2"];
 
 impl Components {
-    /// The components of `name[:version]`.
+    /// Fetches the components of `name[:version]`.
     ///
     /// # Errors
-    /// A provider that is not known, a file that is not there, as [`Self::read`].
+    /// The provider is not known, a file does not exist, or as [`Self::read`].
     pub async fn fetch(
         name: &str,
         provider_type: ProviderType,
@@ -23,10 +23,10 @@ impl Components {
         Release::find(name, provider_type, configuration, fetcher).await?.read(configuration, wanted).await
     }
 
-    /// The same for `generate provider`, which looks at the provider's metadata first.
+    /// The same for `generate provider`, which first checks the provider's metadata.
     ///
     /// # Errors
-    /// As [`Self::fetch`]; a version of no series, or of a contract that is not known here.
+    /// As [`Self::fetch`]; or the version belongs to no release series, or to one of an unknown contract.
     pub async fn generate(
         name: &str,
         provider_type: ProviderType,
@@ -40,7 +40,7 @@ impl Components {
     }
 }
 
-/// A version of a provider, in its repository.
+/// A version of a provider in its repository.
 struct Release {
     repository: Repository,
     version: String,

@@ -1,4 +1,4 @@
-//! The images of Deployments and DaemonSets.
+//! Images of Deployments and DaemonSets.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn runs_pods(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("Deployment" | "DaemonSet"))
 }
 
-/// Every image that the objects run, containers before init containers.
+/// Every image that the objects run; for each object, containers come before init containers.
 pub(crate) fn images(objects: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     for object in objects.iter().filter(|object| runs_pods(object)) {
@@ -25,10 +25,10 @@ pub(crate) fn images(objects: &[Value]) -> Vec<String> {
     found
 }
 
-/// Changes the images as the configuration says.
+/// Changes the images according to the configuration.
 ///
 /// # Errors
-/// An image without a registry.
+/// An image has no registry.
 pub(crate) fn alter_images(objects: &mut [Value], images: &Images, component: &str) -> Result<()> {
     for object in objects.iter_mut().filter(|object| runs_pods(object)) {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();

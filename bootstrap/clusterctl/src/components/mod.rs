@@ -1,4 +1,4 @@
-//! A provider's components, as they are installed: variables replaced, images altered, in one namespace, labelled.
+//! A provider's components as they are installed: with variables replaced, images altered, one namespace set, and labels added.
 
 mod fetch;
 mod images;
@@ -16,34 +16,35 @@ use crate::{Context, Error, Result, substitution, yaml};
 /// The components of a version of a provider.
 #[derive(Debug, Clone)]
 pub struct Components {
-    /// Whose.
+    /// The provider that they belong to.
     pub provider: Provider,
-    /// `v1.14.0`
+    /// Their version, such as `v1.14.0`.
     pub version: String,
-    /// Names of their variables.
+    /// Names of the variables in the file.
     pub variables: Vec<String>,
-    /// The images that they run, in the order of the file.
+    /// The images that they run, in the order in the file.
     pub images: Vec<String>,
-    /// Where they are installed.
+    /// The namespace in which they are installed.
     pub namespace: String,
     /// The objects, in the order in which they are created.
     pub objects: Vec<Value>,
 }
 
-/// What is wanted of components.
+/// How components are to be read.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Where they shall be installed; without, the one Namespace among them.
+    /// The namespace to install them in; if `None`, the only Namespace in the file.
     pub namespace: Option<String>,
-    /// Variables are left as they are.
+    /// Whether variables are left as they are.
     pub raw: bool,
 }
 
 impl Components {
-    /// Reads the file of a provider.
+    /// Reads the components file of a provider.
     ///
     /// # Errors
-    /// Variables that are not set, objects that are no YAML, images without a registry, no namespace or several.
+    /// A variable is not set, an object is not valid YAML, an image has no registry, or the file has no Namespace and none is given, or
+    /// several.
     pub fn read(
         text: &[u8],
         provider: &Provider,
@@ -89,7 +90,7 @@ impl Components {
         })
     }
 
-    /// The objects as one text.
+    /// All objects as one YAML text.
     ///
     /// # Errors
     /// As [`yaml::write_all`].
@@ -97,10 +98,10 @@ impl Components {
         Ok(yaml::write_all(&self.objects)? + "\n")
     }
 
-    /// What `generate provider --describe` prints.
+    /// The text that `generate provider --describe` prints.
     pub fn described(&self) -> String {
         let (folder, file) = self.provider.split_url();
-        // The version stands on a line of its own.
+        // The version has its own line in the output, so it is left out of the URL.
         let folder = folder.trim_end_matches('/');
         let base = folder.rfind('/').map_or("", |slash| &folder[..=slash]);
         let mut text = format!(
@@ -120,7 +121,7 @@ impl Components {
     }
 }
 
-/// Namespaces first, then what cert-manager needs to have seen before webhooks.
+/// The order of creation: Namespaces first, then the objects of cert-manager, which must exist before the webhooks that need them.
 fn rank(object: &Value) -> u8 {
     let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
     match (object["kind"].as_str(), group) {
@@ -130,7 +131,7 @@ fn rank(object: &Value) -> u8 {
     }
 }
 
-/// The name of the one Namespace among the objects.
+/// The name of the only Namespace among the objects, if there is one.
 fn own_namespace(objects: &[Value]) -> Result<Option<String>> {
     let mut found = objects.iter().filter(|object| object["kind"] == "Namespace");
     let first = found.next().and_then(|object| object["metadata"]["name"].as_str());

@@ -1,11 +1,11 @@
-//! Puts objects into a namespace, and everything in them that says in which namespace something is.
+//! Moves objects to a namespace, with all references in them that name the namespace.
 
 use serde_json::Value;
 
 use super::typed;
 use crate::{Error, Result};
 
-/// Kinds without a namespace.
+/// Kinds that have no namespace.
 const CLUSTER_SCOPED: [&str; 16] = [
     "Namespace",
     "Node",
@@ -27,10 +27,10 @@ const CLUSTER_SCOPED: [&str; 16] = [
 
 const INJECT: &str = "cert-manager.io/inject-ca-from";
 
-/// Puts all objects into `namespace`.
+/// Moves all objects to `namespace`.
 ///
 /// # Errors
-/// An annotation of cert-manager that is no `namespace/name`.
+/// An annotation of cert-manager is not of the form `namespace/name`.
 pub(crate) fn set_namespace(objects: &mut [Value], namespace: &str) -> Result<()> {
     for object in objects {
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
@@ -77,7 +77,7 @@ pub(crate) fn set_namespace(objects: &mut [Value], namespace: &str) -> Result<()
     Ok(())
 }
 
-/// Replaces a text that is there and not empty.
+/// Replaces the text of a field, unless it is missing or empty.
 fn replace(object: &mut Value, field: &str, text: &str) {
     if let Some(value) =
         object.get_mut(field).filter(|value| value.as_str().is_some_and(|old| !old.is_empty()))
@@ -86,7 +86,7 @@ fn replace(object: &mut Value, field: &str, text: &str) {
     }
 }
 
-/// The certificate whose authority cert-manager writes into the object.
+/// Changes the annotation that names the certificate whose authority cert-manager writes into the object.
 fn injected(object: &mut Value, kind: &str, namespace: &str) -> Result<()> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let Some(place) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(INJECT)) else {

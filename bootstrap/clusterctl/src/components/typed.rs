@@ -1,9 +1,9 @@
-//! What objects look like after a Go program has read them into its types and written them again: fields that have no
-//! `omitempty` appear. Scripts that compare manifests see them.
+//! Gives objects the form that they have after a Go program has read them into its types and written them again: fields without
+//! `omitempty` appear. Scripts that compare manifests depend on this.
 
 use serde_json::{Map, Value, json};
 
-/// An empty object where the field is not there.
+/// Sets the field to `default` if it is missing.
 fn present(value: &mut Value, path: &[&str], default: Value) {
     let mut place = value;
     for (index, name) in path.iter().enumerate() {
@@ -14,7 +14,7 @@ fn present(value: &mut Value, path: &[&str], default: Value) {
     }
 }
 
-/// A Deployment or DaemonSet.
+/// Adds the fields of a Deployment or DaemonSet.
 pub(super) fn workload(object: &mut Value) {
     let deployment = object["kind"] == "Deployment";
     present(object, &["metadata"], json!({}));
@@ -38,7 +38,7 @@ pub(super) fn workload(object: &mut Value) {
     }
 }
 
-/// A CustomResourceDefinition.
+/// Adds the fields of a CustomResourceDefinition.
 pub(super) fn definition(object: &mut Value) {
     present(object, &["status", "acceptedNames", "kind"], "".into());
     present(object, &["status", "acceptedNames", "plural"], "".into());

@@ -1,4 +1,4 @@
-//! The door to environment variables.
+//! Access to environment variables.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 type Read = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Environment variables, of the process or made up.
+/// Environment variables of the process, or fixed ones.
 #[derive(Clone)]
 pub struct Environment(Arc<Read>);
 
 impl Environment {
-    /// That of this process.
+    /// The variables of this process.
     pub fn process() -> Self {
         Self(Arc::new(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())))
     }
 
-    /// Exactly these variables.
+    /// Only these variables.
     pub fn fixed(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let variables: BTreeMap<String, String> = variables.into_iter().collect();
         Self(Arc::new(move |name| variables.get(name).cloned()))
     }
 
-    /// The value of a variable that is set, even if to nothing.
+    /// The value of a variable that is set; it may be empty.
     pub fn get(&self, name: &str) -> Option<String> {
         (self.0)(name)
     }
 
-    /// Folders of configuration, the first one that counts before the others: `$XDG_CONFIG_HOME/cluster-api`, `~/.cluster-api`.
+    /// Folders of configuration in order of precedence: `$XDG_CONFIG_HOME/cluster-api`, `~/.cluster-api`.
     pub fn folders(&self) -> Vec<PathBuf> {
         let set = |name: &str| self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = set("HOME");

@@ -1,14 +1,14 @@
-//! Other images than those that a provider's files name.
+//! Replaces the images that a provider's files name.
 
 use serde_json::Value;
 
 use crate::{Error, Result};
 
-/// The changes that the configuration asks for, by component and image.
+/// The image changes that the configuration asks for, by component and image.
 #[derive(Debug, Clone)]
 pub struct Images(Value);
 
-/// A reference taken apart.
+/// The parts of an image reference.
 struct Image {
     repository: String,
     name: String,
@@ -21,12 +21,13 @@ impl Images {
         Self(section.clone())
     }
 
-    /// The image that a component (`infrastructure-aws`, `cert-manager`) shall use in place of `image`.
+    /// The image that a component (`infrastructure-aws`, `cert-manager`) must use instead of `image`.
     ///
-    /// What is said for `all`, for the component and for the image of the component counts field by field, the last one most.
+    /// Settings for `all`, for the component and for the image of the component are combined field by field; later ones take
+    /// precedence.
     ///
     /// # Errors
-    /// An image without a registry.
+    /// The image has no registry.
     pub fn altered(&self, component: &str, image: &str) -> Result<String> {
         let mut parts = parse(image)?;
         if self.0.is_null() {

@@ -1,4 +1,4 @@
-//! clusterctl's configuration file, the variables of templates, and what else is set in it.
+//! clusterctl's configuration file: the variables of templates and the other settings.
 
 mod environment;
 mod images;
@@ -17,21 +17,22 @@ pub use providers::{ByType, Provider, ProviderType, parse_name};
 use crate::network::{Network, Request};
 use crate::{Context, Error, Result, substitution};
 
-/// What a file and the environment say.
+/// The settings of a file and the environment.
 #[derive(Clone)]
 pub struct Configuration {
-    /// The file's values, keys in lower case.
+    /// The file's values, with keys in lower case.
     file: Value,
-    /// Set by options of a command: before environment and file.
+    /// Variables set by options of a command; they take precedence over environment and file.
     set: BTreeMap<String, String>,
     environment: Environment,
 }
 
 impl Configuration {
-    /// Reads the file at a path or `https://` address, or the one in the first of the usual folders; none there is no error.
+    /// Reads the file at a path or an `https://` or `http://` address. Without `path`, reads the first one found in the usual folders;
+    /// it is not an error if there is none.
     ///
     /// # Errors
-    /// A file that is not where it was said to be, or cannot be read.
+    /// The file does not exist at the given place, or cannot be read.
     pub async fn load(path: Option<&str>, environment: Environment, network: &dyn Network) -> Result<Self> {
         let file = Self::file(path, &environment, network).await;
         let file = file.context(|| "failed to initialize the configuration reader".to_owned())?;
@@ -63,17 +64,17 @@ impl Configuration {
         })
     }
 
-    /// The variables of the process.
+    /// The environment variables.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Sets a variable, before anything else.
+    /// Sets a variable; this takes precedence over everything else.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.set.insert(name.to_lowercase(), value.into());
     }
 
-    /// The value of a variable: set by an option, by the environment (upper case, `_` for `-`), by the file.
+    /// The value of a variable: from an option, else from the environment (upper case, `_` for `-`), else from the file.
     pub fn variable(&self, name: &str) -> Option<String> {
         let key = name.to_lowercase();
         if let Some(value) = self.set.get(&key) {
@@ -90,26 +91,26 @@ impl Configuration {
         }
     }
 
-    /// A part of the file; `null` where it is not there.
+    /// A section of the file; `null` if it is missing.
     pub(crate) fn section(&self, key: &str) -> &Value {
         self.file.get(key.to_lowercase()).unwrap_or(&Value::Null)
     }
 
-    /// A text of the file with the environment's variables in it.
+    /// Replaces the environment's variables in a text of the file.
     pub(crate) fn with_environment(&self, text: &str) -> Result<String> {
         let text = substitution::expand(text, &|name| self.environment.get(name))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Changes of images.
+    /// The image changes.
     pub fn images(&self) -> Images {
         Images::new(self.section("images"))
     }
 
-    /// Where a provider's files are looked for before its repository is asked.
+    /// The folder in which a provider's files are looked for before its repository.
     ///
     /// # Errors
-    /// An `overridesFolder` with a substitution that is none.
+    /// `overridesFolder` contains an invalid substitution.
     pub fn overrides_folder(&self) -> Result<Option<PathBuf>> {
         if let Some(folder) = self.variable("overridesFolder").filter(|folder| !folder.trim().is_empty()) {
             let failed =
@@ -149,7 +150,7 @@ fn parse(text: &[u8], format: &str) -> Result<Value> {
     }
 }
 
-/// Keys do not differ by case.
+/// Changes all keys to lower case, because keys are not case-sensitive.
 fn lower_case(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

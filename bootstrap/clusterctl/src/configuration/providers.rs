@@ -1,34 +1,34 @@
-//! Which providers there are, and where their files are.
+//! The known providers and where their files are.
 
 use serde_json::Value;
 
 use super::Configuration;
 use crate::{Context, Error, Result};
 
-/// Providers that are known without a configuration.
+/// Providers that are known without configuration.
 const KNOWN: &str = include_str!("providers.txt");
 
-/// What a provider does, in the order in which they are installed.
+/// The types of providers, in the order in which they are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProviderType {
-    /// Cluster API itself.
+    /// Provides Cluster API itself.
     Core,
-    /// Bootstrap data.
+    /// Creates bootstrap data.
     Bootstrap,
-    /// Control planes.
+    /// Manages control planes.
     ControlPlane,
-    /// Machines.
+    /// Creates machines.
     Infrastructure,
-    /// IP addresses.
+    /// Assigns IP addresses.
     Ipam,
-    /// Runtime extensions.
+    /// Adds runtime extensions.
     RuntimeExtension,
-    /// Add-ons.
+    /// Installs add-ons.
     Addon,
 }
 
 impl ProviderType {
-    /// All, in their order.
+    /// All types, in this order.
     pub const ALL: [Self; 7] = [
         Self::Core,
         Self::Bootstrap,
@@ -39,7 +39,7 @@ impl ProviderType {
         Self::Addon,
     ];
 
-    /// As the inventory and the configuration name it.
+    /// The name that the inventory and the configuration use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Core => "CoreProvider",
@@ -69,7 +69,7 @@ impl ProviderType {
     }
 }
 
-/// Something for each type of provider.
+/// One value for each type of provider.
 #[derive(Debug, Clone, Default)]
 pub struct ByType<T> {
     /// `--core`
@@ -89,7 +89,7 @@ pub struct ByType<T> {
 }
 
 impl<T> ByType<T> {
-    /// All, in the order of [`ProviderType::ALL`].
+    /// All values, in the order of [`ProviderType::ALL`].
     pub fn all(self) -> impl Iterator<Item = (ProviderType, T)> {
         let values = [
             self.core,
@@ -107,11 +107,11 @@ impl<T> ByType<T> {
 /// A provider and its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// `aws`
+    /// Its name, such as `aws`.
     pub name: String,
-    /// What it does; `None` for what is fetched like a provider and is none, as cert-manager.
+    /// Its type; `None` for something that is fetched like a provider but is not one, such as cert-manager.
     pub provider_type: Option<ProviderType>,
-    /// Where its components are.
+    /// The address of its components.
     pub url: String,
 }
 
@@ -121,23 +121,23 @@ impl Provider {
         format!("{}{}", self.provider_type.map_or("", ProviderType::prefix), self.name)
     }
 
-    /// The folder of [`Self::url`], with the slash at its end, and the file.
+    /// The folder of [`Self::url`] with its final slash, and the file.
     pub fn split_url(&self) -> (&str, &str) {
         self.url.split_at(self.url.rfind('/').map_or(0, |slash| slash + 1))
     }
 
-    /// `InfrastructureProvider`
+    /// Name of the type, such as `InfrastructureProvider`; empty without a type.
     pub fn type_name(&self) -> &'static str {
         self.provider_type.map_or("", ProviderType::name)
     }
 }
 
 impl Configuration {
-    /// All known providers with those of the file, by type and name. An entry of the file replaces the known one of its name and
-    /// type.
+    /// All known providers and those of the file, sorted by type and name. An entry of the file replaces the known provider of the same
+    /// name and type.
     ///
     /// # Errors
-    /// An entry of the file that cannot be.
+    /// An entry of the file is invalid.
     pub fn providers(&self) -> Result<Vec<Provider>> {
         let mut providers: Vec<Provider> = KNOWN.lines().filter_map(known).collect();
         for entry in self.section("providers").as_array().into_iter().flatten() {
@@ -151,10 +151,10 @@ impl Configuration {
         Ok(providers)
     }
 
-    /// The provider of a name and type.
+    /// The provider of this name and type.
     ///
     /// # Errors
-    /// None is known; as [`Self::providers`].
+    /// No such provider is known; or as [`Self::providers`].
     pub fn provider(&self, name: &str, provider_type: ProviderType) -> Result<Provider> {
         let mut providers = self.providers()?.into_iter();
         let found = providers.find(|known| known.name == name && known.provider_type == Some(provider_type));
@@ -199,7 +199,7 @@ fn check(name: &str, url: &str, type_name: &str, provider_type: Option<ProviderT
             "name cluster-api must be used with the CoreProvider type (name: {name}, type: {type_name})"
         ));
     }
-    let problems = machinery::schema::names::dns1123_subdomain(name);
+    let problems = machinery::names::dns1123_subdomain(name);
     if !problems.is_empty() {
         return Err(format!("invalid provider name: {}", problems.join("; ")));
     }
@@ -215,10 +215,10 @@ fn check(name: &str, url: &str, type_name: &str, provider_type: Option<ProviderT
     Ok(())
 }
 
-/// `name[:version]`, the name in lower case.
+/// Parses `name[:version]`; the name is returned in lower case.
 ///
 /// # Errors
-/// Another form, or a name that cannot be one.
+/// The text has another form, or the name is invalid.
 pub fn parse_name(text: &str) -> Result<(String, Option<String>)> {
     let form = format!("invalid provider name {text:?}. Provider name should be in the form name[:version]");
     let parts: Vec<&str> = text.split(':').collect();
@@ -231,7 +231,7 @@ pub fn parse_name(text: &str) -> Result<(String, Option<String>)> {
         [name, version] => (name.to_lowercase(), Some((*version).to_owned())),
         _ => return Err(Error::invalid(form)),
     };
-    let problems = machinery::schema::names::dns1123_label(&name);
+    let problems = machinery::names::dns1123_label(&name);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("{form} and the name should be valid: {}", problems.join("; "))));
     }

@@ -1,16 +1,16 @@
-//! What `config repositories` prints.
+//! The output of `config repositories`.
 
 use serde_json::{Value, json};
 
 use super::Provider;
 use crate::{Result, yaml};
 
-/// The narrowest column, its gap included.
+/// Width of the narrowest column, including its gap.
 const COLUMN_MIN: usize = 10;
-/// Spaces behind the widest cell.
+/// Spaces after the widest cell.
 const GAP: usize = 3;
 
-/// A table.
+/// Writes the providers as a table.
 pub fn table(providers: &[Provider]) -> String {
     let row = |provider: &Provider| {
         let (folder, file) = provider.split_url();
@@ -31,7 +31,7 @@ pub fn table(providers: &[Provider]) -> String {
     text
 }
 
-/// A list in YAML.
+/// Writes the providers as a YAML list.
 ///
 /// # Errors
 /// As [`yaml::write`].

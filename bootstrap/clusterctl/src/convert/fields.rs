@@ -1,17 +1,17 @@
-//! Fields of objects: taken from one place, put at another. A field that is not there is left out at its new place, too.
+//! Moves fields of objects from one place to another. If a field is missing, it is also left out at the new place.
 
 use serde_json::{Map, Value};
 
 use crate::{Error, Result};
 
-/// The field at a JSON pointer, removed from the object. Null is as good as not there.
+/// Removes the field at a JSON pointer and returns it. Null counts as missing.
 pub(super) fn take(object: &mut Value, pointer: &str) -> Option<Value> {
     let (parent, field) = pointer.rsplit_once('/')?;
     let taken = object.pointer_mut(parent)?.as_object_mut()?.remove(field)?;
     Some(taken).filter(|value| !value.is_null())
 }
 
-/// Sets a field, with the objects that it is in.
+/// Sets a field, and creates the objects that contain it.
 pub(super) fn put(object: &mut Value, pointer: &str, value: Value) {
     let mut at = object;
     for part in pointer.split('/').skip(1) {
@@ -30,7 +30,7 @@ pub(super) fn rename(object: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Moves a duration, `10m0s`, which is a number of whole seconds at its new place.
+/// Moves a duration such as `10m0s`; at the new place it is a whole number of seconds.
 pub(super) fn seconds(object: &mut Value, from: &str, to: &str) -> Result<()> {
     let Some(value) = take(object, from) else { return Ok(()) };
     let duration = value.as_str().and_then(machinery::duration::parse);
@@ -39,7 +39,7 @@ pub(super) fn seconds(object: &mut Value, from: &str, to: &str) -> Result<()> {
     Ok(())
 }
 
-/// Turns a reference with an API version into one with a group; an empty one is left out.
+/// Changes a reference with an API version to one with a group; an empty reference is dropped.
 pub(super) fn reference(object: &mut Value, pointer: &str) {
     let Some(old) = take(object, pointer) else { return };
     let version = old["apiVersion"].as_str().unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn reference(object: &mut Value, pointer: &str) {
     }
 }
 
-/// Moves a reference to a template, of which version, kind and name remain.
+/// Moves a reference to a template and keeps only its version, kind and name.
 pub(super) fn template(object: &mut Value, from: &str, to: &str) {
     let Some(old) = take(object, from) else { return };
     let mut new = Map::new();
@@ -70,12 +70,12 @@ pub(super) fn template(object: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Every entry of a list.
+/// All entries of a list.
 pub(super) fn each<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
     object.pointer_mut(pointer).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Removes objects that have nothing in them any more.
+/// Removes objects that have become empty.
 pub(super) fn drop_empty(object: &mut Value, pointers: &[&str]) {
     for pointer in pointers {
         let empty = object.pointer(pointer).and_then(Value::as_object).is_some_and(Map::is_empty);

@@ -1,4 +1,4 @@
-//! The kinds of the core group, from v1beta1 to v1beta2.
+//! Converts the kinds of the core group from v1beta1 to v1beta2.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use super::parts::{
 };
 use crate::Result;
 
-/// Counters of machines whose meaning has changed.
+/// Counters of machines that have another meaning in v1beta2.
 const COUNTERS: [&str; 5] =
     ["readyReplicas", "availableReplicas", "unavailableReplicas", "updatedReplicas", "fullyLabeledReplicas"];
 
-/// Turns the fields of an object into those of v1beta2; `false` where its kind is not known. Its `apiVersion` stays.
+/// Converts the fields of an object to those of v1beta2; returns `false` if its kind is not known. Does not change its `apiVersion`.
 pub(super) fn convert(kind: &str, object: &mut Value) -> Result<bool> {
     match kind {
         "Cluster" => cluster(object)?,
@@ -54,7 +54,7 @@ fn cluster(object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// The control plane, or some workers, of a topology.
+/// Converts the control plane, or a group of workers, of a topology.
 fn topology(part: &mut Value) -> Result<()> {
     deletion(part)?;
     own_health_check(part)?;
@@ -63,7 +63,7 @@ fn topology(part: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// Variables no longer say where they are defined.
+/// Removes `definitionFrom` from variables; v1beta2 does not have it.
 fn without_definition(object: &mut Value, list: &str) {
     for variable in each(object, list) {
         take(variable, "/definitionFrom");
@@ -104,7 +104,7 @@ fn cluster_class(object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// What classes of control planes and of workers have in common.
+/// Converts the parts that classes of control planes and of workers have in common.
 fn class(part: &mut Value) -> Result<()> {
     deletion(part)?;
     own_health_check(part)?;
@@ -155,14 +155,14 @@ fn machine_pool(object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// Where the names of machines come from.
+/// Converts the naming of machines, and removes `rollout` if it is empty.
 fn naming(object: &mut Value) {
     rename(object, "/spec/machineNamingStrategy/template", "/spec/machineNaming/template");
     take(object, "/spec/machineNamingStrategy");
     drop_empty(object, &["/spec/rollout"]);
 }
 
-/// How far a machine is.
+/// Converts the progress of a machine's creation.
 fn provisioned(object: &mut Value) {
     rename(object, "/status/bootstrapReady", "/status/initialization/bootstrapDataSecretCreated");
     rename(object, "/status/infrastructureReady", "/status/initialization/infrastructureProvisioned");

@@ -1,7 +1,7 @@
-//! `convert`: manifests of Cluster API's core kinds in their newest version.
+//! `convert`: converts manifests of Cluster API's core kinds to their newest version.
 //!
-//! Every field of v1beta1 arrives where v1beta2 has it. clusterctl 1.14 loses references and `minReadySeconds` in this command (its webhooks
-//! do not), and adds fields that nobody set; a manifest that it converts without loss means the same as ours.
+//! Every field of v1beta1 that v1beta2 also has is kept. clusterctl 1.14 loses references and `minReadySeconds` in this command (its
+//! webhooks do not), and adds fields that were not set; if it converts a manifest without loss, its result means the same as ours.
 
 mod fields;
 mod kinds;
@@ -14,21 +14,21 @@ use crate::{Context, Error, Result, yaml};
 const GROUP: &str = "cluster.x-k8s.io";
 const TARGET: &str = "v1beta2";
 
-/// What became of some manifests.
+/// The result of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
-    /// All of them.
+    /// All objects as YAML.
     pub text: String,
-    /// How many were converted.
+    /// How many objects were converted.
     pub converted: usize,
-    /// How many stayed as they are.
+    /// How many objects are unchanged.
     pub unchanged: usize,
 }
 
-/// Whether there is such a version.
+/// Checks the version to convert to.
 ///
 /// # Errors
-/// Any but the newest.
+/// The version is not the newest one.
 pub fn check(version: &str) -> Result<()> {
     if version == TARGET {
         return Ok(());
@@ -36,10 +36,10 @@ pub fn check(version: &str) -> Result<()> {
     Err(Error::invalid(format!("invalid --to-version value {version:?}. Supported versions are: {TARGET}")))
 }
 
-/// Converts every object of a text.
+/// Converts every object in a YAML text.
 ///
 /// # Errors
-/// A document that is no object; a field that cannot be converted.
+/// A document is not an object, or a field cannot be converted.
 pub fn manifests(text: &[u8]) -> Result<Converted> {
     converted(text).context(|| "conversion failed".to_owned())
 }
@@ -63,7 +63,7 @@ fn converted(text: &[u8]) -> Result<Converted> {
     Ok(result)
 }
 
-/// Converts an object; `false` where its kind is none of the core group.
+/// Converts an object; returns `false` if its kind is not of the core group.
 fn convert(object: &mut Value, index: usize) -> Result<bool> {
     let kind = text_of(object, "kind").to_owned();
     let converted = kinds::convert(&kind, object)

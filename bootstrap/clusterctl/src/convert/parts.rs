@@ -1,11 +1,11 @@
-//! Parts that several kinds have. The rules are those of upstream's conversion from v1beta1 to v1beta2.
+//! Converts parts that several kinds have. The rules are those of upstream's conversion from v1beta1 to v1beta2.
 
 use serde_json::{Value, json};
 
 use super::fields::{drop_empty, each, put, reference, rename, seconds, take, template};
 use crate::Result;
 
-/// How long the deletion of a machine may take, below `spec` of an object.
+/// Converts the timeouts for the deletion of a machine.
 pub(super) fn deletion(part: &mut Value) -> Result<()> {
     for name in ["nodeDrainTimeout", "nodeVolumeDetachTimeout", "nodeDeletionTimeout"] {
         seconds(part, &format!("/{name}"), &format!("/deletion/{name}Seconds"))?;
@@ -13,14 +13,14 @@ pub(super) fn deletion(part: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// What a machine is made of: the spec of a Machine, or of a template of machines.
+/// Converts the spec of a Machine or of a machine template.
 pub(super) fn machine_spec(spec: &mut Value) -> Result<()> {
     reference(spec, "/bootstrap/configRef");
     reference(spec, "/infrastructureRef");
     deletion(spec)
 }
 
-/// The template of machines in an object, with the time after which they count as available.
+/// Converts the machine template in an object; `minReadySeconds` moves into it.
 pub(super) fn machine_template(object: &mut Value) -> Result<()> {
     if let Some(spec) = object.pointer_mut("/spec/template/spec") {
         machine_spec(spec)?;
@@ -32,7 +32,7 @@ pub(super) fn machine_template(object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// The strategy of a MachineDeployment, which in topologies and classes has its remediation elsewhere.
+/// Converts the strategy of a MachineDeployment; topologies and classes have its remediation at another place.
 pub(super) fn strategy(part: &mut Value, remediation: &str) {
     rename(part, "/strategy/rollingUpdate/deletePolicy", "/deletion/order");
     rename(part, "/strategy/remediation/maxInFlight", &format!("{remediation}/maxInFlight"));
@@ -43,7 +43,7 @@ pub(super) fn strategy(part: &mut Value, remediation: &str) {
     drop_empty(part, &["/rollout/strategy/rollingUpdate", "/rollout/strategy", "/rollout"]);
 }
 
-/// What makes a machine unhealthy and when it is replaced, from one place to another.
+/// Moves a health check: the conditions of an unhealthy machine and of its replacement.
 pub(super) fn health_check(part: &mut Value, from: &str, to: &str) -> Result<()> {
     let at = |field: &str| format!("{from}/{field}");
     for (old, new) in [
@@ -63,7 +63,7 @@ pub(super) fn health_check(part: &mut Value, from: &str, to: &str) -> Result<()>
     Ok(())
 }
 
-/// The same where it is an object of its own, with a switch.
+/// The same for a health check that is a separate object with a switch.
 pub(super) fn own_health_check(part: &mut Value) -> Result<()> {
     health_check(part, "/machineHealthCheck", "/healthCheck")?;
     rename(part, "/machineHealthCheck/enable", "/healthCheck/enabled");
@@ -71,7 +71,7 @@ pub(super) fn own_health_check(part: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// What all states have: conditions of two generations, failures, and counters whose meaning has changed.
+/// Converts the parts that every status has: conditions in two formats, failures, and counters that have another meaning in v1beta2.
 pub(super) fn status(object: &mut Value, counters: &[&str]) {
     const OLD: &str = "/status/deprecated/v1beta1";
     rename(object, "/status/conditions", &format!("{OLD}/conditions"));
@@ -85,7 +85,7 @@ pub(super) fn status(object: &mut Value, counters: &[&str]) {
     }
 }
 
-/// Failure domains by name become a list.
+/// Converts failure domains from a map by name to a list.
 pub(super) fn failure_domains(object: &mut Value) {
     let Some(Value::Object(domains)) = take(object, "/status/failureDomains") else { return };
     let mut list: Vec<(String, Value)> = domains.into_iter().collect();

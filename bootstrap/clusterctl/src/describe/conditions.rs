@@ -1,13 +1,13 @@
-//! Conditions, of objects that are known and of any others.
+//! Reads conditions of known and of other kinds.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-/// Conditions that are good when they are False.
+/// Conditions that are good when False.
 const NEGATIVE: [&str; 7] =
     ["Paused", "Deleting", "RollingOut", "ScalingUp", "ScalingDown", "Updating", "Remediating"];
 
-/// One aspect of an object.
+/// A condition of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     pub name: String,
@@ -33,12 +33,12 @@ impl Condition {
         })
     }
 
-    /// Whether True is good.
+    /// Whether the status True is good.
     pub fn positive(&self) -> bool {
         !NEGATIVE.contains(&self.name.as_str())
     }
 
-    /// Nothing to say: as it should be, and no message.
+    /// Whether the condition needs no attention: its status is good and it has no message.
     pub fn is_zero(&self) -> bool {
         let as_it_should_be = match self.status.as_str() {
             "True" => self.positive(),
@@ -50,7 +50,7 @@ impl Condition {
     }
 }
 
-/// The conditions of an object. `known` kinds have them where Cluster API's types have them.
+/// Reads the conditions of an object. Objects of `known` kinds have them at the place that Cluster API's types define.
 pub(super) fn read(object: &Value, known: bool, legacy: bool) -> Vec<Condition> {
     let pointers: &[&str] = match (known, legacy) {
         (true, false) => &["/status/conditions"],
@@ -62,7 +62,7 @@ pub(super) fn read(object: &Value, known: bool, legacy: bool) -> Vec<Condition> 
     found.into_iter().flatten().filter_map(Condition::read).collect()
 }
 
-/// Equal, as far as grouping goes: both absent is equal too.
+/// Whether two conditions are equal for grouping; two absent ones are equal too.
 pub(super) fn same(a: Option<&Condition>, b: Option<&Condition>) -> bool {
     let key = |one: &Condition| (one.status.clone(), one.severity.clone(), one.reason.clone());
     a.map(key) == b.map(key)

@@ -1,10 +1,10 @@
-//! The columns of replicas.
+//! The columns with numbers of replicas.
 
 use serde_json::Value;
 
 use super::tree::{Content, Node};
 
-/// Replicas, and how many of them are available, ready and up to date.
+/// The number of replicas, and how many of them are available, ready and up to date.
 pub(super) fn counters(node: &Node) -> [String; 4] {
     let none = || [const { String::new() }; 4];
     let number = |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_i64);

@@ -1,4 +1,4 @@
-//! Reads the objects of a cluster: one list a kind.
+//! Reads the objects of a cluster with one list per kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use super::snapshot::{Reference, Snapshot};
 use crate::{Context, Error, Result, inventory};
 
 const CLUSTER: &str = "cluster.x-k8s.io";
-/// Kinds whose objects carry the cluster's name as a label.
+/// Kinds whose objects have the cluster's name as a label.
 const LABELLED: [&str; 4] = ["Machine", "MachineDeployment", "MachineSet", "MachinePool"];
 
-/// Where the references of a machine, or of the template of machines, stand.
+/// Places of the references in a machine or a machine template.
 const REFERENCES: [&str; 4] = [
     "/spec/infrastructureRef",
     "/spec/bootstrap/configRef",
@@ -23,7 +23,7 @@ const REFERENCES: [&str; 4] = [
     "/spec/template/spec/bootstrap/configRef",
 ];
 
-/// All objects that a description may show.
+/// Reads all objects that a description may show.
 pub(super) async fn gather(
     client: &Client,
     namespace: &str,
@@ -36,7 +36,7 @@ pub(super) async fn gather(
     let mut contract = inventory::CONTRACT.to_owned();
     for pointer in ["/spec/infrastructureRef", "/spec/controlPlaneRef"] {
         let Some(reference) = Reference::read(cluster.pointer(pointer)) else { continue };
-        // What cannot be read is not shown.
+        // Objects that cannot be read are not shown.
         let Ok(kind) = reader.kind(&reference.group, &reference.kind).await else { continue };
         if pointer == "/spec/controlPlaneRef" {
             contract = kind.contract.clone();
@@ -74,7 +74,7 @@ fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     resource
 }
 
-/// A kind of a provider: its newest version of the newest contract.
+/// A kind of a provider, in its newest version for the newest contract.
 #[derive(Clone)]
 struct Kind {
     resource: ApiResource,
@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 }
 
-/// Items of a list do not say what they are.
+/// Items of a list lack `apiVersion` and `kind`, so they are added.
 fn plain(object: DynamicObject, resource: &ApiResource) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     value["apiVersion"] = resource.api_version.as_str().into();

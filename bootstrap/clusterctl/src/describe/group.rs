@@ -1,9 +1,9 @@
-//! Siblings in the same state as one row.
+//! Combines siblings in the same state in one row.
 
 use super::conditions::{Condition, same};
 use super::tree::{Content, Filter, Node};
 
-/// What a group has in common is in the conditions of its node; this is what is counted.
+/// The counters of a group. The state that its members have in common is in the conditions of its node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     /// Names, sorted.
@@ -13,10 +13,10 @@ pub(super) struct Group {
     pub up_to_date: usize,
 }
 
-/// The conditions by which siblings are told apart.
+/// Siblings are grouped if these conditions are equal.
 const COMPARED: [&str; 3] = ["Available", "Ready", "UpToDate"];
 
-/// Adds a node below `parent`, or to a group there.
+/// Adds a node to `parent`, or to a group of its children.
 pub(super) fn add(parent: &mut Node, node: Node) {
     if !parent.grouping {
         parent.children.push(node);
@@ -40,13 +40,13 @@ pub(super) fn add(parent: &mut Node, node: Node) {
     }
 }
 
-/// Only Machines say whether they are up to date in a way that counts.
+/// `UpToDate` counts for Cluster API's own kinds only, not for those of providers.
 fn compared<'a>(node: &'a Node, name: &str) -> Option<&'a Condition> {
     let provided = matches!(node.content, Content::Provided(_) | Content::ControlPlane(..));
     node.condition(name).filter(|_| !(provided && name == "UpToDate"))
 }
 
-/// A group of one.
+/// Makes a group of one node.
 fn group_of(node: &Node) -> Node {
     let conditions = COMPARED.iter().filter_map(|name| compared(node, name)).cloned();
     let mut group = Node {

@@ -1,17 +1,17 @@
-//! How a node is called.
+//! Names of nodes.
 
 use serde_json::Value;
 
 use super::table::{Cell, Colour, Paint};
 use super::tree::{Content, Node};
 
-/// The name as text, by which nodes are sorted.
+/// The name as plain text, by which nodes are sorted.
 pub(super) fn plain_name(node: &Node) -> String {
     let (before, name, behind) = name_parts(node);
     format!("{before}{name}{behind}")
 }
 
-/// `Machine default/one, v1.35.0`
+/// The name as it is shown: `Machine default/one, v1.35.0`
 pub(super) fn name(node: &Node, paint: Paint) -> Cell {
     let (before, name, behind) = name_parts(node);
     match node.content {
@@ -29,7 +29,7 @@ pub(super) fn name(node: &Node, paint: Paint) -> Cell {
 
 const DELETED: &str = "!! DELETED !!";
 
-/// What stands before the name, the name, and what stands behind it.
+/// The text before the name, the name, and the text after it.
 fn name_parts(node: &Node) -> (String, String, String) {
     match &node.content {
         Content::Title(title) => return (String::new(), title.clone(), String::new()),
@@ -51,7 +51,7 @@ fn name_parts(node: &Node) -> (String, String, String) {
     (before, name, version(node).map(|version| format!(", {version}")).unwrap_or_default())
 }
 
-/// `Machines`
+/// The plural of a kind: `Machines`
 fn plural(kind: &str) -> String {
     let lower = engine::contract::plural(kind);
     let same = lower.chars().zip(kind.chars()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();

@@ -1,4 +1,4 @@
-//! The tree with the conditions of v1beta1.
+//! Shows the tree with the conditions of v1beta1.
 
 use chrono::{DateTime, Utc};
 
@@ -10,7 +10,7 @@ use super::rows::{FILLER, age, ordered};
 use super::table::{Cell, Colour, Paint};
 use super::tree::{Content, Filter, Node};
 
-/// The rows of a tree with the conditions of v1beta1.
+/// The rows of the tree with the conditions of v1beta1.
 pub(super) fn rows(tree: &Node, paint: Paint, now: DateTime<Utc>) -> Vec<[Cell; 6]> {
     let mut rows = Vec::new();
     node_rows(tree, "", paint, now, &mut rows);

@@ -1,9 +1,9 @@
-//! Messages in lines that fit a terminal.
+//! Breaks messages into lines that fit a terminal.
 
 /// Lines longer than this are broken between words.
 const WIDTH: usize = 100;
 
-/// The lines of a message: broken, with their indentation; entries of lists go on behind their bullet.
+/// The lines of a message, broken and indented. Further lines of a list entry are aligned with the text after its bullet.
 pub(super) fn lines(message: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in message.split('\n') {
@@ -25,7 +25,7 @@ pub(super) fn lines(message: &str) -> Vec<String> {
     lines
 }
 
-/// What stands between white space: nothing, at an end that is white space.
+/// The words of a line; white space at the start or end gives an empty word there.
 fn words(line: &str) -> Vec<&str> {
     let mut words: Vec<&str> = line.split_whitespace().collect();
     if line.starts_with(char::is_whitespace) {
@@ -37,7 +37,7 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-/// A message as v1beta1's view has it: one line, cut.
+/// A message in the view of v1beta1: one line, cut off if too long.
 pub(super) fn cut(message: &str) -> String {
     if message.len() <= WIDTH {
         return message.to_owned();

@@ -1,6 +1,6 @@
-//! `describe cluster`: a cluster and what it is made of, as a tree with its conditions.
+//! `describe cluster`: shows a cluster and its parts as a tree with their conditions.
 //!
-//! [`Snapshot`] holds the objects, `tree` decides what is shown below what, `rows` what is said of it, `table` lays it out.
+//! [`Snapshot`] holds the objects, `tree` arranges them, `rows` writes the row of each object, and `table` writes the columns.
 
 mod conditions;
 mod counters;
@@ -22,31 +22,32 @@ pub use snapshot::Snapshot;
 
 use crate::{Error, Result};
 
-/// What is shown.
+/// What to show.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Whose conditions: `all`, kinds, `kind/name`, separated by commas; `+` behind one shows only what has something to say.
+    /// Objects whose conditions are shown: `all`, kinds, `kind/name`, separated by commas. With `+` after an entry, only conditions
+    /// that need attention are shown.
     pub show_conditions: String,
-    /// MachineSets.
+    /// Whether to show MachineSets.
     pub machine_sets: bool,
-    /// ClusterResourceSets.
+    /// Whether to show ClusterResourceSets.
     pub resource_sets: bool,
-    /// Templates.
+    /// Whether to show templates.
     pub templates: bool,
-    /// Objects that say the same as their machine.
+    /// Whether to show objects that are ready or in the same state as their machine.
     pub echo: bool,
-    /// Machines in the same state as one row.
+    /// Whether to show machines in the same state in one row.
     pub grouping: bool,
-    /// The conditions of v1beta1.
+    /// Whether to show the conditions of v1beta1.
     pub legacy: bool,
-    /// ANSI colours.
+    /// Whether to use ANSI colours.
     pub colour: bool,
 }
 
-/// Whether `--show-conditions` can be meant.
+/// Checks the value of `--show-conditions`.
 ///
 /// # Errors
-/// White space in it.
+/// It contains white space.
 pub fn check(show_conditions: &str) -> Result<()> {
     if show_conditions.split(',').any(|filter| filter.trim() != filter) {
         return Err(Error::invalid(format!(
@@ -56,10 +57,10 @@ pub fn check(show_conditions: &str) -> Result<()> {
     Ok(())
 }
 
-/// The table of a cluster, as it is now.
+/// Reads a cluster from the server and writes its table.
 ///
 /// # Errors
-/// A cluster that is not there, a server that refuses.
+/// The cluster does not exist, or the server refuses.
 pub async fn cluster(
     client: &Client,
     namespace: &str,
@@ -72,10 +73,10 @@ pub async fn cluster(
     text(&snapshot, namespace, name, options, now)
 }
 
-/// The table of a cluster out of objects.
+/// Writes the table of a cluster from objects.
 ///
 /// # Errors
-/// Where the cluster is not among them.
+/// The cluster is not among the objects.
 pub fn text(
     snapshot: &Snapshot,
     namespace: &str,

@@ -1,23 +1,23 @@
-//! The lines of the tree in front of a row.
+//! The lines of the tree to the left of a row.
 
 const MIDDLE: &str = "├─";
 const LAST: &str = "└─";
-/// Something follows below.
+/// More follows below.
 pub(super) const PIPE: &str = "│ ";
 /// Nothing follows below.
 pub(super) const BLANK: &str = "  ";
 
-/// The prefix of a child, below a row with the prefix `parent`.
+/// The prefix of a child of the row with the prefix `parent`.
 pub(super) fn child(parent: &str, last: bool) -> String {
     format!("{}{}", below(parent), if last { LAST } else { MIDDLE })
 }
 
-/// What stands in the lines below a row.
+/// The prefix of the lines below a row.
 fn below(prefix: &str) -> String {
     prefix.replace(MIDDLE, PIPE).replace(LAST, BLANK)
 }
 
-/// The prefix of further lines of an object's message. The last row of all has none.
+/// The prefix of further lines of an object's message. It is empty for the last row of all.
 pub(super) fn object_message(prefix: &str, children: bool, last_of_all: bool) -> String {
     match (last_of_all, children) {
         (true, _) => String::new(),

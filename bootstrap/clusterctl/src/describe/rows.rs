@@ -1,4 +1,4 @@
-//! What is said of each node.
+//! Writes the rows of each node.
 
 use chrono::{DateTime, Utc};
 use machinery::table::human_duration;
@@ -30,7 +30,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// `last_of_all`: no row comes behind those of this node.
+    /// `last_of_all`: no row follows those of this node.
     fn node(&mut self, node: &Node, prefix: &str, last_of_all: bool) {
         let children = ordered(node);
         let mut row = self.counters(node);
@@ -69,7 +69,7 @@ impl Writer {
         self.rows.push(row);
     }
 
-    /// Status, reason and age; the lines of the message, one at least.
+    /// Returns status, reason and age, and the lines of the message (at least one).
     fn condition(&self, condition: &Condition) -> ([Cell; 3], Vec<Cell>) {
         let colour = match (condition.status.as_str(), condition.positive()) {
             ("True", true) | ("False", false) => Colour::Green,
@@ -82,7 +82,7 @@ impl Writer {
         ([status, Cell::from(&condition.reason), Cell::from(age(condition, self.now))], lines)
     }
 
-    /// A row for each condition that is to be shown.
+    /// Adds a row for each condition that must be shown.
     fn conditions(&mut self, node: &Node, prefix: &str) {
         let shown: Vec<&Condition> = match node.filter {
             Filter::Nothing => return,
@@ -108,7 +108,7 @@ impl Writer {
         }
     }
 
-    /// The columns of replicas.
+    /// A row with the columns of replicas filled in.
     fn counters(&self, node: &Node) -> Row {
         let mut row = Row::default();
         let [replicas, available, ready, up_to_date] = counters(node);
@@ -124,7 +124,7 @@ pub(super) fn age(condition: &Condition, now: DateTime<Utc>) -> String {
     condition.since.map(|since| human_duration(now - since)).unwrap_or_default()
 }
 
-/// Children as they are shown: by order, then by name.
+/// Children in the order of display: by order, then by name.
 pub(super) fn ordered(node: &Node) -> Vec<&Node> {
     let mut children: Vec<&Node> = node.children.iter().collect();
     children
@@ -139,7 +139,7 @@ fn first_item(node: &Node) -> String {
     }
 }
 
-/// The condition that stands in a node's own row.
+/// The condition that is shown in a node's own row.
 fn headline(node: &Node) -> Option<&Condition> {
     match (&node.content, node.kind.as_str()) {
         (Content::Known(_), "Cluster" | "MachineDeployment") => node.condition("Available"),

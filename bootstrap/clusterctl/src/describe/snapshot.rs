@@ -1,16 +1,16 @@
-//! The objects of a cluster at one moment.
+//! The objects of a cluster at one time.
 
 use serde_json::Value;
 
-/// Objects, found by what they are.
+/// Objects that can be found by kind and name.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     objects: Vec<Value>,
-    /// The contract that the kind of the control plane implements.
+    /// The contract that the control plane's kind implements.
     pub(super) control_plane_contract: String,
 }
 
-/// Whom an object refers to.
+/// The object that another one refers to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reference {
     pub group: String,
@@ -19,12 +19,12 @@ pub(super) struct Reference {
 }
 
 impl Snapshot {
-    /// Any objects of one namespace.
+    /// Makes a snapshot of any objects of one namespace.
     pub fn new(objects: Vec<Value>) -> Self {
         Self { objects, control_plane_contract: "v1beta2".to_owned() }
     }
 
-    /// The objects of a kind, in the order in which they are known.
+    /// The objects of a kind, in the order in which they were given.
     pub(super) fn of_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.objects.iter().filter(move |object| object["kind"] == kind && group_of(object) == group)
     }
@@ -44,7 +44,7 @@ fn group_of(object: &Value) -> &str {
 }
 
 impl Reference {
-    /// A reference by group, or as v1beta1 had it by version; `None` where it names nothing.
+    /// Reads a reference, with a group or (as in v1beta1) an API version; `None` if it names nothing.
     pub fn read(value: Option<&Value>) -> Option<Self> {
         let value = value?;
         let text = |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -1,4 +1,4 @@
-//! Columns and colours.
+//! Writes columns and colours.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -7,17 +7,17 @@ pub(super) const COLUMNS: Layout<9> = Layout {
     titles: ["NAME", "REPLICAS", "AVAILABLE", "READY", "UP TO DATE", "STATUS", "REASON", "SINCE", "MESSAGE"],
     gap: 2,
 };
-/// The same for the conditions of v1beta1.
+/// The titles for the conditions of v1beta1.
 pub(super) const LEGACY: Layout<6> =
     Layout { titles: ["NAME", "READY", "SEVERITY", "REASON", "SINCE", "MESSAGE"], gap: 1 };
 
-/// Titles, and the spaces behind the widest cell; behind a title there is one.
+/// Titles, and how many spaces follow the widest cell; one space follows a title.
 pub(super) struct Layout<const N: usize> {
     titles: [&'static str; N],
     gap: usize,
 }
 
-/// Text as it is measured, and as it is shown.
+/// A text with its width and with its colours.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     shown: String,
@@ -25,7 +25,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Puts two next to each other.
+    /// Joins two cells.
     pub fn and(mut self, next: Self) -> Self {
         self.shown.push_str(&next.shown);
         self.width += next.width;
@@ -40,11 +40,11 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// Whether there are colours.
+/// Whether to use colours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paint(pub bool);
 
-/// The colours that are used.
+/// The colours in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colour {
     Grey,
@@ -74,7 +74,7 @@ impl Paint {
     }
 }
 
-/// The table: every cell is as wide as its column, the last one too.
+/// Writes the table; every cell is as wide as its column, including the last one.
 pub(super) fn text<const N: usize>(layout: &Layout<N>, rows: Vec<[Cell; N]>) -> String {
     let titles = layout.titles.map(Cell::from);
     let mut widths = titles.clone().map(|title| title.width + 1);

@@ -1,4 +1,4 @@
-//! What is shown below what.
+//! Arranges objects in a tree.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use super::snapshot::{Reference, Snapshot};
 
 const CLUSTER: &str = "cluster.x-k8s.io";
 
-/// What a node stands for.
+/// Content of a node.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// An object of a kind of Cluster API.
     Known(Value),
     /// An object of a provider.
     Provided(Value),
-    /// A control plane, and the contract that it keeps.
+    /// A control plane and the contract that it implements.
     ControlPlane(Value, String),
-    /// An object of which nothing but the name is known.
+    /// An object of which only the name is known.
     Named,
     /// A heading.
     Title(String),
@@ -26,16 +26,16 @@ pub(super) enum Content {
     Group(Group),
 }
 
-/// Which conditions are shown below a node.
+/// Which conditions of a node are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     Nothing,
     All,
-    /// Those with something to say.
+    /// Those that need attention.
     NonZero,
 }
 
-/// A row, and the rows below it.
+/// A row and the rows below it.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub kind: String,
@@ -44,9 +44,9 @@ pub(super) struct Node {
     pub content: Content,
     pub conditions: Vec<Condition>,
     pub filter: Filter,
-    /// Before nodes with a lower one.
+    /// Nodes with a higher number come first.
     pub order: u8,
-    /// Children in the same state become one.
+    /// Whether children in the same state are shown as one.
     pub grouping: bool,
     pub children: Vec<Node>,
 }
@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-/// The tree of a cluster; `None` where there is no such cluster.
+/// Builds the tree of a cluster; `None` if the cluster does not exist.
 pub(super) fn build(snapshot: &Snapshot, namespace: &str, name: &str, options: &Options) -> Option<Node> {
     let reference = Reference { group: CLUSTER.into(), kind: "Cluster".into(), name: name.into() };
     let cluster = snapshot.get(&reference, namespace)?;
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a machine, and what belongs to it where the machine has a row of its own.
+    /// Adds a machine and, if it has its own row, the objects that belong to it.
     fn machine(&self, parent: &mut Node, object: &Value) {
         let mut machine = self.node(object, Content::Known(object.clone()));
         for pointer in ["/spec/infrastructureRef", "/spec/bootstrap/configRef"] {
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
         group::add(parent, machine);
     }
 
-    /// Adds what belongs to a machine, unless it says nothing that the machine does not say.
+    /// Adds an object that belongs to a machine, unless it is ready or its state is the same as the machine's.
     fn echo(&self, machine: &mut Node, child: Option<Node>) {
         let Some(child) = child else { return };
         let (own, of_machine) = (child.condition("Ready"), machine.condition("Ready"));
@@ -294,7 +294,7 @@ fn controlled(object: &Value, owner: &Value) -> bool {
     })
 }
 
-/// What `--show-conditions` says of an object: the first entry that names it counts.
+/// The filter that `--show-conditions` gives for an object: the first entry that matches it counts.
 fn filter(list: &str, kind: &str, name: &str) -> Filter {
     for entry in list.split(',').filter(|entry| !entry.is_empty()) {
         let bare = entry.strip_suffix('+').unwrap_or(entry);

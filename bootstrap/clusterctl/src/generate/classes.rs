@@ -1,4 +1,4 @@
-//! The ClusterClasses that a template of a repository uses and the cluster does not have: they come with it.
+//! Adds the ClusterClasses that a template of a repository uses and the cluster lacks.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::repository::Repository;
 use crate::template::{Template, Wanted};
 use crate::{Context, Error, Result, inventory};
 
-/// Where classes are found.
+/// Where classes are looked for.
 pub(super) struct Place<'a> {
     pub repository: &'a Repository,
     pub version: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
     pub wanted: &'a Wanted,
 }
 
-/// The templates of the classes, as one; `None` where no cluster of the template has a class.
+/// The templates of all missing classes as one template; `None` if none is missing.
 pub(super) async fn missing(
     template: &Template,
     place: &Place<'_>,
@@ -55,7 +55,7 @@ pub(super) async fn missing(
     Ok(found)
 }
 
-/// The namespace and name of the class of a Cluster.
+/// The namespace and name of a Cluster's class.
 fn class(object: &Value) -> Option<(String, String)> {
     let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
     if group != "cluster.x-k8s.io" || object["kind"] != "Cluster" {
@@ -72,7 +72,7 @@ fn class(object: &Value) -> Option<(String, String)> {
     Some((namespace.unwrap_or(own).to_owned(), name?.to_owned()))
 }
 
-/// The client of a cluster that answers and has Cluster API.
+/// The client, if the cluster answers and has Cluster API.
 async fn initialised(connection: Option<&Connection>) -> Result<Option<&Client>> {
     let Some(connection) = connection else { return Ok(None) };
     if connection.client.apiserver_version().await.is_err() {
@@ -90,7 +90,7 @@ async fn exists(client: &Client, kind: &GroupVersionKind, namespace: &str, name:
     Ok(api.get_opt(name).await?.is_some())
 }
 
-/// A class whose parts are there already would be put together of two.
+/// Fails if an object already exists: the class would consist of old and new parts otherwise.
 async fn none_exists(client: &Client, objects: &[Value]) -> Result<()> {
     let text = |object: &Value, pointer: &str| {
         object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()

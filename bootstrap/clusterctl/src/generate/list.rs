@@ -1,10 +1,10 @@
-//! `generate cluster --list-variables`.
+//! The output of `generate cluster --list-variables`.
 
 use super::Options;
 use crate::configuration::Environment;
 use crate::template::Template;
 
-/// What is printed: required variables, then optional ones with what they are without being set.
+/// Writes the required variables, then the optional ones with their default values.
 pub fn list_variables(template: &Template, options: &Options, environment: &Environment) -> String {
     let mut required = String::new();
     let mut optional = Vec::new();
@@ -28,7 +28,7 @@ pub fn list_variables(template: &Template, options: &Options, environment: &Envi
     text + "\n"
 }
 
-/// Variables that options, the environment or the cluster itself set.
+/// The value of a variable that options, the environment or the cluster's name set.
 fn known(name: &str, options: &Options, environment: &Environment) -> Option<String> {
     let count = |option: Option<i64>, default: &str| {
         let option = option.map(|count| count.to_string()).or_else(|| environment.get(name));

@@ -1,4 +1,4 @@
-//! `generate`: templates of clusters, from wherever they are.
+//! `generate`: templates of clusters, from any source.
 
 mod classes;
 mod list;
@@ -16,7 +16,7 @@ use crate::repository::{Fetcher, Repository};
 use crate::template::{Template, Wanted};
 use crate::{Context, Error, Result, inventory};
 
-/// Where the template of a cluster is.
+/// Selects the source of a cluster's template.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// `--infrastructure`: `name[:version]`.
@@ -33,10 +33,10 @@ pub struct Sources {
     pub config_map_key: Option<String>,
 }
 
-/// What is said of the cluster.
+/// Settings of the cluster.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Its name.
+    /// Name of the cluster.
     pub name: String,
     /// `--target-namespace`
     pub namespace: Option<String>,
@@ -46,16 +46,16 @@ pub struct Options {
     pub control_plane_machines: Option<i64>,
     /// `--worker-machine-count`
     pub worker_machines: Option<i64>,
-    /// Only the template's variables are wanted.
+    /// Whether only the template's variables are wanted.
     pub variables_only: bool,
-    /// Where the template is.
+    /// The source of the template.
     pub sources: Sources,
 }
 
-/// The template of a cluster. `connection` is the management cluster, as far as there is one.
+/// Returns the template of a cluster. `connection` is the management cluster, or the reason why there is none.
 ///
 /// # Errors
-/// Several sources, values that cannot be, a template that is not there or none.
+/// Several sources are given, a value is invalid, or the template does not exist or is invalid.
 pub async fn cluster(
     options: &Options,
     mut configuration: Configuration,
@@ -87,7 +87,7 @@ pub async fn cluster(
     from_repository(sources, &configuration, connection, fetcher, &wanted).await
 }
 
-/// The namespace of the kubeconfig's context, if its server answers.
+/// The namespace of the kubeconfig's context, if the server answers.
 async fn current_namespace(connection: &Result<Connection>) -> Result<String> {
     let unavailable = |reason: &dyn std::fmt::Display| {
         Error::invalid(format!(
@@ -99,14 +99,14 @@ async fn current_namespace(connection: &Result<Connection>) -> Result<String> {
     Ok(connection.namespace.clone())
 }
 
-/// What the options say, as variables that the template can use.
+/// Sets the options as variables that the template can use.
 fn set_variables(configuration: &mut Configuration, options: &Options, namespace: &str) -> Result<()> {
-    let problems = machinery::schema::names::dns1123_label(namespace);
+    let problems = machinery::names::dns1123_label(namespace);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("invalid target-namespace: {}", problems.join("; "))));
     }
     configuration.set("NAMESPACE", namespace);
-    let problems = machinery::schema::names::dns1123_subdomain(&options.name);
+    let problems = machinery::names::dns1123_subdomain(&options.name);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("invalid cluster name: {}", problems.join("; "))));
     }
@@ -176,7 +176,7 @@ async fn from_repository(
     }
 }
 
-/// The infrastructure provider and its version: as said, else the only one of the inventory.
+/// The infrastructure provider and its version: those of the options, else the only ones in the inventory.
 async fn chosen(sources: &Sources, connection: &Result<Connection>) -> Result<(String, String)> {
     let inventory = async |doing: &str| -> Result<Vec<inventory::Installed>> {
         let connection = connection.as_ref().map_err(|error| {

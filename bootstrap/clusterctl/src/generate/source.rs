@@ -1,4 +1,4 @@
-//! Templates that are somewhere: a file, standard input, GitHub, any `https://` address.
+//! Reads templates from a file, standard input, GitHub or any `https://` address.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::{Context, Error, Result};
 
 const FAILED: &str = "invalid GetFromURL operation";
 
-/// The text at an address: `-`, a path, `file://`, `https://`.
+/// Reads the text at an address: `-`, a path, `file://` or `https://`.
 ///
 /// # Errors
-/// Nothing there, or an address that is none.
+/// Nothing is there, or the address is invalid.
 pub async fn fetch(address: &str, configuration: &Configuration, fetcher: &Fetcher) -> Result<Bytes> {
     let failed = || FAILED.to_owned();
     match address.split_once("://") {

@@ -1,5 +1,5 @@
-//! GitHub's releases. Versions come from the Go module proxy, files from their download addresses; GitHub's API, which is
-//! limited, is asked where these do not help or `GOPROXY` turns them off.
+//! Reads GitHub's releases. Versions come from the Go module proxy, and files from their download addresses. GitHub's API, which has a
+//! rate limit, is used if these fail or `GOPROXY` turns them off.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -13,20 +13,20 @@ const API: &str = "https://api.github.com";
 const DEFAULT_PROXY: &str = "https://proxy.golang.org";
 /// Releases on a page of the API.
 const PAGE_SIZE: usize = 100;
-/// Pages, or major versions, that are read at most.
+/// Maximum number of pages, or of major versions, to read.
 const PAGES_MAX: usize = 100;
 
 /// A repository on GitHub.
 pub struct Project {
     owner: String,
     name: String,
-    /// A folder in front of the names of assets.
+    /// A folder to put before the names of assets.
     folder: String,
     proxy: Option<String>,
     token: Option<String>,
 }
 
-/// The project that a path names, its version, and the name of the components.
+/// The project that a path names, its version, and the name of the components file.
 pub(super) fn parse(path: &str, configuration: &Configuration) -> Result<(Source, String, String)> {
     let parts: Vec<&str> = path.split('/').collect();
     let [owner, name, "releases", release, file @ ..] = parts.as_slice() else {
@@ -44,7 +44,7 @@ fn form() -> Error {
     )
 }
 
-/// The first proxy that `GOPROXY` names; `None` where it says `off` or `direct`.
+/// The first proxy in `GOPROXY`; `None` if it is `off` or `direct`.
 fn proxy(variable: Option<&str>) -> Option<String> {
     let mut names =
         variable.unwrap_or_default().split([',', '|']).map(str::trim).filter(|name| !name.is_empty());
@@ -57,7 +57,7 @@ fn proxy(variable: Option<&str>) -> Option<String> {
 }
 
 impl Project {
-    /// A project, asked as the configuration says.
+    /// A project, with the proxy and the token of the configuration.
     pub fn new(owner: &str, name: &str, configuration: &Configuration) -> Self {
         Self {
             owner: owner.to_owned(),
@@ -68,7 +68,7 @@ impl Project {
         }
     }
 
-    /// All versions.
+    /// All versions of the project.
     pub async fn versions(&self, fetcher: &Fetcher) -> Result<Vec<String>> {
         if let Some(proxy) = &self.proxy {
             match self.listed(fetcher, proxy).await {
@@ -80,7 +80,7 @@ impl Project {
         self.released(fetcher).await
     }
 
-    /// The versions of each major version of the module.
+    /// The versions that the proxy lists, for each major version of the module.
     async fn listed(&self, fetcher: &Fetcher, proxy: &str) -> Result<Vec<String>> {
         let mut versions = Vec::new();
         for major in 1..=PAGES_MAX {
@@ -129,7 +129,7 @@ impl Project {
         self.asset(fetcher, release, &format!("{}{name}", self.folder)).await
     }
 
-    /// A file of a release, by the API.
+    /// A file of a release, read with the API.
     pub async fn asset(&self, fetcher: &Fetcher, tag: &str, name: &str) -> Result<Bytes> {
         let release = self.ask(fetcher, &format!("/releases/tags/{tag}"), None).await;
         let release = release.map_err(|error| match error {
@@ -152,7 +152,7 @@ impl Project {
         Ok(self.ask(fetcher, &path, Some("application/octet-stream")).await.context(failed)?.body)
     }
 
-    /// A file of a branch, by the API.
+    /// A file of a branch, read with the API.
     pub async fn content(&self, fetcher: &Fetcher, branch: &str, path: &str) -> Result<Bytes> {
         let url = format!("/contents/{path}?ref={branch}");
         Ok(self.ask(fetcher, &url, Some("application/vnd.github.raw+json")).await?.body)

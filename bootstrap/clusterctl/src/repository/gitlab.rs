@@ -1,4 +1,4 @@
-//! GitLab's generic packages: one version, the one in the URL.
+//! GitLab's generic packages. A package has one version, the one in the URL.
 
 use bytes::Bytes;
 
@@ -9,12 +9,12 @@ use crate::{Context, Error, Result};
 
 /// A package of a project.
 pub(super) struct Package {
-    /// `https://gitlab.example.com/api/v4/projects/PROJECT/packages/generic/NAME`
+    /// `https://HOST/api/v4/projects/PROJECT/packages/generic/NAME`, without a final slash.
     base: String,
     token: Option<String>,
 }
 
-/// The package that a path names, its version, and the name of the components.
+/// The package that a path names, its version, and the name of the components file.
 pub(super) fn parse(
     host: &str,
     path: &str,

@@ -1,14 +1,14 @@
-//! What `latest` stands for.
+//! Finds the version that `latest` means.
 
 use super::{Repository, metadata};
 use crate::{Context, Error, Result, version};
 
-/// How many versions are looked at.
+/// How many versions are tried.
 const CANDIDATES_MAX: usize = 5;
-/// The contract that a version should implement.
+/// The preferred contract.
 const CONTRACT: &str = "v1beta2";
 
-/// The latest version; where its metadata know a newer series for the contract, the latest patch of that series.
+/// The latest version; or, if its metadata lists another series as the newest one for the contract, the latest patch of that series.
 pub(super) async fn of_contract(repository: &Repository) -> Result<String> {
     let latest = of_series(repository, None).await?;
     let Ok(text) = repository.published(&latest, "metadata.yaml").await else { return Ok(latest) };
@@ -22,7 +22,7 @@ pub(super) async fn of_contract(repository: &Repository) -> Result<String> {
     }
 }
 
-/// The latest version that has metadata: releases first.
+/// The latest version that has metadata; releases come before prereleases.
 async fn of_series(repository: &Repository, series: Option<(u64, u64)>) -> Result<String> {
     let versions = repository.versions().await.context(|| "failed to get repository versions".to_owned())?;
     let mut versions: Vec<semver::Version> =

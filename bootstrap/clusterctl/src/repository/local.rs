@@ -1,4 +1,4 @@
-//! A folder: `BASE/LABEL/VERSION/FILE`.
+//! A local folder: `BASE/LABEL/VERSION/FILE`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::Source;
 use crate::configuration::Provider;
 use crate::{Context, Error, Result, version};
 
-/// The folder of one provider; below it stand its versions.
+/// The folder of one provider, with a folder for each version.
 pub(super) struct Folder(PathBuf);
 
-/// The folder that a path names, the version in it, and the name of the components.
+/// The folder that a path names, the version in the path, and the name of the components file.
 pub(super) fn parse(url: &str, path: &str, provider: &Provider) -> Result<(Source, String, String)> {
     let failed = || "error creating the local filesystem repository client".to_owned();
     parts(url, path, provider).map_err(Error::Invalid).context(failed)

@@ -1,4 +1,4 @@
-//! `metadata.yaml`: which series of releases implements which contract.
+//! `metadata.yaml`: says which series of releases implements which contract.
 
 use machinery::decode;
 use semver::Version;
@@ -8,7 +8,7 @@ use crate::{Context, Error, Result};
 
 const API_VERSION: &str = "clusterctl.cluster.x-k8s.io/v1alpha3";
 
-/// What a provider says of its releases.
+/// A provider's metadata about its releases.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -24,10 +24,10 @@ pub struct Metadata {
 /// All patches of a minor version.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReleaseSeries {
-    /// `1` of `v1.14`
+    /// The major version: `1` for `v1.14`.
     #[serde(default)]
     pub major: u64,
-    /// `14` of `v1.14`
+    /// The minor version: `14` for `v1.14`.
     #[serde(default)]
     pub minor: u64,
     /// The contract that the series implements: `v1beta2`.
@@ -50,7 +50,7 @@ impl Metadata {
     }
 }
 
-/// Reads the file of a provider.
+/// Reads the metadata file of a provider.
 pub(super) fn parse(text: &[u8], label: &str) -> Result<Metadata> {
     let failed = || format!("error decoding \"metadata.yaml\" for provider {label:?}");
     let decoded = decode::yaml(text).map_err(Error::Invalid).context(failed)?;

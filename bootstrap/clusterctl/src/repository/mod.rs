@@ -1,4 +1,5 @@
-//! Where providers publish their files: a folder, GitHub, GitLab; and the folder of overrides before each of them.
+//! The places where providers publish their files: a folder, GitHub or GitLab. A folder of overrides takes precedence over each of
+//! them.
 
 mod github;
 mod gitlab;
@@ -22,16 +23,16 @@ use crate::configuration::{Configuration, Provider};
 use crate::network::{Answer, Network, Request};
 use crate::{Context, Error, Result};
 
-/// Between two tries of a request that failed.
+/// Pause before a failed request is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How often a request is tried.
 const TRIES: usize = 6;
 
 /// The files of a provider.
 pub struct Repository {
-    /// Whose files.
+    /// The provider that publishes them.
     pub provider: Provider,
-    /// The version that the provider's URL names; what `latest` stands for.
+    /// The version in the provider's URL; `latest` is already replaced (except for GitLab).
     pub version: String,
     components_file: String,
     source: Source,
@@ -46,10 +47,10 @@ enum Source {
 }
 
 impl Repository {
-    /// The repository that a provider's URL names.
+    /// Opens the repository that a provider's URL names.
     ///
     /// # Errors
-    /// A URL that is none, or no version that `latest` could stand for.
+    /// The URL is invalid, or no version is found for `latest`.
     pub async fn open(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
         let failed = || {
             format!(
@@ -105,10 +106,10 @@ impl Repository {
         Ok(repository)
     }
 
-    /// A file of a version, out of the folder of overrides where it is there.
+    /// A file of a version; taken from the folder of overrides if it is there.
     ///
     /// # Errors
-    /// A file that is not there, or cannot be read.
+    /// The file does not exist or cannot be read.
     pub async fn file(&self, version: &str, name: &str) -> Result<Bytes> {
         if let Some(path) = self.overrides.as_ref().map(|folder| folder.join(version).join(name)) {
             match std::fs::read(&path) {
@@ -163,7 +164,7 @@ impl Repository {
         self.file(version, name).await.context(failed)
     }
 
-    /// A template of a version, as `cluster-template.yaml`.
+    /// A template of a version, such as `cluster-template.yaml`.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -173,10 +174,10 @@ impl Repository {
         self.file(version, name).await.context(failed)
     }
 
-    /// What a version says of the provider's releases.
+    /// The metadata of the provider's releases, as published with a version.
     ///
     /// # Errors
-    /// No such file, or one that says nothing.
+    /// The file does not exist or is invalid.
     pub async fn metadata(&self, version: &str) -> Result<Metadata> {
         let label = self.provider.label();
         let failed =
@@ -186,7 +187,7 @@ impl Repository {
     }
 }
 
-/// Fetches files, each one once; tries again where that may help.
+/// Fetches files and keeps the answers, so that each file is fetched only once; retries failed requests.
 #[derive(Clone)]
 pub struct Fetcher {
     network: Arc<dyn Network>,
@@ -195,12 +196,12 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Over this network, waiting by this clock.
+    /// A fetcher for this network and clock.
     pub fn new(network: Arc<dyn Network>, clock: Clock) -> Self {
         Self { network, clock, answers: Arc::default() }
     }
 
-    /// An answer with status 200 or 404, the last failure otherwise.
+    /// Returns an answer with status 200 or 404; otherwise the last failure.
     pub(crate) async fn get(&self, request: Request) -> Result<Answer> {
         let key = format!("{} {}", request.url, request.accept.unwrap_or_default());
         if let Some(answer) = self.answers.lock().await.get(&key) {
@@ -237,7 +238,7 @@ impl Fetcher {
         }
     }
 
-    /// The network itself, for a request that is sent once.
+    /// The network itself, for a request that must be sent only once.
     pub fn network(&self) -> &dyn Network {
         self.network.as_ref()
     }

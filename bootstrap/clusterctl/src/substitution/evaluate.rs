@@ -1,13 +1,13 @@
-//! The text of a parsed template.
+//! Evaluates a parsed template.
 
 use super::glob::Glob;
 use super::parse::{Expansion, Node, Operation};
 use super::{Error, Lookup, Result};
 
-/// The text of `nodes`.
+/// Replaces the expansions in `nodes` and returns the text.
 ///
 /// # Errors
-/// A negative length of a part.
+/// The length of a substring is negative.
 pub(super) fn evaluate(nodes: &[Node], lookup: Lookup<'_>) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     for node in nodes {
@@ -37,7 +37,8 @@ fn replaced(expansion: &Expansion, lookup: Lookup<'_>) -> Result<Vec<u8>> {
         Operation::Substring => substring(value.as_bytes(), argument, second.as_deref())?,
         Operation::TrimPrefix { longest } => trimmed(value.as_bytes(), argument, longest),
         Operation::TrimSuffix { longest } => {
-            // Suffixes are prefixes read backwards, of patterns too: escapes and classes do not work in them.
+            // A suffix is trimmed as a prefix of the reversed text. The pattern is reversed too, so escapes and classes do not work in
+            // it.
             reversed(&trimmed(&reversed(value.as_bytes()), &reversed(argument), longest))
         }
         Operation::Replace => replace(value.as_bytes(), argument, second.as_deref(), 1),
@@ -53,7 +54,7 @@ fn replaced(expansion: &Expansion, lookup: Lookup<'_>) -> Result<Vec<u8>> {
     })
 }
 
-/// Letters whose other case is more than one letter stay.
+/// The upper case of a letter. A letter whose upper case has more than one letter is not changed.
 fn upper(letter: char) -> char {
     let mut letters = letter.to_uppercase();
     letters.next().filter(|_| letters.next().is_none()).unwrap_or(letter)
@@ -70,12 +71,12 @@ fn first_letter(value: &str, change: fn(char) -> char) -> Vec<u8> {
     first.into_iter().chain(letters).collect::<String>().into_bytes()
 }
 
-/// A decimal number of 64 bits.
+/// Parses a decimal number of 64 bits.
 fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// In bytes; the whole value where position or length are no numbers.
+/// A part of a value, in bytes; the whole value if position or length are not numbers.
 fn substring(value: &[u8], position: &[u8], length: Option<&[u8]>) -> Result<Vec<u8>> {
     let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
     let Some(position) = number(position) else { return Ok(value.to_vec()) };

@@ -1,4 +1,4 @@
-//! Patterns: `*`, `?`, `[a-z]`, `[^a-z]`, `\` before a character that stands for itself.
+//! Patterns with `*`, `?`, `[a-z]`, `[^a-z]`; `\` makes the next character literal.
 
 /// A pattern.
 pub(super) struct Glob(Vec<Token>);
@@ -11,7 +11,7 @@ enum Token {
 }
 
 impl Glob {
-    /// `None` where a class is not closed or empty, or nothing follows a `\`.
+    /// Parses a pattern; `None` if a class is not closed, empty or invalid, or nothing follows a `\`.
     pub fn new(pattern: &[u8]) -> Option<Self> {
         let characters = decoded(pattern);
         let mut rest = characters.iter().copied().peekable();
@@ -28,10 +28,10 @@ impl Glob {
         Some(Self(tokens))
     }
 
-    /// Whether the whole text fits.
+    /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         let text = decoded(text);
-        // Where in the text what was seen of the pattern may end.
+        // The places in the text up to which the tokens so far match.
         let mut ends = vec![false; text.len() + 1];
         ends[0] = true;
         for token in &self.0 {
@@ -83,7 +83,7 @@ fn bound(rest: &mut Rest<'_>) -> Option<char> {
     }
 }
 
-/// Characters, a replacement character for each byte that is part of none.
+/// The characters of a text, with a replacement character for each byte that is not UTF-8.
 fn decoded(text: &[u8]) -> Vec<char> {
     let mut characters = Vec::new();
     for chunk in text.utf8_chunks() {

@@ -1,7 +1,7 @@
-//! Variables in templates: `${NAME}`, with defaults, cases, parts, trimmed and replaced text.
+//! Variables in templates: `${NAME}`, with defaults, changes of case, substrings, trimming and replacement.
 //!
-//! The forms and their corners are those of clusterctl 1.14, which behaves unlike a shell in places: every form with a
-//! default means `:-`, and a form that it does not know leaves the value as it is. `tests/substitution.rs` holds recorded cases.
+//! The forms and their special cases are those of clusterctl 1.14, which differs from a shell in places: every operator with a default
+//! works as `:-`, and an unknown form leaves the value unchanged. `tests/substitution.rs` uses recorded cases.
 
 mod evaluate;
 mod glob;
@@ -15,20 +15,20 @@ use regex::Regex;
 use crate::{Error, Result};
 use parse::{Node, Part};
 
-/// Where values come from: the name as the template writes it.
+/// Returns the value of a variable, by its name as written in the template.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Spaces inside the braces of a bare name are allowed.
+/// White space inside the braces is allowed if they contain only a name.
 #[expect(clippy::unwrap_used, reason = "a constant pattern, compiled by the tests")]
 static SPACED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\{[\t\n\f\r ]*([A-Za-z0-9_$]+)[\t\n\f\r ]*\}").unwrap());
 
-/// The variables of a template, and the text of their defaults. `None` is a variable that must be set.
+/// The variables of a template with the text of their defaults; a variable with `None` must be set.
 ///
-/// What counts is the first place that names a variable. Names inside of defaults do not count.
+/// If a variable occurs several times, the first place counts. Names inside defaults do not count.
 ///
 /// # Errors
-/// A template that is none.
+/// The template is invalid.
 pub fn variables(template: &str) -> Result<BTreeMap<String, Option<String>>> {
     let template = without_spaces(template);
     let mut found = BTreeMap::new();
@@ -41,10 +41,10 @@ pub fn variables(template: &str) -> Result<BTreeMap<String, Option<String>>> {
     Ok(found)
 }
 
-/// The template with every variable replaced. It may end up as no UTF-8, since parts of values are counted in bytes.
+/// Replaces every variable in a template. The result may be invalid UTF-8, because substrings are counted in bytes.
 ///
 /// # Errors
-/// A template that is none; variables that must be set and are not, all of them by name.
+/// The template is invalid, or variables that must be set are not set; the error names all of these.
 pub fn process(template: &str, lookup: Lookup<'_>) -> Result<Vec<u8>> {
     let required = variables(template)?.into_iter().filter(|(_, default)| default.is_none());
     let missing: Vec<String> = required.map(|(name, _)| name).filter(|name| lookup(name).is_none()).collect();
@@ -57,10 +57,10 @@ pub fn process(template: &str, lookup: Lookup<'_>) -> Result<Vec<u8>> {
     expand(template, lookup)
 }
 
-/// The text with every variable replaced; what is not set is empty.
+/// Replaces every variable in a text; a variable that is not set becomes empty.
 ///
 /// # Errors
-/// A template that is none.
+/// The template is invalid.
 pub fn expand(template: &str, lookup: Lookup<'_>) -> Result<Vec<u8>> {
     evaluate::evaluate(&parse::parse(&without_spaces(template))?, lookup)
 }
@@ -69,7 +69,7 @@ fn without_spaces(template: &str) -> String {
     SPACED.replace_all(template, "$${$1}").into_owned()
 }
 
-/// A part of an argument as `--list-variables` shows it.
+/// A part of an argument, in the form that `--list-variables` shows.
 fn shown(part: &Part) -> String {
     match part {
         Part::Text(text) => text.clone(),

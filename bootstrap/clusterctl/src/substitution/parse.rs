@@ -1,4 +1,4 @@
-//! Reads a template into text and expansions.
+//! Parses a template into text and expansions.
 
 use std::sync::LazyLock;
 
@@ -6,33 +6,33 @@ use regex::Regex;
 
 use crate::{Error, Result};
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
-    /// Copied as it is.
+    /// Text that is copied unchanged.
     Text(String),
-    /// Replaced.
+    /// An expansion that is replaced.
     Expansion(Expansion),
 }
 
-/// Templates and arguments are made of the same pieces.
+/// Templates and arguments consist of the same parts.
 pub(super) use Part as Node;
 
-/// `${…}`
+/// An expansion, `${…}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expansion {
-    /// The variable.
+    /// Name of the variable.
     pub name: String,
-    /// What is done with its value.
+    /// The operation on its value.
     pub operation: Operation,
-    /// What follows the operator.
+    /// The arguments after the operator.
     pub arguments: Vec<Vec<Part>>,
 }
 
-/// What is done with a value.
+/// An operation on a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Nothing: also where `^` and `,` are mixed.
+    /// Leaves the value unchanged; a mixture of `^` and `,` means this too.
     Keep,
     Length,
     Default,
@@ -61,17 +61,17 @@ const NO_BRACE: &str = "missing closing brace";
 const NO_ARGUMENT: &str = "unable to parse substitution within function";
 const BAD: &str = "bad substitution";
 
-/// How deep defaults may nest. No template does it by hand.
+/// How deep defaults may be nested; far deeper than in any template written by hand.
 const DEPTH_MAX: usize = 100;
 
 fn failed<T>(reason: &str) -> Result<T> {
     Err(Error::Template(reason.to_owned()))
 }
 
-/// The pieces of a template.
+/// Parses a template into its parts.
 ///
 /// # Errors
-/// A `${` that begins no known form.
+/// A `${` does not begin a known form.
 pub(super) fn parse(template: &str) -> Result<Vec<Node>> {
     let mut parser = Parser { rest: template, depth: 0 };
     let mut nodes = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         name
     }
 
-    /// Behind `${`, up to and with the closing brace.
+    /// Parses the rest of an expansion after `${`, including the closing brace.
     fn expansion(&mut self) -> Result<Expansion> {
         if self.depth == DEPTH_MAX {
             return failed(BAD);
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
         Ok(Expansion { name, operation, arguments })
     }
 
-    /// The operator and its arguments; all but a default end before the closing brace.
+    /// Parses the operator and its arguments. A default includes the closing brace, the others end before it.
     fn operation(&mut self) -> Result<(Operation, Vec<Vec<Part>>)> {
         if [":-", ":=", ":?", ":+", "="].iter().any(|operator| self.eat(operator)) {
             return Ok((Operation::Default, vec![self.default()?]));
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         Ok((Operation::Keep, Vec::new()))
     }
 
-    /// Any mixture of text and expansions, with the closing brace.
+    /// Parses any mixture of text and expansions, including the closing brace.
     fn default(&mut self) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
         loop {
@@ -224,8 +224,8 @@ impl<'a> Parser<'a> {
         Ok((operation, arguments))
     }
 
-    /// One expansion, or one text up to one of `ends`; never nothing. With `escapes`, `\/`, `\\` and `$$` stand for their last
-    /// character.
+    /// Parses one expansion, or one text up to one of `ends`; an empty argument is an error. With `escapes`, `\/`, `\\` and `$$` mean
+    /// their last character.
     fn argument(&mut self, ends: &[char], escapes: bool) -> Result<Vec<Part>> {
         if self.eat("${") {
             return Ok(vec![Part::Expansion(self.expansion()?)]);

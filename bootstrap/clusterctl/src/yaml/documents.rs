@@ -1,11 +1,11 @@
-//! Several documents in one text.
+//! Splits a text into several documents.
 
 use serde_json::Value;
 
 use super::{quoted, read};
 use crate::{Error, Result};
 
-/// The documents between `---` lines, which may be followed by a comment. One that begins with such a line keeps it.
+/// The documents between `---` lines, which may contain a comment. If the text begins with such a line, the first document includes it.
 pub fn split(text: &[u8]) -> Vec<Vec<u8>> {
     let mut documents = Vec::new();
     let mut current: Vec<u8> = Vec::new();
@@ -23,10 +23,10 @@ pub fn split(text: &[u8]) -> Vec<Vec<u8>> {
     documents
 }
 
-/// The objects of a text; empty documents are left out.
+/// Reads the objects in a text; empty documents are skipped.
 ///
 /// # Errors
-/// A document that is no YAML, or no mapping.
+/// A document is not valid YAML or not a mapping.
 pub fn objects(text: &[u8]) -> Result<Vec<Value>> {
     let mut objects = Vec::new();
     for document in split(text) {

@@ -1,4 +1,4 @@
-//! YAML as Go programs with `sigs.k8s.io/yaml` read and write it: YAML 1.1, JSON's values, sorted keys, the same layout and errors.
+//! Reads and writes YAML as Go programs with `sigs.k8s.io/yaml` do: YAML 1.1, JSON's values, sorted keys, the same layout and errors.
 
 mod documents;
 mod read;
@@ -9,7 +9,7 @@ pub use documents::{objects, split};
 pub use read::read;
 pub use write::{write, write_all};
 
-/// Text in double quotes with escapes, as Go's `%q` prints it.
+/// A text in double quotes with escapes, as Go's `%q` prints it.
 pub fn quoted(text: &[u8]) -> String {
     let mut quoted = String::from('"');
     for chunk in text.utf8_chunks() {

@@ -1,4 +1,4 @@
-//! One document as JSON.
+//! Reads one document as JSON.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::resolve;
 
-/// The first document of a text, `null` where there is none. The error is one line with its place, as go-yaml words it.
+/// Reads the first document of a text; `null` if there is none. The error is one line with the position, in go-yaml's words.
 pub fn read(text: &[u8]) -> Result<Value, String> {
     if let Err(error) = std::str::from_utf8(text) {
         return Err(no_text(&text[error.valid_up_to()..]));
@@ -23,7 +23,7 @@ pub fn read(text: &[u8]) -> Result<Value, String> {
             EventData::StreamEnd => return Ok(Value::Null),
             event => {
                 let value = reader.node(event, 0)?;
-                // Whatever is wrong behind the document counts too.
+                // An error directly after the document counts too.
                 reader.next()?;
                 return Ok(value);
             }
@@ -117,7 +117,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// JSON's keys are texts.
+/// Converts a key to text, because JSON's keys are texts.
 fn key(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
@@ -143,7 +143,7 @@ fn merge(value: Value, into: &mut Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// What go-yaml says of bytes that begin no character.
+/// go-yaml's message for bytes that are not a valid character.
 fn no_text(bytes: &[u8]) -> String {
     let length = match bytes.first() {
         Some(0xc0..=0xdf) => 2,
@@ -159,7 +159,8 @@ fn no_text(bytes: &[u8]) -> String {
     format!("yaml: {words}")
 }
 
-/// The parser counts lines from 0; its scanner has not yet counted the line that it stopped in.
+/// The error in go-yaml's words. The parser counts lines from 0, and a scanner error does not count the line in which the scanner
+/// stopped.
 fn worded(error: &libyaml_safer::Error) -> String {
     let problem = error.problem_mark().map_or(0, |mark| mark.line);
     let context = error.context_mark().map_or(0, |mark| mark.line);

@@ -1,4 +1,4 @@
-//! What a plain scalar means in YAML 1.1, as go-yaml v2 reads it.
+//! Finds the meaning of a plain scalar in YAML 1.1, as go-yaml v2 does.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use serde_json::{Number, Value};
 /// The types that a scalar can have.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
-    /// `~`, `null`, nothing.
+    /// `~`, `null` or empty.
     Null,
     /// `true`, `yes`, `on`, …
     Bool(bool),
-    /// A number that JSON has.
+    /// A number that JSON can represent.
     Number(Number),
-    /// `.nan`, `.inf`: numbers that JSON does not have.
+    /// `.nan`, `.inf`: numbers that JSON cannot represent.
     NoNumber,
     /// `2026-01-01`: read as text, but written in quotes.
     Timestamp,
@@ -32,7 +32,7 @@ static TIMESTAMP: LazyLock<Regex> = LazyLock::new(|| {
     .unwrap()
 });
 
-/// What `text` means where it stands without quotes.
+/// The meaning of `text` without quotes.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -57,7 +57,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if let Some(number) = integer(&plain) {
         return Scalar::Number(number);
     }
-    // Rust and YAML write numbers alike, but for those in words.
+    // Rust and YAML write numbers in the same way, except those in words.
     let words = plain.contains(|c: char| c.is_ascii_alphabetic() && !c.eq_ignore_ascii_case(&'e'));
     match plain.parse::<f64>() {
         Ok(number) if !words => Number::from_f64(number).map_or(Scalar::Text, Scalar::Number),
@@ -65,7 +65,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
     }
 }
 
-/// Decimal, `0x`, `0b`, `0o` and, with a leading zero, octal.
+/// Parses decimal, `0x`, `0b`, `0o` and, with a leading zero, octal integers.
 fn integer(text: &str) -> Option<Number> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,4 +1,4 @@
-//! Values as documents.
+//! Writes values as YAML documents.
 
 use std::cmp::Ordering;
 
@@ -8,20 +8,20 @@ use serde_json::Value;
 use super::resolve::{Scalar, resolve};
 use crate::{Error, Result};
 
-/// One value as a document, with a line feed at the end.
+/// Writes one value as a document, with a line feed at the end.
 ///
 /// # Errors
-/// None that this program could cause.
+/// The emitter fails; this program's values do not cause that.
 pub fn write(value: &Value) -> Result<String> {
     let mut bytes = Vec::new();
     emit(value, &mut bytes)
         .map_err(|error| Error::Template(format!("cannot write YAML: {}", error.problem())))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    // A mark behind texts that end in empty lines, which other writers leave out.
+    // The emitter adds a mark after texts that end in empty lines; other writers do not.
     Ok(text.strip_suffix("...\n").map_or(text.clone(), str::to_owned))
 }
 
-/// Several values, `---` between them, without a line feed at the end.
+/// Writes several values with `---` between them, without a line feed at the end.
 ///
 /// # Errors
 /// As [`write`].
@@ -72,7 +72,7 @@ fn plain(text: &str, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
 }
 
-/// Several lines as a block, in quotes what would be read as something else.
+/// Writes several lines as a block, and in quotes a text that would be read as another type.
 fn string(text: &str, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     let style = match () {
         () if text.contains('\n') => ScalarStyle::Literal,
@@ -82,7 +82,7 @@ fn string(text: &str, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, style))
 }
 
-/// `1:30`: a number to the base of 60 for some readers.
+/// Whether a text such as `1:30` is a number to the base 60 for some readers.
 fn sexagesimal(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut parts = text.split(':');
@@ -98,7 +98,7 @@ fn sexagesimal(text: &str) -> bool {
     first && !rest.is_empty() && rest.iter().all(sixtieth)
 }
 
-/// A number as it comes through JSON: a whole one without a point, a very large or small one with an exponent.
+/// A number as it is after conversion by JSON: a whole one has no point, a very large or small one has an exponent.
 fn shown(number: &serde_json::Number) -> String {
     const EXACT: u64 = 1 << 53;
     if let Some(whole) = number.as_i64().filter(|whole| whole.unsigned_abs() <= EXACT) {
@@ -119,7 +119,7 @@ fn shown(number: &serde_json::Number) -> String {
     }
 }
 
-/// The order of keys: letters behind other characters, numbers by their value.
+/// The order of keys: letters come after other characters, and numbers are compared by value.
 fn key_order(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { return a.len().cmp(&b.len()) };
@@ -128,7 +128,7 @@ fn key_order(a: &str, b: &str) -> Ordering {
         (false, false) => {}
         (letter, _) => return if letter { Ordering::Greater } else { Ordering::Less },
     }
-    // Behind equal digits a zero is a digit of the same number.
+    // After equal digits, a zero is a digit of the same number.
     let continues = (a[at] == '0' || b[at] == '0')
         && a[..at].iter().rev().take_while(|c| c.is_numeric()).any(|digit| *digit != '0');
     let number = |text: &[char]| {

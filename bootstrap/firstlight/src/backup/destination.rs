@@ -1,4 +1,4 @@
-//! Where a backup is written: standard output, or a file that appears whole or not at all.
+//! The destination of a backup: standard output, or a file that appears complete or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// A backup being written. Dropped before [`Destination::finish`], it leaves nothing behind.
+/// A backup that is being written. If it is dropped before [`Destination::finish`], it leaves no file behind.
 pub(super) struct Destination {
     out: Box<dyn Write + Send>,
     file: Option<Unfinished>,
@@ -20,7 +20,7 @@ struct Unfinished {
 }
 
 impl Destination {
-    /// Begins `path`; `-` is standard output.
+    /// Starts to write `path`; `-` is standard output.
     pub(super) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             let out = std::io::stdout();
@@ -42,12 +42,12 @@ impl Destination {
         Ok(Self { out, file: Some(Unfinished { file, temporary, path: path.to_owned() }) })
     }
 
-    /// Adds bytes.
+    /// Writes bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).with_context(|| self.failed())
     }
 
-    /// Makes it durable and gives it its name.
+    /// Syncs the file and renames it to its final name.
     pub(super) fn finish(mut self) -> Result<()> {
         self.out.flush().with_context(|| self.failed())?;
         let Some(unfinished) = &self.file else { return Ok(()) };
@@ -67,13 +67,13 @@ impl Destination {
 impl Drop for Destination {
     fn drop(&mut self) {
         if let Some(unfinished) = &self.file {
-            // After `finish` it has another name.
+            // After `finish` the file has its final name, so nothing is removed.
             drop(std::fs::remove_file(&unfinished.temporary));
         }
     }
 }
 
-/// Makes the name of `path` durable.
+/// Syncs the folder of `path`, so that the name survives a power failure.
 pub(super) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()

@@ -1,4 +1,4 @@
-//! The files of a data directory that a backup holds beside the objects.
+//! The files of a data directory that a backup contains in addition to the objects.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -7,15 +7,15 @@ use anyhow::{Context, Result, ensure};
 
 use crate::directory::DataDirectory;
 
-/// Where a pivot writes down what it does.
+/// The name of the pivot's journal.
 pub const JOURNAL: &str = "pivot.journal";
 const PKI: &str = "pki/";
-/// The authority issues them again at the next start, for the address of that start.
+/// Certificates that are not in backups: the authority issues them again at the next start, for the address of that start.
 const ISSUED: [&str; 4] = ["server.crt", "server.key", "admin.crt", "admin.key"];
-/// How often files are read again that change meanwhile.
+/// The number of attempts to read files that change meanwhile.
 const ATTEMPTS_MAX: usize = 5;
 
-/// Whether a path below the data directory is that of a file which backups hold.
+/// Returns whether a path below the data directory belongs to a backup.
 pub(super) fn belongs(path: &str) -> bool {
     if path == JOURNAL {
         return true;
@@ -27,7 +27,7 @@ pub(super) fn belongs(path: &str) -> bool {
     })
 }
 
-/// What `moment` gives, with the files as they were then: they are read before and after it, until both times they are the same.
+/// Returns the result of `moment` together with the files at that moment: they are read before and after it, until both reads agree.
 pub(super) async fn at_moment<T, F>(
     directory: &DataDirectory,
     mut moment: impl FnMut() -> F,
@@ -48,7 +48,7 @@ where
     )
 }
 
-/// The files, by their paths below the directory.
+/// Returns the files with their paths below the directory.
 pub(super) fn read(directory: &DataDirectory) -> Result<Vec<(String, Vec<u8>)>> {
     let mut names = vec![JOURNAL.to_owned()];
     let pki = directory.pki();
@@ -76,10 +76,10 @@ pub(super) fn read(directory: &DataDirectory) -> Result<Vec<(String, Vec<u8>)>> 
     Ok(files)
 }
 
-/// Whether the keys of a data directory can be read.
+/// Checks that the keys and certificates of a data directory can be parsed.
 ///
 /// # Errors
-/// The first that cannot.
+/// The first damaged file.
 pub(super) fn check(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     for (name, content) in files {
         let damaged = || format!("{} is damaged; restore it from a backup", folder.join(name).display());

@@ -1,4 +1,4 @@
-//! How a backup is written.
+//! The format of backups.
 //!
 //! ```text
 //! "firstlight backup\n" · records
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use store::{Snapshot, Stored};
 
 pub(super) const MAGIC: &[u8] = b"firstlight backup\n";
-/// The format that this version writes, and the newest that it reads.
+/// The format that this version writes, and the newest one that it reads.
 pub(super) const FORMAT: u64 = 1;
 
 pub(super) const HEADER: u8 = 1;
@@ -24,28 +24,28 @@ pub(super) const FILE: u8 = 2;
 pub(super) const OBJECT: u8 = 3;
 pub(super) const END: u8 = 4;
 
-/// Bytes of a record before its content.
+/// The length of a record before its content, in bytes.
 pub(super) const RECORD_HEAD: usize = 1 + 4;
-/// Bytes of a record after its content.
+/// The length of a record after its content, in bytes.
 pub(super) const RECORD_SUM: usize = 4;
 
-/// What a backup says of itself.
+/// The header of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// The format of what follows.
+    /// The version of the format.
     pub format: u64,
-    /// The version of firstlight that wrote it.
+    /// The version of firstlight that wrote the backup.
     pub version: String,
-    /// When it was taken, RFC 3339.
+    /// The time of the backup, in RFC 3339.
     pub taken: String,
-    /// The revision whose state it is.
+    /// The revision of the objects.
     pub revision: u64,
-    /// How many objects follow.
+    /// The number of objects.
     pub objects: usize,
 }
 
 impl Header {
-    /// What a backup says of a snapshot.
+    /// Returns the header for a backup of a snapshot.
     pub(super) fn of(snapshot: &Snapshot, clock: &Clock) -> Self {
         Self {
             format: FORMAT,
@@ -57,13 +57,13 @@ impl Header {
     }
 }
 
-/// Writes the records of one backup.
+/// Encodes the records of a backup.
 pub(super) struct Encoder {
     hash: Sha256,
 }
 
 impl Encoder {
-    /// The beginning, and what makes the rest.
+    /// Returns an encoder, and the bytes of the magic number and the header.
     pub(super) fn begin(header: &Header) -> serde_json::Result<(Self, Vec<u8>)> {
         let mut encoder = Self { hash: Sha256::new_with_prefix(MAGIC) };
         let mut begin = MAGIC.to_vec();
@@ -71,13 +71,13 @@ impl Encoder {
         Ok((encoder, begin))
     }
 
-    /// A file of the data directory.
+    /// Returns the record of a file of the data directory.
     pub(super) fn file(&mut self, name: &str, content: &[u8]) -> Vec<u8> {
         let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
         self.record(FILE, &[&length.to_le_bytes(), name.as_bytes(), content])
     }
 
-    /// An object.
+    /// Returns the record of an object.
     pub(super) fn object(&mut self, stored: &Stored) -> Vec<u8> {
         let key = stored.key.as_str().as_bytes();
         let parts = [
@@ -90,7 +90,7 @@ impl Encoder {
         self.record(OBJECT, &parts)
     }
 
-    /// The end.
+    /// Returns the end record, with the checksum of everything before.
     pub(super) fn end(mut self) -> Vec<u8> {
         let sum = self.hash.clone().finalize();
         self.record(END, &[&sum])

@@ -1,7 +1,7 @@
-//! Backups of a whole data directory: what they hold, how it is written, and how it is put back.
+//! Backups of a whole data directory: their content, their format, and their restoration.
 //!
-//! A backup has every object at one revision, the keys that others trust, and the journal of a pivot. It has no history, and not the
-//! certificates that the authority issues again at the next start.
+//! A backup contains every object at one revision, the long-lived keys and certificates, and the journal of a pivot. It contains no
+//! history, and no certificates that the authority issues again at the next start.
 
 mod destination;
 mod files;

@@ -1,4 +1,4 @@
-//! A backup read: every record is checked before it is handed out, and the end against the whole.
+//! Reads a backup: every record is checked before it is returned, and the end record against the whole.
 
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
@@ -11,16 +11,16 @@ use store::{Key, Revision, Stored};
 use super::files;
 use super::format::{END, FILE, FORMAT, HEADER, Header, MAGIC, OBJECT, RECORD_HEAD, RECORD_SUM};
 
-/// What stands in a backup after its header.
+/// A record of a backup after the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A file of the data directory, by its path below it.
+    /// A file of the data directory, with its path below the directory.
     File(String, Vec<u8>),
     /// An object.
     Object(Stored),
 }
 
-/// Reads the records of a backup.
+/// A reader of the records of a backup.
 pub(super) struct Reader<R> {
     source: R,
     hash: Sha256,
@@ -31,7 +31,7 @@ pub(super) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the header.
+    /// Checks the magic number and reads the header.
     pub(super) fn open(mut source: R) -> Result<Self> {
         let mut magic = [0; MAGIC.len()];
         match source.read_exact(&mut magic) {
@@ -53,12 +53,12 @@ impl<R: Read> Reader<R> {
         Ok(Self { source, hash, header, revisions: HashSet::new(), keys: HashSet::new(), ended: false })
     }
 
-    /// What the backup says of itself.
+    /// Returns the header.
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The next record; `None` when the backup is whole and was read to its end.
+    /// Returns the next record; `None` at the end of a complete backup.
     pub(super) fn next(&mut self) -> Result<Option<Record>> {
         if self.ended {
             return Ok(None);
@@ -119,7 +119,7 @@ fn read_record(source: &mut impl Read, hash: &mut Sha256) -> Result<(u8, Vec<u8>
     Ok((kind, record))
 }
 
-/// Adds `length` bytes to `buffer`, which grows with what is there and not with what a damaged length says.
+/// Reads `length` bytes into `buffer`. The buffer grows with the data that exist, so a damaged length does not cause a huge allocation.
 fn fill(source: &mut impl Read, buffer: &mut Vec<u8>, length: usize) -> Result<()> {
     let read = source.take(length as u64).read_to_end(buffer)?;
     ensure!(read == length, "it ends before its end: it was cut off");

@@ -1,4 +1,4 @@
-//! A backup is put back: beside the data directory, read again, and only then given its name.
+//! Restores a backup: into a directory beside the data directory, which is checked and only then renamed.
 
 use std::fs::{File, OpenOptions};
 use std::io::BufReader;
@@ -15,30 +15,31 @@ use super::read::{Reader, Record};
 use super::verify::{name, read_to_end, verify_file};
 use crate::directory::{DataDirectory, write_private};
 
-/// Revisions that a restored server leaves out: more than were written between the backup and the loss of what it was taken of. A client
-/// that has seen one of those revisions is told to read anew (410), instead of going on in a history that is another one now.
+/// The number of revisions that a restored server skips: more than can have been written between the backup and the loss of the
+/// original. A client that has seen one of the lost revisions gets 410 and must list again, instead of continuing in a different
+/// history.
 pub const REVISION_GAP: u64 = 1_000_000_000;
-/// Objects that are written with one sync.
+/// The number of objects that are written with one sync.
 const BATCH_OBJECTS: usize = 2_000;
-/// Where a backup from standard input waits until it is known to be whole.
+/// The name of the file for a backup from standard input, until it is known to be complete.
 const SPOOL: &str = "backup";
 const LOCK: &str = "lock";
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// What the backup says of itself.
+    /// The header of the backup.
     pub header: Header,
-    /// The revision that the next write follows.
+    /// The revision of the restored store; the next write has the revision after it.
     pub revision: Revision,
-    /// Where the directory is now that was there before.
+    /// The path of the previous directory, if there was one.
     pub replaced: Option<PathBuf>,
 }
 
-/// Makes a data directory of a backup (`-`: from standard input). With `replace`, one that is there is kept under another name.
-///
+/// Restores a backup (`-`: from standard input) to a data directory. With `replace`, an existing directory is renamed and kept.
+/// Runs `metal approve`.
 /// # Errors
-/// A damaged backup, a directory that is in use or not empty, a disk that refuses. The directory is as it was then.
+/// The backup is damaged, the directory is in use or not empty, or a write fails. The directory is unchanged then.
 pub async fn restore(
     directory: &DataDirectory,
     file: &Path,
@@ -66,13 +67,13 @@ pub async fn restore(
     Ok(Restored { header, revision, replaced })
 }
 
-/// Where a directory is restored to, and what stands there.
+/// The destination of a restore, and its current state.
 struct Place {
     path: PathBuf,
     staging: PathBuf,
     replaced: PathBuf,
     occupied: bool,
-    /// A server that starts meanwhile finds the directory in use.
+    /// The lock of the existing directory, so that a server that is started meanwhile finds it in use.
     lock: Option<store::DataDirectory>,
 }
 
@@ -113,7 +114,8 @@ impl Place {
         Ok(place)
     }
 
-    /// Gives the restored directory its name. Killed in between, neither is lost, and the restore can be done again.
+    /// Renames the restored directory to its final name. If the process is killed in between, neither directory is lost, and the
+    /// restore can be repeated.
     fn take(&self, staging: &Path) -> Result<Option<PathBuf>> {
         let failed = || {
             format!(
@@ -145,7 +147,7 @@ fn entries(path: &Path) -> Result<Vec<std::ffi::OsString>> {
     }
 }
 
-/// A directory in the making; removed unless it is kept.
+/// A temporary directory, which is removed on drop unless it is kept.
 struct Staging {
     path: PathBuf,
     lock: store::DataDirectory,
@@ -153,7 +155,7 @@ struct Staging {
 }
 
 impl Staging {
-    /// An empty one; what a restore that was killed left is removed.
+    /// Creates an empty temporary directory, and removes the remains of a killed restore.
     fn make(path: &Path) -> Result<Self> {
         let lock = store::DataDirectory::open(path)?;
         for entry in entries(path)? {
@@ -176,13 +178,13 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.kept {
-            // What cannot be removed now is removed by the next restore.
+            // If this fails, the next restore removes the directory.
             drop(std::fs::remove_dir_all(&self.path));
         }
     }
 }
 
-/// Keeps what comes from standard input: a backup is read twice.
+/// Stores the backup from standard input in a file, because it is read twice.
 fn spool(staging: &Path) -> Result<PathBuf> {
     let path = staging.join(SPOOL);
     let failed = || format!("cannot write {}", path.display());
@@ -192,7 +194,7 @@ fn spool(staging: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes what a backup holds; all of it is on the disk when this returns.
+/// Writes the content of a backup; everything is synced when this returns.
 fn fill(staging: &Staging, file: &Path, clock: &Clock) -> Result<(Header, Revision)> {
     let mut reader = Reader::open(BufReader::with_capacity(1 << 20, File::open(file)?))?;
     let header = reader.header().clone();
@@ -231,7 +233,7 @@ fn change(object: Stored, time: i64) -> Change {
     }
 }
 
-/// Opens what was written, as a server will.
+/// Opens the restored store as a server would, and checks its object count and revision.
 async fn check(staging: &Staging, header: &Header, revision: Revision, clock: &Clock) -> Result<()> {
     let lock = staging.lock.clone();
     let store = Store::open(Embedded::open(&lock)?, clock.clone()).await?;

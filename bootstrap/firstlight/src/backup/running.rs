@@ -1,6 +1,6 @@
-//! The part of the running server: its objects as a stream, and the check of its store.
+//! The part of a backup that runs in the server: a stream of its objects, and the check of its store.
 //!
-//! The stream holds every Secret: it is for those who may do everything, and for those whose roles name the path.
+//! The stream contains every Secret. Only administrators, and users whose roles name the path, may read it.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -21,19 +21,19 @@ use tokio::sync::mpsc;
 
 use super::format::{Encoder, Header};
 
-/// Where the server gives out its objects.
+/// The path at which the server streams its objects.
 pub const BACKUP_PATH: &str = "/backup";
-/// Where the server checks what its disk holds.
+/// The path at which the server checks its store.
 pub const VERIFY_PATH: &str = "/verify";
 
-/// Bytes that are sent at a time.
+/// The size of a piece of the stream in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Pieces that wait to be written at most.
+/// The largest number of pieces that wait to be written.
 const PIECES_MAX: usize = 16;
-/// How much of an error is shown.
+/// The largest part of an error response that is read.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Answers [`BACKUP_PATH`]: a backup of the objects as they are now, without files. What is written meanwhile is not in it.
+/// Answers [`BACKUP_PATH`] with a backup of the current objects, without files. Later writes are not included.
 pub fn backup_answer(
     store: Store,
     clock: Clock,
@@ -52,7 +52,7 @@ pub fn backup_answer(
     }
 }
 
-/// Answers [`VERIFY_PATH`].
+/// Answers [`VERIFY_PATH`] with the result of the store's verification.
 pub fn verify_answer(
     store: Store,
 ) -> impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
@@ -72,7 +72,7 @@ pub fn verify_answer(
     }
 }
 
-/// The pieces of a stream, made when they are asked for.
+/// The pieces of the stream, which are made on demand.
 struct Pieces {
     encoder: Option<Encoder>,
     ready: Vec<u8>,
@@ -102,7 +102,7 @@ impl Iterator for Pieces {
     }
 }
 
-/// The stream of a running server, to be read on another thread.
+/// Requests the stream of a running server. The result must be read on another thread.
 pub(super) async fn fetch(client: &Client) -> Result<Fetched> {
     let mut body = get(client, BACKUP_PATH).await?.into_body();
     let (send, pieces) = mpsc::channel(PIECES_MAX);
@@ -112,7 +112,7 @@ pub(super) async fn fetch(client: &Client) -> Result<Fetched> {
                 Ok(frame) => frame.into_data().map_err(|_| io::Error::other("trailers")),
                 Err(error) => Err(io::Error::other(error)),
             };
-            // The reader went away.
+            // The reader was dropped.
             if send.send(piece).await.is_err() {
                 break;
             }
@@ -121,7 +121,7 @@ pub(super) async fn fetch(client: &Client) -> Result<Fetched> {
     Ok(Fetched { pieces, current: Bytes::new() })
 }
 
-/// What the running server found when it checked its store: the answer's JSON.
+/// Returns the result of the running server's check of its store, as JSON.
 pub(super) async fn verify(client: &Client) -> Result<serde_json::Value> {
     let body = get(client, VERIFY_PATH).await?.into_body();
     let bytes = Limited::new(body, ERROR_BYTES).collect().await;
@@ -145,7 +145,7 @@ async fn get(client: &Client, path: &str) -> Result<Response<kube::client::Body>
     }
 }
 
-/// Bytes that come from the server.
+/// A reader of the bytes that the server sends.
 pub(super) struct Fetched {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,

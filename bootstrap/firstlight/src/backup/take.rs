@@ -1,4 +1,4 @@
-//! A backup is taken: of the running server, or of a directory that no process has open.
+//! Takes a backup of a running server, or of a directory that no process has open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::running::{Fetched, fetch};
 use crate::connection;
 use crate::directory::DataDirectory;
 
-/// A data directory's store: that of a running server, or opened by this process, which then has the directory's lock.
+/// The store of a data directory: that of a running server, or one that this process has opened, and locked.
 pub(super) enum Opened {
     Running(kube::Client),
     Stopped(Store),
 }
 
-/// Opens the store of a data directory, which must have one.
+/// Opens the store of an existing data directory.
 pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Opened> {
     let path = directory.path();
     ensure!(
@@ -48,10 +48,10 @@ pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Ope
     Ok(Opened::Stopped(Store::open(embedded, clock.clone()).await?))
 }
 
-/// Writes a backup of a data directory to `file`, `-` being standard output.
-///
+/// Writes a backup of a data directory to `file`; `-` is standard output.
+/// Runs `metal approve`.
 /// # Errors
-/// No data directory, a damaged store, a server that does not answer, a disk that refuses. There is no file then.
+/// There is no data directory, the store is damaged, the server does not answer, or a write fails. No file is left then.
 pub async fn take(directory: &DataDirectory, file: &Path, clock: &Clock) -> Result<Header> {
     let destination = Destination::open(file)?;
     match open(directory, clock).await? {

@@ -1,4 +1,4 @@
-//! Whether a backup, or a data directory, is whole.
+//! Verifies backups and data directories.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::directory::DataDirectory;
 /// Reads a backup to its end; `-` is standard input.
 ///
 /// # Errors
-/// Where it is damaged, cut off, or none.
+/// The backup is damaged or truncated, or is not a backup.
 pub fn verify_file(file: &Path) -> Result<Header> {
     if file == Path::new("-") {
         return read_to_end(std::io::stdin().lock(), &name(file));
@@ -26,7 +26,7 @@ pub fn verify_file(file: &Path) -> Result<Header> {
     read_to_end(opened, &name(file))
 }
 
-/// What errors call a backup.
+/// Returns the name of a backup for error messages.
 pub(super) fn name(file: &Path) -> String {
     if file == Path::new("-") {
         "the backup on standard input".to_owned()
@@ -35,7 +35,7 @@ pub(super) fn name(file: &Path) -> String {
     }
 }
 
-/// Reads a backup, which errors call `name`, to its end.
+/// Reads a backup to its end; `name` is its name in error messages.
 pub(super) fn read_to_end(source: impl Read, name: &str) -> Result<Header> {
     let read = || {
         let mut reader = Reader::open(BufReader::with_capacity(1 << 20, source))?;
@@ -46,10 +46,10 @@ pub(super) fn read_to_end(source: impl Read, name: &str) -> Result<Header> {
     read().with_context(|| format!("{name} is damaged and cannot be restored; use another backup"))
 }
 
-/// Reads everything that the store of a data directory holds, and its keys. A running server reads its store itself.
+/// Reads and checks the whole store of a data directory, and its keys. A running server checks its own store.
 ///
 /// # Errors
-/// What is damaged, and where.
+/// The damage that was found, and its place.
 pub async fn verify_directory(directory: &DataDirectory, clock: &Clock) -> Result<Verified> {
     let opened = open(directory, clock).await?;
     files::check(directory.path(), &files::read(directory)?)?;

@@ -47,15 +47,15 @@ pub struct VerifyOptions {
     pub directory: DirectoryOptions,
 }
 
-/// Takes a backup.
+/// Runs `backup`.
 ///
 /// # Errors
-/// As [`backup::take`].
+/// The errors of [`backup::take`].
 pub async fn run(options: &BackupOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let header = backup::take(&directory, &options.file, &Clock::system()).await?;
     if options.file == Path::new("-") {
-        // Standard output has the backup.
+        // Standard output has the backup, so nothing else may be printed.
         return Ok(());
     }
     say(&format!(
@@ -66,10 +66,10 @@ pub async fn run(options: &BackupOptions) -> Result<()> {
     ))
 }
 
-/// Restores a backup.
+/// Runs `restore`.
 ///
 /// # Errors
-/// As [`backup::restore`].
+/// The errors of [`backup::restore`].
 pub async fn restore(options: &RestoreOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let restored = backup::restore(&directory, &options.file, options.replace, &Clock::system()).await?;
@@ -90,10 +90,10 @@ pub async fn restore(options: &RestoreOptions) -> Result<()> {
     say(&text)
 }
 
-/// Verifies a backup or a data directory.
+/// Runs `verify` on a backup or a data directory.
 ///
 /// # Errors
-/// What is damaged.
+/// The damage that was found.
 pub async fn verify(options: &VerifyOptions) -> Result<()> {
     if let Some(file) = &options.file {
         let header = backup::verify_file(file)?;

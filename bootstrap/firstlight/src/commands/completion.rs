@@ -7,10 +7,10 @@ use clap::CommandFactory;
 
 use crate::cli::Cli;
 
-/// Prints a shell's script.
+/// Prints the completion script of a shell.
 ///
 /// # Errors
-/// Where standard output refuses it for another reason than that its reader has enough.
+/// Standard output cannot be written; a closed pipe is not an error.
 pub fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "firstlight", &mut script);

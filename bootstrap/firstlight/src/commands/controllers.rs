@@ -1,4 +1,4 @@
-//! `firstlight controllers`: the controllers alone, against any cluster.
+//! `firstlight controllers`: only the controllers, against any cluster.
 
 use std::path::PathBuf;
 
@@ -27,10 +27,10 @@ pub struct ControllersOptions {
     pub diagnostics: DiagnosticsOptions,
 }
 
-/// Runs until it is interrupted.
-///
+/// Runs the controllers until the process is interrupted.
+/// Runs `metal approve`.
 /// # Errors
-/// Where the kubeconfig cannot be used, or there is none and this is no pod.
+/// The kubeconfig cannot be used, or there is none and the process does not run in a pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let client = match &options.kubeconfig {
         Some(path) => {
@@ -53,7 +53,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     Ok(())
 }
 
-/// A client of the cluster that this process is a pod of, by the pod's service account.
+/// Returns a client of the cluster in which this process is a pod, with the pod's service account.
 fn in_cluster() -> Result<Client> {
     let config = Config::incluster().context(
         "no kubeconfig is named with --kubeconfig or KUBECONFIG, and this process is no pod with a service account",

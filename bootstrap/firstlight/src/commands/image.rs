@@ -20,10 +20,10 @@ pub struct ImageOptions {
     pub image: String,
 }
 
-/// Writes an image of this program.
+/// Writes a container image of this program.
 ///
 /// # Errors
-/// A name that is none, a disk that refuses.
+/// The name of the image is invalid, or a write fails.
 pub fn run(options: &ImageOptions) -> Result<()> {
     image::check_reference(&options.image)?;
     let entries = image::of_this_process()?;
@@ -43,7 +43,7 @@ pub fn run(options: &ImageOptions) -> Result<()> {
     let digest = match written {
         Ok(digest) => digest,
         Err(error) => {
-            // What is left of it helps nobody.
+            // Remove the incomplete file.
             drop(std::fs::remove_file(&temporary));
             return Err(error).with_context(failed);
         }

@@ -1,4 +1,4 @@
-//! Commands that look: `kubeconfig`, `status`, `version`.
+//! The commands `kubeconfig`, `status` and `version`.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -54,10 +54,10 @@ pub enum VersionOutput {
     Short,
 }
 
-/// Prints the kubeconfig's path or content.
-///
+/// Prints the path or the content of the kubeconfig.
+/// Runs `metal approve`.
 /// # Errors
-/// Where there is none yet.
+/// There is no kubeconfig yet.
 pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let path = directory.running()?.map_or_else(|| directory.kubeconfig(), |running| running.kubeconfig);
@@ -75,10 +75,10 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     say(&format!("{}\n", path.display()))
 }
 
-/// Shows the server of a data directory and its clusters.
-///
+/// Shows the server of a data directory, and its clusters.
+/// Runs `metal approve`.
 /// # Errors
-/// Where none serves.
+/// No server runs on the directory, or it does not answer.
 pub async fn status(options: &StatusOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let Some(running) = directory.running()? else {
@@ -135,13 +135,13 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
     })
 }
 
-/// The release of clusterctl whose verbs these are: what scripts that expect clusterctl look for.
+/// The release of clusterctl whose verbs are implemented, for scripts that parse the output of clusterctl.
 const CLUSTERCTL: &str = "v1.14.0";
 
 /// Prints the version.
-///
+/// Runs `metal approve`.
 /// # Errors
-/// Where standard output is closed.
+/// Standard output is closed.
 pub fn version(options: &VersionOptions) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let report = json!({
@@ -165,7 +165,7 @@ pub fn version(options: &VersionOptions) -> Result<()> {
     }
 }
 
-/// As Go programs name it: `linux/amd64`.
+/// Returns the platform in the form of Go programs, for example `linux/amd64`.
 fn platform() -> String {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -1,4 +1,4 @@
-//! `firstlight pivot` and `firstlight move`: the same machinery with two command lines.
+//! `firstlight pivot` and `firstlight move`: the same implementation with two command lines.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -99,10 +99,10 @@ pub struct WayOptions {
     pub output: OutputOptions,
 }
 
-/// Hands everything over.
+/// Runs `pivot`.
 ///
 /// # Errors
-/// What stands in the way, or interrupts it.
+/// The preflight finds an obstacle, or the pivot is interrupted.
 pub async fn run(options: &PivotOptions) -> Result<()> {
     let (way, keep_source) = (&options.way, options.keep_source);
     let (path, folder) = source(way)?;
@@ -116,7 +116,8 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     go(way, folder, from, to, Options { namespace, keep_source }, &called).await
 }
 
-/// Installs the controllers at the target, where that is wanted, and prints what was done. On standard error: the report is the output.
+/// Installs the controllers at the target if the options request it, and prints the steps on standard error, because standard output is
+/// for the report.
 async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> Result<()> {
     if !options.install {
         return Ok(());
@@ -132,7 +133,7 @@ async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> 
     Ok(())
 }
 
-/// The pivot of `up`: from the server of this process to another.
+/// The pivot at the end of `up`: from the server of this process to another one.
 pub(super) struct AfterUp {
     from: Client,
     to: Client,
@@ -140,19 +141,19 @@ pub(super) struct AfterUp {
     journal: PathBuf,
 }
 
-/// Where such a pivot stands.
+/// The state of such a pivot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not begun.
+    /// The pivot has not begun.
     New,
-    /// It was interrupted.
+    /// The pivot was interrupted.
     Interrupted,
-    /// The target has everything.
+    /// The target has all objects.
     Done,
 }
 
 impl AfterUp {
-    /// From `from`, whose data is in `folder`, to the cluster of a kubeconfig.
+    /// Returns the pivot from `from`, whose data directory is `folder`, to the cluster of a kubeconfig.
     pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
         let called = address(to, None).await?;
         Ok(Self { from, to: connect(to, None).await?, called, journal: folder.join(JOURNAL) })
@@ -163,7 +164,7 @@ impl AfterUp {
         Ok(Journal::open(Box::new(FileDisk::open(&self.journal).with_context(failed)?))?)
     }
 
-    /// What the journal says. A journal of another target counts for nothing when its pivot was rolled back.
+    /// Returns the state in the journal. The journal of a pivot to another target is ignored if that pivot was rolled back.
     pub(super) async fn stage(&self) -> Result<Stage> {
         let journal = self.journal()?;
         let state = journal.state();
@@ -182,7 +183,7 @@ impl AfterUp {
         Ok(Stage::Done)
     }
 
-    /// Does it, or finishes it.
+    /// Runs or resumes the pivot.
     pub(super) async fn run(&self, stage: Stage, install: &InstallOptions) -> Result<()> {
         install_first(install, &self.to, false).await?;
         let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
@@ -195,10 +196,10 @@ impl AfterUp {
     }
 }
 
-/// Hands one namespace over, as `clusterctl move`.
+/// Runs `move`, which hands over one namespace, like `clusterctl move`.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub async fn run_move(options: &MoveOptions) -> Result<()> {
     let way = &options.way;
     if let Some(directory) = &options.from_directory {
@@ -275,7 +276,7 @@ fn show(way: &WayOptions, report: &Report) -> Result<()> {
     }
 }
 
-/// The source's kubeconfig, and the folder for its journal where it is a data directory's server.
+/// Returns the kubeconfig of the source, and the folder for the journal if the source is a data directory's server.
 fn source(way: &WayOptions) -> Result<(PathBuf, Option<PathBuf>)> {
     if let Some(path) = &way.kubeconfig {
         return Ok((path.clone(), None));
@@ -295,7 +296,7 @@ async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
     Ok(choice.connect().await?.client)
 }
 
-/// What people call the cluster of a kubeconfig.
+/// Returns the URL of a kubeconfig's cluster, for messages.
 async fn address(path: &Path, context: Option<String>) -> Result<String> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context };
     Ok(choice.config().await?.cluster_url.to_string())
@@ -336,7 +337,7 @@ fn state_folder() -> Result<PathBuf> {
     Ok(base.context("neither HOME nor XDG_STATE_HOME is set; say --journal")?.join("firstlight/pivots"))
 }
 
-/// Shows how far it is, on one line of a terminal.
+/// Shows the progress on one line of a terminal.
 #[derive(Default)]
 struct Screen(Mutex<Option<Phase>>);
 
@@ -360,7 +361,7 @@ impl Progress for Screen {
         let new = if last.is_some_and(|last| last != phase) { "\n" } else { "" };
         *last = Some(phase);
         let count = if total > 0 { format!(" {done}/{total}") } else { String::new() };
-        // Nobody is left to tell where standard error is closed.
+        // An error means that standard error is closed.
         drop(write!(error, "{new}\r\x1b[K{what}{count}"));
     }
 }

@@ -13,10 +13,10 @@ use crate::options::server::ServerOptions;
 use crate::process::Process;
 use crate::signals::Signals;
 
-/// Serves until it is interrupted.
+/// Serves until the process is interrupted.
 ///
 /// # Errors
-/// Where it cannot start, or its store can write no more.
+/// The server cannot start, or its store cannot be written any more.
 pub async fn run(options: &ServerOptions) -> Result<()> {
     handed_over::before_start(options)?;
     let mut signals = Signals::catch()?;
@@ -25,7 +25,7 @@ pub async fn run(options: &ServerOptions) -> Result<()> {
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
         && let Err(error) = notify(&socket)
     {
-        // It waits and ends us then; whoever asks the API meanwhile is served.
+        // systemd then ends the process after its timeout; until then the API is served.
         tracing::warn!(%error, ?socket, "the service manager cannot be told that the server is ready");
     }
     let outcome = tokio::select! {
@@ -38,7 +38,7 @@ pub async fn run(options: &ServerOptions) -> Result<()> {
     outcome
 }
 
-/// Tells systemd (`Type=notify`) that the server is ready. A socket whose name begins with `@` is in no folder.
+/// Tells systemd (`Type=notify`) that the server is ready. A socket whose name begins with `@` is in the abstract namespace.
 fn notify(socket: &OsStr) -> io::Result<()> {
     let address = match socket.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,

@@ -44,7 +44,7 @@ pub struct UpOptions {
 }
 
 impl UpOptions {
-    /// Whether it was started as a server alone: there is nothing to wait for until somebody applies a Cluster.
+    /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
     pub fn wants_nothing(&self) -> bool {
         self.filename.is_empty()
             && self.wait.is_none()
@@ -53,10 +53,10 @@ impl UpOptions {
     }
 }
 
-/// Runs until it is interrupted, or with `--exit-when-available` until every cluster is Available.
-///
+/// Runs until the process is interrupted or, with `--exit-when-available`, until every cluster is Available.
+/// Runs `metal approve`.
 /// # Errors
-/// A manifest that is wrong (before anything starts, where that can be told), a server that cannot start, `--wait` that has passed.
+/// A manifest is invalid (found before the server starts, if possible), the server cannot start, or the time of `--wait` has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {
     let documents = read_all(&options.filename)?;
     if options.install.install {
@@ -65,7 +65,7 @@ pub async fn run(options: &UpOptions) -> Result<()> {
         }
         options.install.reference()?;
     }
-    // With --pivot-to, `bring_up` asks the target whether it is the one that has the clusters.
+    // With --pivot-to, `bring_up` checks whether the target already has the clusters.
     if options.pivot_to.is_none() || options.server.start_afresh {
         handed_over::before_start(&options.server)?;
         let directory = DataDirectory::locate(options.server.directory.data_dir.as_deref())?;
@@ -106,7 +106,8 @@ async fn follow(
     }
 }
 
-/// Tells in `reached` when what was wanted has come about, and all that follows is to be looked at.
+/// Applies the manifests and waits for the clusters. Sets `reached` when the goal is reached, so that an interrupt afterwards is not an
+/// error.
 async fn bring_up(
     process: &Process,
     view: &View,
@@ -135,7 +136,8 @@ async fn bring_up(
     watch(process, view, options, pivot.as_ref(), reached).await
 }
 
-/// Nothing was applied: the clusters would be made a second time.
+/// Returns the message for clusters that have already been handed over. Applying the manifests again would create the clusters a second
+/// time.
 fn handed_over_already(target: &Path) -> String {
     format!(
         "The clusters have been handed over to the cluster of {0} already; nothing was applied here. Apply changes there:\n  \
@@ -153,7 +155,7 @@ async fn watch(
 ) -> Result<()> {
     let clock = machinery::clock::Clock::system();
     let mut screen = Screen::new(&clock);
-    // A pivot begins when all is at rest: what has no node yet cannot move.
+    // A pivot begins only when everything is at rest, because a Machine without a Node cannot be moved.
     let enough = if pivot.is_some() { all_at_rest } else { all_available };
     let until_available = show(view, &mut screen, enough);
     match options.wait {
@@ -176,7 +178,7 @@ async fn watch(
     Ok(())
 }
 
-/// What is still missing, a line an object.
+/// Returns the objects that are not Available yet, each on a line.
 fn missing(objects: &Objects) -> String {
     let waiting = entries(objects).into_iter().filter(|entry| !entry.waiting_for.is_empty());
     let lines: Vec<String> = waiting.map(|entry| format!("  {}: {}", entry.key, entry.waiting_for)).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use metal::preprovisioning::BootImages;
 
-/// Where workload clusters of the simulated infrastructure listen.
+/// The address of the simulated infrastructure's workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
 /// What controllers are started with.

@@ -1,4 +1,4 @@
-//! `kube-apiserver` with the flags that envtest gives it: the API server's own kinds, no Cluster API, everything in memory.
+//! `kube-apiserver` with envtest's flags: the API server's own kinds without Cluster API, and everything in memory.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::open_files;
 use crate::plane::{Outside, version};
 use crate::signals::Signals;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 Usage: kube-apiserver [flags]
 
@@ -45,7 +45,7 @@ what kube-controller-manager does for the API itself: garbage collection, namesp
 All other flags are accepted, without effect.
 ";
 
-/// Flags that are read here, and those whose effect this server has, or that mean nothing to it.
+/// The flags that are parsed, or that need no support here. Other flags cause a warning.
 const KNOWN: &[&str] = &[
     "advertise-address",
     "allow-privileged",
@@ -68,7 +68,7 @@ const KNOWN: &[&str] = &[
 /// Serves until SIGTERM.
 ///
 /// # Errors
-/// A flag or file that cannot be used, a port in use.
+/// A flag or file is invalid, or the port is in use.
 pub async fn run(flags: &Flags) -> Result<()> {
     for flag in flags.names().filter(|flag| !KNOWN.contains(flag)) {
         tracing::warn!(flag, "this flag has no effect here");
@@ -138,7 +138,7 @@ fn token_keys(flags: &Flags, random: &Random) -> Result<TokenKeys> {
     Ok(TokenKeys::new(signing, others))
 }
 
-/// What kube-apiserver does alone, or with `controllers` also kube-controller-manager's part in the API.
+/// Returns the housekeeping of kube-apiserver alone, or with `controllers` also that of kube-controller-manager for the API.
 fn housekeeping(controllers: bool) -> Housekeeping {
     Housekeeping {
         garbage_collection: controllers,

@@ -1,5 +1,5 @@
-//! `etcd` as far as envtest needs it: it is there, healthy, and ends when told. Nothing is stored: `kube-apiserver` beside it keeps
-//! everything in its own memory.
+//! A stub of `etcd` for envtest: it starts, answers health checks, and ends when told. It stores nothing, because `kube-apiserver`
+//! keeps everything in its own memory.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use super::flags::Flags;
 use crate::signals::Signals;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 Usage: etcd [flags]
 
@@ -27,13 +27,13 @@ Answers health checks for envtest. It is firstlight, which stores nothing here: 
 All other flags are accepted, without effect.
 ";
 
-/// Where it answers unless told.
+/// The default address.
 const DEFAULT_URL: &str = "http://localhost:2379";
 
 /// Answers until SIGTERM.
 ///
 /// # Errors
-/// An address that is wrong or in use.
+/// An address is invalid or in use.
 pub async fn run(flags: &Flags) -> Result<()> {
     let mut urls = flags.list("listen-client-urls");
     if urls.is_empty() {
@@ -66,7 +66,7 @@ async fn serve(listener: TcpListener) {
             Ok((stream, _)) => {
                 let connection =
                     http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
-                // A client that has gone is no loss.
+                // Errors of a connection that its client closed are irrelevant.
                 tokio::spawn(async move { drop(connection.await) });
             }
             Err(error) => tracing::warn!(%error, "cannot accept a connection"),

@@ -1,18 +1,18 @@
-//! The command line of the real programs, as far as it is read here: `--name=value`, `--name value`, `--name`.
+//! Parses the command lines of the real programs: `--name=value`, `--name value`, `--name`.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 
-/// Flags by name without dashes, each with its values in order.
+/// The flags by name without dashes, each with its values in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags(BTreeMap<String, Vec<String>>);
 
 impl Flags {
-    /// Reads arguments. A flag without a value is `true`.
+    /// Parses arguments. A flag without a value gets the value `true`.
     ///
     /// # Errors
-    /// An argument that is no flag.
+    /// An argument is not a flag.
     pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut flags = Self::default();
         let mut arguments = arguments.peekable();
@@ -27,38 +27,38 @@ impl Flags {
                     (flag, value.unwrap_or_else(|| "true".to_owned()))
                 }
             };
-            // The real programs take both spellings.
+            // The real programs accept underscores, too.
             flags.0.entry(name.replace('_', "-")).or_default().push(value);
         }
         Ok(flags)
     }
 
-    /// The value of a flag; where it was given more than once, the last one.
+    /// Returns the value of a flag; of several, the last one.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.last().map(String::as_str)
     }
 
-    /// The values of a flag that takes a list: repeated, separated by commas, or both.
+    /// Returns the values of a list flag, which may be repeated, separated by commas, or both.
     pub fn list(&self, name: &str) -> Vec<&str> {
         let given = self.0.get(name).into_iter().flatten();
         given.flat_map(|value| value.split(',')).filter(|value| !value.is_empty()).collect()
     }
 
-    /// The value of a flag as a file, whole.
+    /// Returns the content of the file that a flag names.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// The file cannot be read.
     pub fn file(&self, name: &str) -> Result<Option<String>> {
         let Some(path) = self.value(name) else { return Ok(None) };
         std::fs::read_to_string(path).map(Some).with_context(|| format!("--{name}: cannot read {path}"))
     }
 
-    /// Whether a flag without a value was given.
+    /// Returns whether a boolean flag is set.
     pub fn is_on(&self, name: &str) -> bool {
         self.value(name) == Some("true")
     }
 
-    /// The names that were given, sorted.
+    /// Returns the names of the given flags, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

@@ -1,8 +1,9 @@
-//! In place of envtest's binaries: controller-runtime's envtest starts `etcd` and `kube-apiserver` from a directory, with flags of its
-//! own, and this binary answers to both names. `kube-apiserver` holds everything in its memory; `etcd` answers health checks only.
+//! A replacement for envtest's binaries: controller-runtime's envtest starts `etcd` and `kube-apiserver` from a directory with its own
+//! flags, and this binary implements both under those names. `kube-apiserver` keeps everything in memory; `etcd` only answers health
+//! checks.
 //!
-//! As with the real pair nothing is collected as garbage and no namespace is emptied, since nobody runs kube-controller-manager, and
-//! some suites rely on it. [`CONTROLLERS`] changes that.
+//! As with the real binaries, there is no garbage collection and no namespace deletion, because kube-controller-manager does not run,
+//! and some test suites rely on that. [`CONTROLLERS`] changes it.
 
 mod apiserver;
 mod etcd;
@@ -17,22 +18,23 @@ use crate::logging;
 use crate::output::say;
 use flags::Flags;
 
-/// The environment variable that, set to `1`, turns garbage collection, namespace deletion and what else kube-controller-manager does on.
+/// The environment variable that, set to `1`, enables garbage collection, namespace deletion, and kube-controller-manager's other work
+/// for the API.
 const CONTROLLERS: &str = "FIRSTLIGHT_ENVTEST_CONTROLLERS";
 
-/// What envtest starts.
+/// The programs that envtest starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// The API server.
     KubeApiserver,
-    /// The store that it would need.
+    /// The store, which the real API server would need.
     Etcd,
 }
 
 impl Program {
     const ALL: [Self; 2] = [Self::KubeApiserver, Self::Etcd];
 
-    /// Its file's name.
+    /// Returns the file name of the program.
     pub fn name(self) -> &'static str {
         match self {
             Self::KubeApiserver => "kube-apiserver",
@@ -40,16 +42,16 @@ impl Program {
         }
     }
 
-    /// Which of them is called, by the first argument of a process; `None`: neither.
+    /// Returns the program that the first argument of a process names; `None` if it is neither.
     pub fn called(argument: &OsStr) -> Option<Self> {
         let name = Path::new(argument).file_name()?;
         Self::ALL.into_iter().find(|program| name == program.name())
     }
 
-    /// Runs until SIGTERM, or prints help or version. `arguments` are those after the first.
+    /// Runs until SIGTERM, or prints help or version. `arguments` excludes the first argument.
     ///
     /// # Errors
-    /// A flag that cannot be understood, a file that cannot be read, a port in use.
+    /// A flag is invalid, a file cannot be read, or a port is in use.
     pub fn run(self, arguments: impl Iterator<Item = String>) -> Result<()> {
         let flags = Flags::parse(arguments)?;
         if flags.is_on("help") || flags.is_on("h") {
@@ -71,7 +73,7 @@ impl Program {
         })
     }
 
-    /// envtest looks for flags at the beginning of its lines.
+    /// Returns the text of `--help`. envtest looks for flags at the beginning of its lines.
     fn help(self) -> &'static str {
         match self {
             Self::KubeApiserver => apiserver::HELP,
@@ -87,10 +89,10 @@ impl Program {
     }
 }
 
-/// `firstlight envtest DIR`: puts this binary into `directory` under both names.
+/// `firstlight envtest DIR`: links or copies this binary to `directory` under both names.
 ///
 /// # Errors
-/// Where the disk refuses.
+/// The directory cannot be written.
 pub fn install(directory: &Path) -> Result<()> {
     let binary = std::env::current_exe().context("cannot find this program's own file")?;
     let failed = || format!("cannot fill {}", directory.display());
@@ -105,12 +107,12 @@ pub fn install(directory: &Path) -> Result<()> {
             }
             _ => {}
         }
-        // A link costs no space; a copy is for another file system.
+        // A hard link needs no space; the copy is for a different file system.
         if std::fs::hard_link(&binary, &new).is_err() {
             std::fs::copy(&binary, &new).with_context(failed)?;
         }
         std::fs::rename(&new, &path).with_context(failed)?;
-        // Renaming a link onto another one to the same file leaves both.
+        // Renaming a link onto another link to the same file leaves both, so the first is removed.
         drop(std::fs::remove_file(&new));
     }
     say(&format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))

@@ -1,4 +1,4 @@
-//! The one layer of the image, and tar archives without a time or an owner.
+//! The single layer of the image, and reproducible tar archives without times and owners.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -16,19 +16,19 @@ fn path_of(entry: &Entry) -> &str {
     }
 }
 
-/// A layer as it is kept in an image.
+/// A layer in the form in which an image contains it.
 pub struct Layer {
-    /// The archive, compressed.
+    /// The compressed archive.
     pub compressed: Vec<u8>,
-    /// Digest of the archive before it was compressed.
+    /// The digest of the uncompressed archive.
     pub contents: String,
 }
 
 impl Layer {
-    /// Puts `entries` into a layer, with the folders that they are in.
+    /// Packs `entries` into a layer, with their parent folders.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file cannot be read.
     pub fn of(entries: &[Entry]) -> Result<Self> {
         let out = Hashing { inner: GzEncoder::new(Vec::new(), Compression::default()), hash: Sha256::new() };
         let mut archive = archive(out);
@@ -55,7 +55,7 @@ impl Layer {
     }
 }
 
-/// The folders of all entries, those above first.
+/// Returns the parent folders of all entries, each after its own parent.
 fn folders(entries: &[Entry]) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for entry in entries {
@@ -72,12 +72,12 @@ fn relative(path: &str) -> &str {
     path.trim_start_matches('/')
 }
 
-/// An archive that is written to `out`.
+/// Returns an archive that is written to `out`.
 pub(super) fn archive<W: Write>(out: W) -> Builder<W> {
     Builder::new(out)
 }
 
-/// Adds a file.
+/// Adds a file to the archive.
 pub(super) fn add(archive: &mut Builder<impl Write>, path: &str, mode: u32, content: &[u8]) -> Result<()> {
     let mut header = header(mode, content.len(), EntryType::Regular);
     archive.append_data(&mut header, path, content).context("cannot write the image")
@@ -94,7 +94,7 @@ fn header(mode: u32, size: usize, kind: EntryType) -> Header {
     header
 }
 
-/// Takes the digest of what is written through it.
+/// A writer that computes the digest of everything written through it.
 struct Hashing<W> {
     inner: W,
     hash: Sha256,

@@ -1,6 +1,6 @@
-//! A container image of this program, made by itself: an OCI archive, which also has the list of contents that `docker load` looks for.
+//! Builds a container image of this program: an OCI archive, which also contains the `manifest.json` for `docker load`.
 //!
-//! The same program on the same machine gives the same bytes: no time and no name of a user goes into it.
+//! The same program on the same machine gives the same bytes, because the image contains no times and no user names.
 
 mod layer;
 
@@ -13,28 +13,28 @@ use sha2::{Digest, Sha256};
 pub use layer::Layer;
 pub use netboot::image::program::Entry;
 
-/// Where the program is in the image.
+/// The path of the program in the image.
 pub const PROGRAM: &str = "/firstlight";
-/// User and group that it runs as.
+/// The user and the group under which the program runs.
 pub const USER: u32 = 65532;
 
-/// The entries of an image of this program.
+/// Returns the files for an image of this program.
 ///
 /// # Errors
-/// On a system other than Linux; files that cannot be read.
+/// The system is not Linux, or a file cannot be read.
 pub fn of_this_process() -> Result<Vec<Entry>> {
     netboot::image::program::of_this_process(PROGRAM)
 }
 
-/// The name of an image that is given none.
+/// Returns the default name of the image.
 pub fn default_reference() -> String {
     format!("localhost/firstlight:v{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Checks the name of an image: `[HOST[:PORT]/]PATH[:TAG]`.
+/// Checks and splits the name of an image: `[HOST[:PORT]/]PATH[:TAG]`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The name is invalid.
 pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
     let (name, tag) = match reference.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, tag),
@@ -59,10 +59,10 @@ pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
     Ok((name, tag))
 }
 
-/// Writes an image of `entries` called `reference`; the digest of its manifest.
+/// Writes an image of `entries` with the name `reference`, and returns the digest of its manifest.
 ///
 /// # Errors
-/// A file that cannot be read, an output that refuses.
+/// A file cannot be read, or the output cannot be written.
 pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<String> {
     let (name, tag) = check_reference(reference)?;
     let full = format!("{name}:{tag}");
@@ -77,7 +77,7 @@ pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<Stri
     }))?;
     let mut entry = manifest.describe("application/vnd.oci.image.manifest.v1+json");
     entry["platform"] = json!({"architecture": architecture(), "os": "linux"});
-    // containerd and podman take the whole name from the first, others the tag from the second.
+    // containerd and podman use the full name in the first annotation, other tools the tag in the second.
     entry["annotations"] =
         json!({"io.containerd.image.name": full, "org.opencontainers.image.ref.name": tag});
     let index = json!({
@@ -121,7 +121,7 @@ fn config(contents: &str) -> Value {
     })
 }
 
-/// As images name it.
+/// Returns the architecture as images name it.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -130,13 +130,13 @@ fn architecture() -> &'static str {
     }
 }
 
-/// `sha256:…`
+/// Returns the digest in the form `sha256:…`.
 pub(crate) fn digest(hash: Sha256) -> String {
     let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 
-/// Bytes that are known by their digest.
+/// Content that is identified by its digest.
 struct Blob(Vec<u8>);
 
 impl Blob {

@@ -1,4 +1,4 @@
-//! The objects of an installation.
+//! The objects that an installation creates.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -7,19 +7,19 @@ use crate::controllers::Selection;
 use crate::image::USER;
 use crate::inventory;
 
-/// Where the controllers run.
+/// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
-/// What everything of theirs is called.
+/// The name of all objects of the controllers.
 const NAME: &str = "firstlight-controllers";
 /// The ports of upstream's managers.
 const HEALTH_PORT: u16 = 9440;
 const METRICS_PORT: u16 = 8443;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// What other controllers may need as well: kinds, and clusterctl's inventory.
-///
+/// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory.
+/// Runs `metal approve`.
 /// # Errors
-/// Never for the definitions that are built in.
+/// Never, for the built-in definitions.
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
     objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
@@ -34,12 +34,13 @@ fn controllers() -> Selection {
     Selection::all().without("metal")
 }
 
-/// Machines are started from where the network is: their kinds stay with the server that serves it, or come with Metal3's own provider.
+/// Returns whether a group belongs to bare metal. Machines are booted where their network is, so these kinds stay with the server that
+/// serves it, or come with Metal3's own provider.
 fn is_bare_metal(group: &Value) -> bool {
     group == "metal3.io" || group == "netboot.firstlight.dev"
 }
 
-/// What is the controllers' own.
+/// Returns the objects that belong only to the controllers.
 pub fn owned(image: &str) -> Vec<Value> {
     let name = json!({"name": NAME, "labels": labels()});
     let namespaced = json!({"name": NAME, "namespace": NAMESPACE, "labels": labels()});
@@ -60,7 +61,7 @@ pub fn owned(image: &str) -> Vec<Value> {
             "metadata": namespaced,
             "spec": {
                 "replicas": 1,
-                // Two processes at once would undo each other's work.
+                // Two running processes would undo each other's work.
                 "strategy": {"type": "Recreate"},
                 "selector": {"matchLabels": labels()},
                 "template": {"metadata": {"labels": labels()}, "spec": pod(image)},
@@ -73,7 +74,7 @@ fn labels() -> Value {
     json!({"app.kubernetes.io/name": NAME})
 }
 
-/// What the controllers read and write. Providers' kinds are in the groups of their sort.
+/// Returns the permissions of the controllers. The kinds of other providers are in the groups of their provider type.
 fn rules() -> Value {
     let all = ["create", "delete", "get", "list", "patch", "update", "watch"];
     let groups = ["addons", "bootstrap", "controlplane", "infrastructure", "ipam", "runtime"]

@@ -1,5 +1,5 @@
-//! What `--install` puts into a cluster so that it runs the controllers itself: their kinds and the entries of the inventory where they
-//! are missing, and this program as a Deployment with an account of its own.
+//! Implements `--install`: creates the kinds and the inventory entries that a cluster lacks, and runs the controllers there as a
+//! Deployment of this program with its own service account.
 
 mod manifests;
 
@@ -21,9 +21,9 @@ use crate::names::FIELD_MANAGER;
 
 /// How long a new kind may take until it is served.
 const ESTABLISHED: Duration = Duration::from_secs(30);
-/// Between two looks at it.
+/// The interval at which that is checked.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Upstream's controllers, by the label of their Deployments.
+/// The label selector of the Deployments of upstream's controllers.
 const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kubeadm,control-plane-kubeadm)";
 
 /// Options of an installation.
@@ -38,10 +38,10 @@ pub struct InstallOptions {
 }
 
 impl InstallOptions {
-    /// The image's name.
+    /// Returns the image name of the Deployment.
     ///
     /// # Errors
-    /// One that is none.
+    /// The name is invalid.
     pub fn reference(&self) -> Result<String> {
         let reference = self.image.clone().unwrap_or_else(image::default_reference);
         image::check_reference(&reference)?;
@@ -49,25 +49,25 @@ impl InstallOptions {
     }
 }
 
-/// What became of an object.
+/// The result for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not there.
+    /// The object did not exist and was created.
     Created,
-    /// It was, and is ours.
+    /// The object existed and belongs to firstlight, so it was updated.
     Configured,
-    /// It was, and is left as it is.
+    /// The object existed and was not changed.
     Left,
 }
 
-/// An object and what became of it.
+/// An object of the installation and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// `deployment.apps/firstlight-controllers`
+    /// The object, for example `deployment.apps/firstlight-controllers`.
     pub object: String,
-    /// What became of it.
+    /// The result.
     pub outcome: Outcome,
-    /// It was only looked at.
+    /// Whether this was a dry run, without changes.
     pub dry_run: bool,
 }
 
@@ -83,11 +83,11 @@ impl fmt::Display for Step {
     }
 }
 
-/// Installs everything; with `dry_run` nothing is written. What is shared with other controllers is made where it is missing and never
-/// changed.
+/// Installs everything; with `dry_run` nothing is written. Objects that other controllers may use are created if they are missing, and
+/// never changed.
 ///
 /// # Errors
-/// A cluster that has upstream's controllers already, or refuses.
+/// The cluster already runs upstream's controllers, or refuses a write.
 pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Clock) -> Result<Vec<Step>> {
     refuse_beside_upstream(client).await?;
     let mut steps = Vec::new();
@@ -115,7 +115,7 @@ pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Cl
     Ok(steps)
 }
 
-/// Two sets of controllers would undo each other's work.
+/// Fails if upstream's controllers run in the cluster, because two sets of controllers would undo each other's work.
 async fn refuse_beside_upstream(client: &Client) -> Result<()> {
     let deployments: Api<Deployment> = Api::all(client.clone());
     let found = deployments.list(&ListParams::default().labels(UPSTREAM)).await;
@@ -130,7 +130,7 @@ async fn refuse_beside_upstream(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// An object's place in a cluster.
+/// The address of an object in a cluster.
 struct Target {
     api: Api<DynamicObject>,
     resource: ApiResource,
@@ -168,7 +168,7 @@ impl Target {
     async fn is_there(&self) -> Result<bool> {
         match self.api.get(&self.name).await {
             Ok(_) => Ok(true),
-            // Of a kind that is not served, too: a dry run does not install it.
+            // Also returned for a kind that is not served: a dry run does not install it.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(error).with_context(|| self.failed()),
         }

@@ -9,34 +9,34 @@ use super::read::Document;
 use super::suggest::nearest;
 use crate::names::FIELD_MANAGER;
 
-/// What is wrong with a document, and where.
+/// An error in a document, with its place.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct ApplyError {
-    /// As the user named it.
+    /// The file as the user named it.
     pub file: String,
-    /// From 1.
+    /// The line, starting with 1.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
-/// What an apply did to one object.
+/// The result of an apply for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// `cluster.cluster.x-k8s.io/first`
+    /// The object, for example `cluster.cluster.x-k8s.io/first`.
     pub what: String,
     /// `created`, `configured` or `unchanged`.
     pub outcome: &'static str,
 }
 
-/// Kinds that others need: applied first, whatever the order of the documents.
+/// Kinds on which others depend, which are applied first, whatever the order of the documents.
 const FIRST: &[&str] = &["Namespace", "CustomResourceDefinition"];
 
 /// Applies all documents.
 ///
 /// # Errors
-/// The first document that the server refuses; nothing was changed then, unless it was refused only after its dry run.
+/// The first document that the server refuses. Nothing has been changed then, unless the document was refused only after its dry run.
 pub async fn apply_all(
     registry: &Registry,
     client: &Client,
@@ -52,7 +52,7 @@ pub async fn apply_all(
         first.iter().filter_map(|document| document.object["metadata"]["name"].as_str()).collect();
     let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
     for document in &rest {
-        // What the documents themselves bring along is not there yet during a dry run.
+        // Namespaces and kinds of the documents themselves do not exist yet during a dry run.
         let namespace = document.object["metadata"]["namespace"].as_str().unwrap_or("default");
         let known = resolve(&registry.definitions(), document).is_ok();
         if (known || !defines_kinds) && !own_namespaces.contains(&namespace) {
@@ -69,13 +69,13 @@ fn kind(document: &Document) -> &str {
     document.object["kind"].as_str().unwrap_or_default()
 }
 
-/// Where an object goes.
+/// The address of an object at the server.
 struct Target {
     path: String,
     what: String,
 }
 
-/// Where a document goes, or the field that is wrong and why.
+/// Returns the address of a document's object, or the field that is wrong and the message.
 fn resolve(definitions: &Definitions, document: &Document) -> Result<Target, (&'static str, String)> {
     let object = &document.object;
     let (api_version, kind) = (object["apiVersion"].as_str().unwrap_or_default(), kind(document));
@@ -161,7 +161,7 @@ async fn version_of(client: &Client, path: &str) -> Option<String> {
     object["metadata"]["resourceVersion"].as_str().map(str::to_owned)
 }
 
-/// The server's words, with the line of the field they are about and what to do about them.
+/// Returns the line of the field that the server's message is about, and the message with a hint.
 fn explain(document: &Document, target: &Target, error: &kube::Error) -> (usize, String) {
     let kube::Error::Api(status) = error else { return (document.line, format!("{}: {error}", target.what)) };
     let message = &status.message;
@@ -188,13 +188,13 @@ fn explain(document: &Document, target: &Target, error: &kube::Error) -> (usize,
     (line, format!("{}: {message}", target.what))
 }
 
-/// The path and the fault in what server-side apply says of a field that its schema does not have or that has another type.
+/// Returns the path and the problem in a message of server-side apply about an unknown field or a wrong type.
 fn typed_error(message: &str) -> Option<(&str, &str)> {
     let faults = message.strip_prefix("failed to create typed patch object (")?.split_once("): ")?.1;
     faults.strip_prefix('.')?.lines().next()?.split_once(": ")
 }
 
-/// The path in `unknown field "spec.replcas"` and the like.
+/// Returns the path in messages like `unknown field "spec.replcas"`.
 fn quoted_field(message: &str) -> Option<String> {
     let start = message.find("field \"")? + "field \"".len();
     let end = message[start..].find('"')? + start;

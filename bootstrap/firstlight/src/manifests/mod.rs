@@ -1,4 +1,4 @@
-//! Manifests that a user hands over: read, checked against what the server serves, applied.
+//! User manifests: reading, checking against the served kinds, applying.
 
 pub mod apply;
 pub mod read;

@@ -1,32 +1,32 @@
 //! Reads manifests from files, folders and standard input.
 //!
-//! Each document keeps its file and first line, so that whatever is found wrong with it later can say where.
+//! Each document has its file and first line, so that later errors can name the place.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// One object of a manifest.
+/// An object of a manifest.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The file as the user named it, or `<stdin>`.
     pub file: String,
-    /// Line on which the document begins, counted from 1.
+    /// The line on which the document begins, starting with 1.
     pub line: usize,
     /// The object.
     pub object: Value,
-    /// The text it was read from; for a part of a `List`, that of the whole list.
+    /// The text of the document; for an item of a `List`, that of the whole list.
     text: String,
 }
 
 impl Document {
-    /// The namespace of the object; `default` where it names none.
+    /// Returns the namespace of the object; `default` if it has none.
     pub fn namespace(&self) -> &str {
         self.object["metadata"]["namespace"].as_str().unwrap_or("default")
     }
 
-    /// The line of a field given by its path (`spec.template.spec.version`), as far as the text shows it.
+    /// Returns the line of a field given by its path (`spec.template.spec.version`), as far as the text shows it.
     pub fn line_of(&self, field: &str) -> Option<usize> {
         let names =
             field.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err());
@@ -49,48 +49,48 @@ impl Document {
     }
 }
 
-/// What can be wrong with the manifests themselves.
+/// The errors of manifests before they are applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot read {file}: {reason}")]
     Unreadable {
-        /// As the user named it.
+        /// The file as the user named it.
         file: String,
-        /// Why.
+        /// The error of the operating system.
         reason: std::io::Error,
     },
-    /// The folder has no manifests.
+    /// The folder contains no manifests.
     #[error("{0} holds no .yaml, .yml or .json file")]
     EmptyFolder(String),
     /// The text is not YAML or JSON.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
-        /// As the user named it.
+        /// The file as the user named it.
         file: String,
-        /// From 1.
+        /// The line, starting with 1.
         line: usize,
-        /// From 1.
+        /// The column, starting with 1.
         column: usize,
-        /// What the parser met.
+        /// The parser's message.
         reason: String,
     },
-    /// The document is no Kubernetes object.
+    /// The document is not a Kubernetes object.
     #[error("{file}:{line}: {reason}")]
     NotAnObject {
-        /// As the user named it.
+        /// The file as the user named it.
         file: String,
-        /// Where the document begins.
+        /// The line on which the document begins.
         line: usize,
-        /// What is missing.
+        /// The problem.
         reason: String,
     },
 }
 
-/// All documents of all sources, in order; `List` objects are taken apart.
+/// Returns all documents of all sources in order; `List` objects are replaced by their items.
 ///
 /// # Errors
-/// The first thing wrong, with its place.
+/// The first error, with its place.
 pub fn read_all(sources: &[PathBuf]) -> Result<Vec<Document>, ReadError> {
     let mut documents = Vec::new();
     for source in sources {
@@ -130,10 +130,10 @@ fn texts(source: &Path) -> Result<Vec<(String, String)>, ReadError> {
     paths.into_iter().map(read).collect()
 }
 
-/// The documents of one text.
+/// Returns the documents of a text.
 ///
 /// # Errors
-/// The first thing wrong, with its place.
+/// The first error, with its place.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Document>, ReadError> {
     let mut documents = Vec::new();
     for (line, part) in split(text) {
@@ -151,7 +151,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Document>, ReadError> {
     Ok(documents)
 }
 
-/// Documents between `---` lines, each with the line on which it begins.
+/// Returns the documents between `---` lines, each with its first line number.
 fn split(text: &str) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let (mut start, mut start_line, mut offset) = (0, 1, 0);
@@ -178,7 +178,7 @@ fn parse_one(file: &str, line: usize, text: &str) -> Result<Value, ReadError> {
             error.location().map_or((1, 1), |place| (place.line() as usize, place.column() as usize));
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or("not valid YAML");
-        // The parser counts lines from where the document begins.
+        // The parser counts lines from the beginning of the document.
         let reason =
             reason.split_once(&format!("line {row} column {column}: ")).map_or(reason, |(_, what)| what);
         let reason = reason.to_owned();

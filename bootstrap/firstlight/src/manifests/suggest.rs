@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest of the names that exist.
+//! "Did you mean": finds the nearest of the existing names.
 
-/// The candidate nearest to `word`, when it is near enough to be meant.
+/// Returns the candidate nearest to `word`, if it is near enough to be a typo.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     candidates
@@ -11,7 +11,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+/// Returns the number of edits (insertion, deletion, replacement, transposition of neighbours) that turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

@@ -1,4 +1,5 @@
-//! The certificate authority that agents trust: one of its own, so that nothing that a machine is given opens the API.
+//! The certificate authority that agents trust. It is separate from the API's, so that no certificate given to a machine grants access
+//! to the API.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,14 +13,14 @@ use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use crate::certificates::{begun, read_identity, write_identity};
 use crate::directory::DataDirectory;
 
-/// Name of its files.
+/// The base name of its files.
 const FILES: &str = "netboot-ca";
 
-/// The authority; its key stays in the data directory.
+/// The authority. Its key stays in the data directory.
 pub(super) struct Authority(CertificateAuthority);
 
 impl Authority {
-    /// Reads it; makes it at the first start.
+    /// Reads the authority, or creates it at the first start.
     pub(super) fn load_or_create(directory: &DataDirectory, clock: &Clock, random: &Random) -> Result<Self> {
         let folder = directory.pki();
         if let Some(found) = read_identity(&folder, FILES)? {
@@ -44,12 +45,12 @@ impl Authority {
         Ok(Self(made))
     }
 
-    /// Its certificate, PEM.
+    /// Returns the certificate of the authority, PEM.
     pub(super) fn certificate(&self) -> &str {
         self.0.certificate()
     }
 
-    /// Settings of the listener that agents speak to. Its certificate is as old as the process.
+    /// Returns the TLS configuration of the listener for agents. Its certificate is issued at each start of the process.
     pub(super) fn server_config(
         &self,
         addresses: &[Ipv4Addr],
@@ -58,7 +59,7 @@ impl Authority {
     ) -> Result<rustls::ServerConfig> {
         let names = addresses.iter().map(Ipv4Addr::to_string).collect();
         let identity = self.0.issue(&Leaf::server("firstlight-netboot", names), clock.now(), random)?;
-        // Agents show certificates that they made themselves.
+        // Agents have self-signed client certificates.
         let (certificates, clients) =
             (Arc::new(ServerCertificates::new(&identity)?), ClientCertificates::AnyIssuer);
         Ok(server_config(certificates, &clients, &["http/1.1"], clock)?)

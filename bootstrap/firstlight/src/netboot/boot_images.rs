@@ -1,4 +1,4 @@
-//! What machines boot, made of this program and the site's own files in `<data-dir>/netboot`.
+//! Builds the boot files of machines from this program and the site's own files in `<data-dir>/netboot`.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -16,20 +16,21 @@ use netboot::image::program::Entry;
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
 use netboot::media;
 
-/// Arguments of the kernel, before those that the site adds. The first console is the one that people see; the last is what the agent writes to.
+/// The kernel's arguments before those of the site. People see the first console; the agent writes to the last one.
 const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";
-/// The agent as a program of its own (docs/decisions/agent-program.md), compressed, for machines like this one; empty in a build without it.
+/// The compressed agent as a separate program (docs/decisions/agent-program.md) for machines of this architecture; empty in a build
+/// without it.
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/firstlight-agent"));
-/// What is made in the folder of each kind of machine.
+/// The names of the files that are made for each architecture.
 const AGENT_FILE: &str = "firstlight-agent";
 const INITRAMFS: &str = "initramfs";
 const UNIFIED: &str = "firstlight.efi";
 
-/// Makes the boot files for each kind of machine that there are a kernel and an agent for: an initramfs with the agent as its first
-/// process, and one unified kernel image of it all. What was made of the same files before is kept. `more` are arguments of the kernel.
+/// Builds the boot files for each architecture that has a kernel and an agent: an initramfs with the agent as its first process, and a
+/// unified kernel image. Files with unchanged inputs are reused. `more` are additional kernel arguments.
 ///
 /// # Errors
-/// Without a kernel among the assets, or when the disk refuses.
+/// The assets contain no kernel, or a file cannot be read or written.
 pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Result<BootFiles> {
     let assets = Assets::new(&folder.join("assets"));
     let arguments = std::iter::once(ARGUMENTS).chain(more.iter().map(String::as_str));
@@ -62,8 +63,8 @@ pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Res
     Ok(boot)
 }
 
-/// What a Raspberry Pi's boot loader reads beside its own parts: which kernel, which initramfs, which arguments. The names are those of
-/// [`BootFiles::path`].
+/// Writes the configuration for a Raspberry Pi's boot loader: the kernel, the initramfs and the arguments. The file names in it are
+/// those of [`BootFiles::path`].
 fn for_raspberry_pi(made: &Path, arguments: &str) -> Result<PathBuf> {
     let (folder, name) = (made.join("raspberry-pi"), Processor::Aarch64.name());
     let files = [
@@ -81,7 +82,7 @@ fn for_raspberry_pi(made: &Path, arguments: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where hosts that are told of an image find it: at the first address of the interfaces that were named.
+/// Returns the URLs of the images for hosts, at the first address of the given interfaces.
 pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> BootImages {
     let Some(address) = addresses.first() else { return BootImages::default() };
     let address = SocketAddrV4::new(*address, port);
@@ -97,7 +98,7 @@ pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> Boo
     let both = boot.initial.keys().filter(|processor| boot.kernels.contains_key(processor));
     let initial: BTreeMap<String, InitialImage> = both.map(image).collect();
     let media = |processor: &Processor| {
-        // What the site has signed stays as it is.
+        // The arguments of a signed image cannot be changed.
         let arguments = boot.stubs.contains_key(processor).then(|| boot.arguments.clone());
         let image = MediaImage { base: format!("http://{address}{}", media::FOLDER), arguments };
         (processor.name().to_owned(), image)
@@ -106,7 +107,7 @@ pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> Boo
     BootImages { initial, media }
 }
 
-/// The files for one kind of machine.
+/// The construction of the files for one architecture.
 struct Making<'a> {
     assets: &'a Assets,
     folder: PathBuf,
@@ -114,7 +115,8 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// The agent for such machines: the small program, else this one; `None` when there is neither.
+    /// Returns the files of the agent's program: the embedded one, one of the assets, or this program; `None` if there is none for the
+    /// architecture.
     fn program(&self) -> Result<Option<Vec<Entry>>> {
         let is_own = self.processor.name() == std::env::consts::ARCH;
         let alone = |source| vec![Entry::File { path: initramfs::PROGRAM.into(), source }];
@@ -167,7 +169,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Everything that the files are made of: this program, too, since it is what makes them.
+    /// Returns everything that the files are made of, including this program, because it builds them.
     fn inputs(&self, program: &[Entry], agent: &Configuration, arguments: &str) -> Result<Inputs> {
         let mut inputs = Inputs::default();
         inputs.file(&std::env::current_exe().context("cannot find this program")?)?;

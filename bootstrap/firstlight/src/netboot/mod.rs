@@ -1,4 +1,4 @@
-//! Starting machines over the network: what `up` and `serve` add when an interface is named.
+//! Network boot of machines, which `up` and `serve` add if an interface is given.
 
 mod authority;
 mod boot_images;
@@ -19,15 +19,15 @@ pub use options::NetbootOptions;
 use crate::directory::DataDirectory;
 use authority::Authority;
 
-/// Below the data directory: the site's own files to boot, and what is made of them.
+/// Returns the folder in the data directory with the site's own boot files, and the files that are built from them.
 pub fn folder(directory: &DataDirectory) -> PathBuf {
     directory.path().join("netboot")
 }
 
-/// Starts the services on the interfaces that were named, and says which images they serve; `None` without any.
+/// Starts the services on the given interfaces, and returns the served images; the handle is `None` without interfaces.
 ///
 /// # Errors
-/// Interfaces or files that are not as they must be, and ports in use: each says what to do.
+/// An interface or file is invalid, or a port is in use; each message says how to fix it.
 pub async fn start(
     options: &NetbootOptions,
     directory: &DataDirectory,

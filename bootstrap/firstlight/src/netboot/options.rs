@@ -1,4 +1,4 @@
-//! Options of `up` and `serve` for starting machines over the network.
+//! The network boot options of `up` and `serve`.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -79,10 +79,10 @@ pub enum Dhcp {
 }
 
 impl NetbootOptions {
-    /// What each interface serves.
+    /// Returns the configuration of each interface.
     ///
     /// # Errors
-    /// Pools outside of the interface's network.
+    /// A pool is outside of the networks of all interfaces.
     pub fn configurations(&self) -> Result<Vec<InterfaceConfiguration>> {
         let mut found = Vec::new();
         for name in &self.interfaces {
@@ -117,7 +117,7 @@ impl NetbootOptions {
         Ok(found)
     }
 
-    /// A pool that no interface serves is a mistake.
+    /// Fails for a pool that no interface serves.
     fn check(&self, configurations: &[InterfaceConfiguration]) -> Result<()> {
         let is_served = |first: Ipv4Addr| {
             configurations.iter().flat_map(|one| &one.subnets).any(|subnet| subnet.network.contains(first))
@@ -133,20 +133,20 @@ impl NetbootOptions {
     }
 }
 
-/// They stand in a line of iPXE's scripts and of a unified image.
+/// Checks kernel arguments, which must fit into a line of iPXE's scripts and into a unified image.
 fn kernel_arguments(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_graphic() || c == ' ';
     if let Some(wrong) = text.chars().find(|c| !is_plain(*c)) {
         return Err(format!("{wrong:?} cannot stand in the kernel's arguments: they are one line of ASCII"));
     }
-    // iPXE would read these, and the kernel never see them.
+    // iPXE would interpret these, and the kernel would not see them.
     if let Some(wrong) = ["||", "&&", "${"].into_iter().find(|sign| text.contains(sign)) {
         return Err(format!("iPXE takes {wrong} for its own: the kernel's arguments cannot have it"));
     }
     Ok(text.to_owned())
 }
 
-/// `fd00:1::/64`.
+/// Parses a network like `fd00:1::/64`.
 fn prefix_v6(text: &str) -> Result<Ipv6Addr, String> {
     let prefix = text.strip_suffix("/64").and_then(|prefix| prefix.parse::<Ipv6Addr>().ok());
     match prefix.filter(|prefix| prefix.octets()[8..] == [0; 8]) {

@@ -1,21 +1,21 @@
-//! What machines in a network are told, as an option says it.
+//! The options of machines in a network, as given on the command line.
 
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 use netboot::dhcp4::subnet::{Network, Range, Subnet};
 
-/// `NETWORK/BITS`, and what machines in it are told.
+/// `NETWORK/BITS` with the DHCP options for machines in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubnetOption(pub(super) Subnet);
 
 impl SubnetOption {
-    /// The same for a network in which this server, or nobody, has the address of `network`; `more` are addresses to give.
+    /// Returns the same options for `network`, which has the server's address in it; `more` are additional pools.
     pub(super) fn on(&self, network: Network, more: Vec<Range>) -> Subnet {
         let mut subnet = Subnet { network, ..self.0.clone() };
         subnet.pools.extend(more);
         if subnet.pools.is_empty() {
-            // Nobody gets the router's address.
+            // The address of the router must not be leased.
             let routers = &subnet.routers;
             let around = |pool: Range| match routers.iter().find(|router| pool.contains(**router)) {
                 Some(router) => vec![

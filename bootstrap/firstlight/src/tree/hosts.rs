@@ -1,4 +1,4 @@
-//! Entries of bare metal: each host with its stage, how far its agent is, and what it waits for. Pure.
+//! The tree's entries for bare metal: each host with its state, its agent's progress, and the reason for which it waits. Pure.
 
 use chrono::{DateTime, Utc};
 use engine::time::utc;
@@ -10,7 +10,7 @@ use schemas::netboot::Agent;
 use super::model::{Entry, Objects, State};
 use crate::host::Said;
 
-/// All hosts, and the machines that wait for an operator's approval, by namespace and name.
+/// Returns all hosts, and the machines that wait for approval, sorted by namespace and name.
 pub fn entries(objects: &Objects) -> Vec<Entry> {
     let mut hosts: Vec<&BareMetalHost> = objects.hosts.iter().collect();
     hosts.sort_by_key(|host| (host.namespace(), host.name_any()));
@@ -46,7 +46,7 @@ fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
     }
 }
 
-/// When the newest operation began, or else the host.
+/// Returns the start time of the latest operation, or else the creation time of the host.
 fn begun(host: &BareMetalHost) -> Option<DateTime<Utc>> {
     let history = host.status.as_ref().and_then(|status| status.operation_history.as_ref());
     let operations = history

@@ -1,4 +1,4 @@
-//! What `up` and `status` show: each cluster as a tree, what it waits for, and for how long.
+//! The output of `up` and `status`: each cluster as a tree, with the reasons and durations of waiting.
 
 mod hosts;
 pub mod model;

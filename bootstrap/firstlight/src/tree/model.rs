@@ -1,4 +1,4 @@
-//! From objects to the entries of the tree. Pure.
+//! Converts objects to the entries of the tree. Pure.
 
 use chrono::{DateTime, Utc};
 use machinery::clock::parse_rfc3339;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::hosts;
 
-/// The objects that the tree is made of, as the API server has them.
+/// The objects of the tree, as the API server returns them.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     /// Clusters.
@@ -23,41 +23,41 @@ pub struct Objects {
     pub machines: Vec<Value>,
     /// BareMetalHosts.
     pub hosts: Vec<BareMetalHost>,
-    /// Machines that run the agent.
+    /// The agents of machines.
     pub agents: Vec<Agent>,
 }
 
-/// How an object is.
+/// The state of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// The object is ready.
     Good,
-    /// On its way.
+    /// The object is not ready yet.
     Waiting,
-    /// Going away.
+    /// The object is being deleted.
     Deleting,
 }
 
-/// One line of the tree.
+/// An entry, which is a line of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Depth in the tree, 0 for a cluster.
+    /// The depth in the tree, 0 for a cluster.
     pub depth: usize,
-    /// `Machine default/first-control-plane-x7x2f`, unique in the tree.
+    /// A unique key, for example `Machine default/first-control-plane-x7x2f`.
     pub key: String,
-    /// What is shown, `Machine first-control-plane-x7x2f`.
+    /// The displayed name, for example `Machine first-control-plane-x7x2f`.
     pub label: String,
-    /// How it is.
+    /// The state.
     pub state: State,
-    /// In a few words: the phase, replicas, the version.
+    /// A short summary: phase, replicas, version.
     pub summary: String,
-    /// What it waits for; empty when good.
+    /// The reason for which it waits; empty if it is ready.
     pub waiting_for: String,
-    /// Since when it has been in this state.
+    /// The time since which it has been in this state.
     pub since: Option<DateTime<Utc>>,
 }
 
-/// All clusters with everything below them, by namespace and name; then bare metal.
+/// Returns all clusters with the objects below them, sorted by namespace and name, and then the entries for bare metal.
 pub fn entries(objects: &Objects) -> Vec<Entry> {
     let mut clusters: Vec<&Value> = objects.clusters.iter().collect();
     clusters.sort_by_key(|cluster| (namespace(cluster), name(cluster)));
@@ -65,12 +65,12 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
     clusters.chain(hosts::entries(objects)).collect()
 }
 
-/// Whether there is a cluster, and all are Available.
+/// Returns whether there is at least one cluster and all clusters are Available.
 pub fn all_available(objects: &Objects) -> bool {
     !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, "Available"))
 }
 
-/// Whether all clusters are Available and nothing in them is on its way: they have the machines that they shall have, each with its node.
+/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node.
 pub fn all_at_rest(objects: &Objects) -> bool {
     let moving = |cluster| {
         ["ScalingUp", "ScalingDown", "RollingOut"].iter().any(|condition| is_true(cluster, condition))
@@ -136,7 +136,7 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     let kind = object["kind"].as_str().unwrap_or_default();
     let condition = condition(object, condition_type);
     let deleting = object["metadata"]["deletionTimestamp"].is_string();
-    // An infrastructure need not have a condition; the contract asks only for `provisioned`.
+    // An infrastructure cluster need not have a condition; the contract only requires `provisioned`.
     let provisioned = object["status"]["initialization"]["provisioned"] == true;
     let good = condition.map_or(provisioned, |condition| condition["status"] == "True");
     let state = match (deleting, good) {
@@ -169,7 +169,7 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     }
 }
 
-/// The condition's message on one line, its reason where it has none.
+/// Returns the condition's message on one line, or its reason if it has no message.
 fn message(condition: &Value) -> String {
     let text = condition["message"].as_str().unwrap_or_default();
     let lines: Vec<&str> = text

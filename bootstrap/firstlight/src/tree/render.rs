@@ -1,4 +1,4 @@
-//! The tree as text: redrawn in place on a terminal, as plain lines of change elsewhere. Pure.
+//! Renders the tree as text: redrawn in place on a terminal, otherwise as lines with changes. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::model::{Entry, State};
 
-/// The whole tree, a line each, cut to `width` columns. `colour` adds ANSI colours.
+/// Returns the whole tree, with a line for each entry, truncated to `width` columns. `colour` adds ANSI colours.
 pub fn tree(entries: &[Entry], now: DateTime<Utc>, width: usize, colour: bool) -> Vec<String> {
     let mut lines = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -17,7 +17,7 @@ pub fn tree(entries: &[Entry], now: DateTime<Utc>, width: usize, colour: bool) -
     lines
 }
 
-/// What changed since the last call, one line an object; for logs and pipes.
+/// Returns the changes since the last call, with a line for each object, for logs and pipes.
 pub fn changes(before: &mut BTreeMap<String, String>, entries: &[Entry]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = BTreeMap::new();
@@ -69,7 +69,7 @@ fn content(entry: &Entry, now: DateTime<Utc>) -> String {
     text
 }
 
-/// The lines that lead to an entry: `│  ├─ `.
+/// Returns the lines that lead to an entry, for example `│  ├─ `.
 fn branch(entries: &[Entry], index: usize) -> String {
     let depth = entries[index].depth;
     let continues = |level: usize| {
@@ -95,7 +95,7 @@ fn painted(text: &str, state: State) -> String {
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
-/// `42s`, `3m12s`, `5h`.
+/// Returns a duration in a form like `42s`, `3m12s`, `5h0m`.
 fn age(duration: chrono::Duration) -> String {
     let seconds = duration.num_seconds().max(0);
     match seconds {

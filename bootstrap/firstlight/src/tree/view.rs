@@ -1,4 +1,4 @@
-//! The tree kept up to date: from the caches that the controllers use anyway, redrawn when one of them changes.
+//! Keeps the tree up to date from the caches of the controllers, and redraws it when one of them changes.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -19,12 +19,12 @@ use tokio::sync::Notify;
 use super::model::{self, Entry, Objects};
 use super::render;
 
-/// Changes that come within this time are drawn at once; ages move on at the same pace on a terminal.
+/// The pause after a redraw, so that changes within this time are drawn together.
 const REDRAW: Duration = Duration::from_millis(100);
-/// How often a terminal is redrawn for the ages alone.
+/// How often a terminal is redrawn without changes, to update the ages.
 const TICK: Duration = Duration::from_secs(1);
 
-/// All objects of the tree.
+/// The caches with the objects of the tree.
 pub struct View {
     clusters: Cached<Cluster>,
     control_planes: Cached<KubeadmControlPlane>,
@@ -37,7 +37,7 @@ pub struct View {
 }
 
 impl View {
-    /// Follows the objects through the caches of `manager`.
+    /// Watches the objects through the caches of `manager`.
     pub fn new(manager: &Manager) -> Self {
         let view = Self {
             clusters: manager.objects(),
@@ -64,7 +64,7 @@ impl View {
         objects.subscribe(move |_| changed.notify_one());
     }
 
-    /// Waits until everything has been read once.
+    /// Waits until all caches are synced.
     pub async fn ready(&self) {
         self.clusters.wait_until_synced().await;
         self.control_planes.wait_until_synced().await;
@@ -75,7 +75,7 @@ impl View {
         self.agents.wait_until_synced().await;
     }
 
-    /// The objects as they are now.
+    /// Returns the current objects.
     pub fn objects(&self) -> Objects {
         Objects {
             clusters: values(&self.clusters),
@@ -88,7 +88,7 @@ impl View {
         }
     }
 
-    /// Waits for a change.
+    /// Waits for a change of an object.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -102,7 +102,7 @@ fn values<K: Kind>(objects: &Cached<K>) -> Vec<Value> {
     objects.all().iter().filter_map(|object| serde_json::to_value(object.as_ref()).ok()).collect()
 }
 
-/// Draws entries: in place on a terminal, as lines of change elsewhere.
+/// Draws entries: in place on a terminal, otherwise as lines with changes.
 pub struct Screen {
     clock: Clock,
     terminal: bool,
@@ -111,7 +111,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// On standard output.
+    /// Creates a screen on standard output.
     pub fn new(clock: &Clock) -> Self {
         Self {
             clock: clock.clone(),
@@ -121,15 +121,15 @@ impl Screen {
         }
     }
 
-    /// Whether ages have to be redrawn although nothing changed.
+    /// Returns whether the output is a terminal, which must be redrawn regularly because of the ages.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Shows `entries`.
+    /// Draws `entries`.
     ///
     /// # Errors
-    /// Where standard output is closed.
+    /// Standard output is closed.
     pub fn draw(&mut self, entries: &[Entry]) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
         if !self.terminal {
@@ -159,13 +159,13 @@ fn terminal_width() -> usize {
     columns.unwrap_or(DEFAULT_WIDTH)
 }
 
-/// Shells export COLUMNS rarely; longer lines are cut, so that one entry stays one line.
+/// The width if COLUMNS is not set. Longer lines are truncated, so that each entry has one line.
 const DEFAULT_WIDTH: usize = 160;
 
-/// Shows the tree until `done` says that the objects are as they should be, for ever if it never does.
+/// Draws the tree until `done` returns true for the objects, or for ever.
 ///
 /// # Errors
-/// Where standard output is closed.
+/// Standard output is closed.
 pub async fn show(
     view: &View,
     screen: &mut Screen,
@@ -178,7 +178,7 @@ pub async fn show(
             return Ok(());
         }
         if screen.is_terminal() {
-            // Elapsed or not, the next turn draws what there is.
+            // Whether the timeout elapsed or not, the next iteration draws the current state.
             drop(tokio::time::timeout(TICK, view.changed()).await);
         } else {
             view.changed().await;

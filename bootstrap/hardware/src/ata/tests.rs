@@ -1,14 +1,14 @@
 use super::*;
 
-/// A disk with the security feature set, as the standard has its states.
+/// A disk with the states of the security feature set, as the standard defines them.
 #[derive(Default)]
 struct Disk {
     security: Security,
     password: Option<[u8; 32]>,
     is_prepared: bool,
-    /// A command that fails.
+    /// The command that fails.
     broken: Option<u8>,
-    /// A power cut between a command that fails and the next: who has a password is locked.
+    /// Whether the power is cut after the failing command, which locks a disk with a password.
     loses_power: bool,
     erased: Option<bool>,
 }
@@ -108,7 +108,7 @@ fn a_disk_that_cannot_says_why_and_is_left_without_a_password() {
 
 #[test]
 fn passwords_that_are_there() {
-    // Left behind by an attempt that a power cut ended.
+    // The password was left by an attempt that a power cut ended.
     let mut own = Disk { password: Some(*PASSWORD), ..Disk::new() };
     own.security.locked = true;
     erase(&mut own).unwrap();
@@ -120,7 +120,7 @@ fn passwords_that_are_there() {
     assert_eq!(other.password, Some([7; 32]));
 }
 
-/// A disk that erases nothing and keeps its password for ever.
+/// A disk that does not erase anything and never removes its password.
 #[test]
 fn a_password_that_cannot_be_taken_away_is_told() {
     struct Stubborn(Disk);

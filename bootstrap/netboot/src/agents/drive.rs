@@ -1,4 +1,4 @@
-//! Whether an agent is given its machine's configuration drive, and what is written down of that. Pure.
+//! Decides whether an agent receives the configuration drive of its machine, and which status records that. Pure functions.
 
 use chrono::{DateTime, Utc};
 use machinery::clock::rfc3339;
@@ -7,23 +7,24 @@ use serde_json::{Value, json};
 
 use super::handover::{Handover, given, handover};
 
-/// What is on a drive.
+/// A configuration drive that an agent asks for.
 pub struct Drive<'a> {
-    /// The instruction that asks for it.
+    /// The identifier of the instruction that asks for the drive.
     pub instruction: &'a str,
-    /// When the provisioning began that it belongs to.
+    /// The start time of the provisioning that the drive belongs to.
     pub begun: &'a str,
-    /// It holds user data.
+    /// Whether the drive holds user data.
     pub has_user_data: bool,
-    /// The checksum of the one-time token on it.
+    /// The checksum of the one-time token on the drive, if it has one.
     pub token: Option<String>,
 }
 
 impl Drive<'_> {
-    /// What is written down before it is given to the machine whose status is `known`; `None` when that is there.
+    /// Returns the status patch that must be stored before the drive is given to the machine whose status is `known`, or `None` if that
+    /// status already records it.
     ///
     /// # Errors
-    /// Why it is not given.
+    /// The reason why the drive is refused.
     pub fn hand_over(&self, known: &AgentStatus, now: DateTime<Utc>) -> Result<Option<Value>, &'static str> {
         let before = known.config_drive.as_ref();
         let had_it = before.is_some_and(|drive| drive.purpose.split(' ').next() == Some(self.instruction));
@@ -31,7 +32,7 @@ impl Drive<'_> {
         if self.has_user_data && user_data_went && !had_it {
             return Err("whose user data was given over HTTP before");
         }
-        // After another start the same work is a new beginning.
+        // If the machine has restarted, the same instruction counts as a new purpose.
         let purpose = format!("{} {}", self.instruction, known.boot_id.as_deref().unwrap_or_default());
         match handover(before, &purpose, now) {
             Handover::First => {
@@ -71,7 +72,7 @@ mod tests {
         for (known, has_user_data, expected) in [
             (status(None, None), true, true),
             (status(Some("deploy/0 a"), Some(other)), true, true),
-            // The power was cut while the image was written.
+            // The power was cut while the image was being written.
             (status(Some("deploy/1 a"), Some(begun)), true, true),
             (status(Some("deploy/1 b"), Some(begun)), true, false),
             (status(None, Some(begun)), true, false),

@@ -1,4 +1,4 @@
-//! Challenges for TPMs: what only the one with an endorsement key can open (TCG, TPM 2.0 Library, Part 1, §24 and Annex C).
+//! Challenges for TPMs, which only the TPM with the endorsement key can open (TCG, TPM 2.0 Library, Part 1, §24 and Annex C).
 
 use aes::Aes128;
 use aes::cipher::KeyIvInit as _;
@@ -13,21 +13,23 @@ use ring::{hmac, rand::SystemRandom};
 use super::Refusal;
 use crate::http::listener::fingerprint;
 
-/// Makes challenges and knows their secrets again, without keeping any: a secret is a code of the certificate and the key that it is for.
+/// Makes challenges and recognises their secrets without storing any: a secret is an HMAC over the certificate and the endorsement key
+/// of the challenge.
 pub struct Endorsements(hmac::Key);
 
 impl Endorsements {
-    /// Challenges of another process are not known.
+    /// Generates a random HMAC key, so challenges that another process made are not recognised.
     pub fn new(random: &Random) -> Self {
         let mut key = [0; 32];
         random.fill(&mut key);
         Self(hmac::Key::new(hmac::HMAC_SHA256, &key))
     }
 
-    /// A challenge for the TPM with this key, and the certificate (SHA-256, hexadecimal) that asks for it.
+    /// Returns a challenge for the TPM with this endorsement key and for the certificate (SHA-256, hexadecimal) of the machine that
+    /// asks.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for a key that is none.
+    /// [`Refusal::Malformed`] if the endorsement key is invalid.
     pub fn challenge(&self, certificate: &str, endorsement: &Endorsement) -> Result<Challenge, Refusal> {
         let key = read(endorsement)?;
         let sum = from_hexadecimal(certificate).and_then(|sum| <[u8; 32]>::try_from(sum).ok());
@@ -38,10 +40,10 @@ impl Endorsements {
         Ok(Challenge { credential: hexadecimal(&credential), secret: hexadecimal(&seed) })
     }
 
-    /// The checksum of the key, when who has the certificate has opened the challenge for it.
+    /// Returns the checksum of the endorsement key if the machine with this certificate has opened the challenge for that key.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`]; [`Refusal::Endorsement`] when it has not.
+    /// [`Refusal::Malformed`] if the key is invalid; [`Refusal::Endorsement`] if the proof is not the secret of the challenge.
     pub fn proven(&self, certificate: &str, endorsement: &Endorsement) -> Result<String, Refusal> {
         let key = read(endorsement)?;
         let shown = from_hexadecimal(&endorsement.proof).unwrap_or_default();
@@ -72,7 +74,8 @@ fn malformed(why: &str) -> Refusal {
     Refusal::Malformed(format!("the endorsement key: {why}"))
 }
 
-/// `TPM2_MakeCredential`: `secret` for the TPM with `key`, while an object of this `name` is loaded. The credential, and what its keys are made of.
+/// `TPM2_MakeCredential`: encrypts `secret` so that only the TPM with `key` opens it, and only while an object of this `name` is
+/// loaded. Returns the credential, and the encrypted seed (the ephemeral point) that its keys are derived from.
 fn seal(key: &EndorsementKey, name: &[u8], secret: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let own = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).ok()?;
     let point = own.compute_public_key().ok()?;
@@ -82,12 +85,12 @@ fn seal(key: &EndorsementKey, name: &[u8], secret: &[u8]) -> Option<(Vec<u8>, Ve
     Some((wrapped(&seed, name, secret), Message::default().sized(x).sized(y).into_bytes()))
 }
 
-/// `KDFe` for an identity.
+/// `KDFe` with the label `IDENTITY`.
 fn seed(shared: &[u8], own_x: &[u8], their_x: &[u8]) -> digest::Digest {
     digest::digest(&SHA256, &[&1u32.to_be_bytes(), shared, b"IDENTITY\0", own_x, their_x].concat())
 }
 
-/// The secret, encrypted for the object, and a code over both.
+/// Encrypts the secret for the object, and prepends an HMAC over the encrypted secret and the name.
 fn wrapped(seed: &digest::Digest, name: &[u8], secret: &[u8]) -> Vec<u8> {
     let storage = derived(seed, b"STORAGE\0", name, 128);
     let mut encryption = [0; 16];
@@ -100,7 +103,7 @@ fn wrapped(seed: &digest::Digest, name: &[u8], secret: &[u8]) -> Vec<u8> {
     Message::default().sized(code.as_ref()).bytes(&identity).into_bytes()
 }
 
-/// `KDFa`, of whose one block `bits` are used.
+/// `KDFa`. One block is enough; the caller uses the first `bits` of it.
 fn derived(seed: &digest::Digest, label: &[u8], context: &[u8], bits: u32) -> hmac::Tag {
     let key = hmac::Key::new(hmac::HMAC_SHA256, seed.as_ref());
     hmac::sign(&key, &[&1u32.to_be_bytes(), label, context, &bits.to_be_bytes()].concat())

@@ -2,7 +2,7 @@ use ring::agreement::PublicKey;
 
 use super::*;
 
-/// A key on the curve; only its point is known.
+/// Returns a valid point of the curve; its private key is discarded.
 fn key() -> EndorsementKey {
     let random = SystemRandom::new();
     let own = EphemeralPrivateKey::generate(&ECDH_P256, &random).unwrap();
@@ -50,7 +50,7 @@ fn keys_that_are_none_are_told() {
     }
 }
 
-/// What the TPM does: the reverse of each step. Real ones are asked in the scenario `tpm` of the machine tests.
+/// Performs the reverse of each step, as a TPM does. The scenario `tpm` of the machine tests checks the challenge against real TPMs.
 #[test]
 fn a_credential_has_the_form_that_tpms_open() {
     let (name, secret) = (Binding::new([1; 32]).name(), [9; 32]);

@@ -1,4 +1,4 @@
-//! Who is let in, and how many machines there is room for that are no hosts ([`record`] has the rules).
+//! Enrolment of machines, and the limit for machines that are not hosts ([`record`] has the rules).
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,9 +23,9 @@ use crate::mac::MacAddress;
 
 impl Agents {
     /// Lets a machine in.
-    ///
+    /// Enrols a machine.
     /// # Errors
-    /// As [`record::admit`]; [`Refusal::Full`], [`Refusal::Failed`].
+    /// The errors of [`record::admit`]; [`Refusal::Full`] if there is no room; [`Refusal::Failed`] if the API refuses a write.
     pub async fn enrol(
         &self,
         certificate: &str,
@@ -96,7 +96,8 @@ impl Agents {
         Ok(enrolled)
     }
 
-    /// An approval was used, or was meant for the machine that was here before. Written before anything of the newcomer is.
+    /// Removes an approval that this enrolment uses, or that was meant for the previous machine of this name. It is removed before any
+    /// status of the newcomer is written.
     async fn uses_approval(
         &self,
         key: &NamespacedName,
@@ -113,9 +114,9 @@ impl Agents {
         Ok(())
     }
 
-    /// Writes down whose virtual media the machine was started from.
+    /// Records the host whose virtual media the machine was started from.
     async fn note_host(&self, key: &NamespacedName, host: &NamespacedName) -> Result<(), Refusal> {
-        // The machine spoke by another interface when it started last.
+        // The machine used another interface at its previous start, so the agent of that interface loses its `hostRef`.
         for earlier in self.agents.by_index(metal::host::BY_HOST, &host.to_string()) {
             let patch = json!({ "spec": { "hostRef": null, "instruction": null } });
             self.agents.merge(&NamespacedName::of(earlier.as_ref()), None, patch).await.map_err(failed)?;
@@ -124,7 +125,7 @@ impl Agents {
         self.agents.merge(key, None, patch).await.map(|_| ()).map_err(failed)
     }
 
-    /// A machine was not let in: what a person should know of that.
+    /// Reports a refusal that a person must know of as an event, and lists a machine that needs an approval as waiting.
     fn refused(&self, name: &str, newcomer: &Newcomer<'_>, refusal: &Refusal) {
         let address = newcomer.address;
         tracing::warn!(%address, %refusal, "a machine is not let in");
@@ -140,7 +141,7 @@ impl Agents {
         self.alert(name, reason, &format!("{} asks to be let in: {refusal}", address.to_canonical()));
     }
 
-    /// Hosts whose MAC addresses a machine says are its own are told, and nothing else comes of it.
+    /// Reports an event for each host whose MAC address the machine claims without proof. The claim has no other effect.
     fn tell_the_claimed(
         &self,
         enrolment: &Enrolment,
@@ -167,7 +168,8 @@ impl Agents {
         }
     }
 
-    /// The tokens that a machine was told: by the way to its address, and on its host's virtual media.
+    /// Returns the tokens that the machine was given (for its address, and on the virtual media of its host), each with whether it has
+    /// been used.
     fn tokens(
         &self,
         mac: MacAddress,
@@ -189,7 +191,7 @@ impl Agents {
             .collect()
     }
 
-    /// Whether there is room for another machine that is no host. Looked at before anything is written.
+    /// Makes room for another machine that is not a host. Called before anything of that machine is written.
     async fn make_room(&self, address: IpAddr) -> Result<(), Refusal> {
         let unknown: Vec<Arc<Agent>> =
             self.agents.all().into_iter().filter(|agent| self.is_unknown(agent)).collect();
@@ -199,7 +201,7 @@ impl Agents {
             unproven.and_then(|status| status.address.as_ref()) == Some(&speaks_from)
         };
         let now = self.clock.now();
-        // An address is one machine's: whoever says another MAC address each time stays one.
+        // An address belongs to one machine, so a client that sends another MAC address each time still takes only one place.
         for agent in unknown.iter().filter(is_there) {
             let again =
                 self.seen(agent).is_some_and(|seen| now - seen < limits::duration(limits::UNKNOWN_AGAIN));
@@ -226,13 +228,13 @@ impl Agents {
         self.agents.delete(agent).await.map_err(failed)
     }
 
-    /// Whether the machine is no host, and nobody has described it.
+    /// Returns whether the machine is not a host's and no BareMetalHost describes it.
     fn is_unknown(&self, agent: &Agent) -> bool {
         let mac = agent.metadata.name.as_deref().and_then(|name| name.parse().ok());
         agent.spec.host_ref.is_none() && mac.and_then(|mac| self.machines.host(mac)).is_none()
     }
 
-    /// When the machine was heard of last.
+    /// Returns the time of the last sign of life of the machine: its last report or `status.lastSeenTime`, whichever is later.
     fn seen(&self, agent: &Agent) -> Option<DateTime<Utc>> {
         let name = agent.metadata.name.as_deref().unwrap_or_default();
         let written =
@@ -240,7 +242,8 @@ impl Agents {
         self.reported.lock().get(name).and_then(Reported::heard).max(written)
     }
 
-    /// Forgets machines that are no hosts and were silent for long, and approvals that nobody waited for.
+    /// Deletes, periodically, the agents of machines that are not hosts and have been silent for long, and removes approvals that no
+    /// machine waits for.
     pub(super) async fn forget_the_silent(service: Weak<Self>, clock: Clock) {
         loop {
             clock.sleep(limits::FORGET_EVERY).await;
@@ -261,7 +264,7 @@ impl Agents {
                 let is_unused = agent.spec.approved == Some(true) && agent.spec.host_ref.is_some();
                 if is_unused && !service.waiting.lock().is_anybody(&key.name) {
                     let patch = json!({ "spec": { "approved": null } });
-                    // Another look follows.
+                    // If the patch fails, the next iteration tries again.
                     let _ = service.agents.merge(&key, None, patch).await;
                 }
             }

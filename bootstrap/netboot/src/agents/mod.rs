@@ -1,6 +1,6 @@
-//! The server's side of what agents say ([`agent::protocol`]): who they are, what they are to do, how they fare.
+//! The server's side of the agent protocol ([`agent::protocol`]): enrolment, instructions, and reports.
 //!
-//! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them (`enrolment`: who is let in).
+//! [`record`] has the rules as pure functions; [`Agents`] keeps the `Agent` objects by them (`enrolment` decides which machines enrol).
 
 pub mod drive;
 pub mod endorsement;
@@ -12,31 +12,31 @@ mod service;
 
 pub use service::Agents;
 
-/// Why an agent is not answered.
+/// The reason why an agent's request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody enrolled with this certificate.
+    /// No agent has enrolled with this certificate.
     #[error("nobody has enrolled with this certificate: enrol")]
     Unknown,
-    /// The machine is not let in.
+    /// The machine may not enrol or may not have this data.
     #[error("{0}")]
     Forbidden(String),
-    /// Its token is not what it must be.
+    /// The token is missing, used, or wrong.
     #[error("the one-time token of the machine {0}: restart the machine, so that it is told another one")]
     Token(&'static str),
-    /// Its TPM is not what it must be.
+    /// The endorsement key of the TPM is missing, different, or not proven.
     #[error("{0}")]
     Endorsement(String),
-    /// It says that it is a host's machine, and nothing shows it.
+    /// The machine claims to be a host's machine, and nothing proves it.
     #[error("{0}")]
     Unproven(String),
-    /// There are as many unknown machines as there is room for.
+    /// The limit for unknown machines is reached.
     #[error("{0}")]
     Full(String),
-    /// What it says is not what the protocol has.
+    /// The request does not conform to the protocol.
     #[error("{0}")]
     Malformed(String),
-    /// The API refuses, or cannot be reached.
+    /// The API refuses the write, or cannot be reached.
     #[error("{0}")]
     Failed(String),
 }

@@ -1,4 +1,5 @@
-//! Who asks to be let in and is not: those that wait for a person, and what was told of them. Bounded, and forgotten. Pure.
+//! Machines that ask to enrol and are refused: the list of those that wait for an approval, and a limit for events about them. Bounded,
+//! with expiry. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,13 +7,13 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::limits;
 
-/// The machines that wait for a person's approval, one for each host.
+/// The machines that wait for a person's approval: at most one for each host.
 #[derive(Debug, Default)]
 pub struct Waiting(HashMap<String, (String, DateTime<Utc>)>);
 
 impl Waiting {
-    /// A machine asks under the name of a host's. The first that asks keeps its place for as long as it goes on: a person approves one that
-    /// they saw, and nobody takes its place meanwhile.
+    /// Notes that a machine asks to enrol under the name of a host's machine. The first machine keeps its place as long as it keeps
+    /// asking, so that no other machine can take the place between a person's look and their approval.
     pub fn asks(&mut self, name: &str, certificate: &str, now: DateTime<Utc>) {
         self.forget_the_silent(now);
         let place = self.0.entry(name.to_owned()).or_insert_with(|| (certificate.to_owned(), now));
@@ -21,33 +22,34 @@ impl Waiting {
         }
     }
 
-    /// Whether the one with this certificate waits.
+    /// Returns whether the machine with this certificate waits under this name.
     pub fn is_waiting(&self, name: &str, certificate: &str) -> bool {
         self.0.get(name).is_some_and(|(waits, _)| waits == certificate)
     }
 
-    /// Whether anybody waits.
+    /// Returns whether any machine waits under this name.
     pub fn is_anybody(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// Nobody waits any more.
+    /// Removes the machine that waits under this name.
     pub fn forget(&mut self, name: &str) {
         self.0.remove(name);
     }
 
-    /// Those that did not ask for a while have gone.
+    /// Removes machines that have not asked for [`limits::APPROVAL_WAITS`].
     pub fn forget_the_silent(&mut self, now: DateTime<Utc>) {
         self.0.retain(|_, (_, asked)| now - *asked < limits::duration(limits::APPROVAL_WAITS));
     }
 }
 
-/// What was told lately, so that nobody fills the API with events.
+/// The events that were reported recently, so that no machine can fill the API with events.
 #[derive(Debug, Default)]
 pub struct Alerts(BTreeMap<(String, String), DateTime<Utc>>);
 
 impl Alerts {
-    /// Whether something is to be told now: not when it was a moment ago.
+    /// Returns whether the event is to be reported now: `false` if the same one was reported less than [`limits::ALERT`] ago, or if the
+    /// list is full.
     pub fn is_new(&mut self, name: &str, reason: &str, now: DateTime<Utc>) -> bool {
         let pause: Duration = limits::duration(limits::ALERT);
         if self.0.len() >= limits::ALERTS {

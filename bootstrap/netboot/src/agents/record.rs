@@ -1,4 +1,4 @@
-//! What is written down of an agent, and what it is told. Pure.
+//! The status that is written for an agent, and the instruction that it receives. Pure functions.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -18,61 +18,61 @@ use crate::http::listener::fingerprint;
 use crate::limits;
 use crate::mac::MacAddress;
 
-/// Seconds between two reports of an agent that has nothing new.
+/// Seconds between two reports of an agent that has nothing new to report.
 pub const REPORT_SECONDS: u64 = 5;
-/// A machine that was heard of in this time runs.
+/// A machine that reported within this many seconds counts as running.
 const ALIVE_SECONDS: i64 = 6;
-/// How long a machine that was told a token is not let in without it. Firmware may start it in another way then.
+/// How long a machine that was given a token must show it to enrol. Afterwards its firmware may have started it in another way.
 const TOKEN: Duration = Duration::minutes(15);
-/// How often it is written down that an agent lives, when nothing else is new.
+/// How often `status.lastSeenTime` is written when nothing else has changed.
 const HEARTBEAT: Duration = Duration::seconds(10);
-/// How often progress and lines of the log are written down.
+/// How often progress and log lines are written.
 const PROGRESS: Duration = Duration::seconds(1);
-/// Lines of the log, and characters of a line, that are kept.
+/// The log lines, and the characters of a line, that are kept.
 const LOG_LINES: usize = 100;
 const LOG_LINE: usize = 1000;
 
-/// Who asks to be let in.
+/// A machine that asks to enrol.
 pub struct Newcomer<'a> {
-    /// What it says. Nothing of that is a proof but the token.
+    /// The request of the machine. Only its token is a proof.
     pub enrolment: &'a Enrolment,
-    /// The checksum of its certificate.
+    /// The SHA-256 checksum of its certificate.
     pub certificate: &'a str,
-    /// The checksum of the endorsement key of its TPM, which it has proved to have.
+    /// The checksum of the endorsement key of its TPM, if it has proved that it has this TPM.
     pub endorsement: Option<&'a str>,
-    /// Where it speaks from.
+    /// The source address of the request.
     pub address: IpAddr,
-    /// The machine that has this address by its lease.
+    /// The machine that has leased this address.
     pub lease_holder: Option<MacAddress>,
-    /// Whether the machine that it says it is has a lease, of another address.
+    /// Whether the machine that it claims to be has a lease of another address.
     pub is_elsewhere: bool,
-    /// When the machine was heard of last; later than what is written down.
+    /// The time of the machine's last report, which may be later than the recorded time.
     pub heard: Option<DateTime<Utc>>,
-    /// How the machine's firmware started it, where the lease tells.
+    /// The mode in which the firmware started the machine, if its lease shows it.
     pub boot_mode: Option<&'static str>,
-    /// The tokens that this machine was told, and whether somebody has enrolled with them.
+    /// The tokens that this machine was given, each with whether it has been used.
     pub tokens: &'a [(BootToken, bool)],
-    /// The machine of this name is a host.
+    /// Whether the agent of this name belongs to a host.
     pub is_host: bool,
-    /// A person lets the one with this certificate in.
+    /// Whether a person has approved the machine with this certificate.
     pub is_approved: bool,
 }
 
 impl Newcomer<'_> {
-    /// The checksum of the token that it shows.
+    /// Returns the checksum of the token that the machine shows.
     fn token(&self) -> Option<String> {
         self.enrolment.token.as_ref().map(|token| fingerprint(token.as_bytes()))
     }
 }
 
-/// What shows that a machine is the one that it is let in as (`status.provenBy`).
+/// The proof by which a machine was identified at its enrolment (`status.provenBy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The one-time token of its start.
     Token,
-    /// Its TPM.
+    /// The endorsement key of its TPM.
     EndorsementKey,
-    /// A person.
+    /// The approval of a person.
     Approval,
 }
 
@@ -90,10 +90,10 @@ impl Proof {
     }
 }
 
-/// Looks whether an enrolment is one at all, before anything is kept of it.
+/// Checks the lengths of an enrolment before anything of it is stored.
 ///
 /// # Errors
-/// [`Refusal::Malformed`]
+/// [`Refusal::Malformed`] if a value is too long or there are too many interfaces.
 pub fn check(said: &Enrolment) -> Result<(), Refusal> {
     let words = [&said.system_uuid, &said.serial_number, &said.token].into_iter().flatten();
     let longest = words.chain([&said.boot_id, &said.version, &said.boot_mac_address]).map(String::len).max();
@@ -110,10 +110,11 @@ pub fn check(said: &Enrolment) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Under which name a machine asks to be let in: that of the interface that it speaks from, which is the one that has leased the address.
+/// Returns the MAC address under which a machine enrols: that of the interface that it boots from, which must also hold the lease of
+/// the address.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address.
+/// [`Refusal::Malformed`] for an invalid MAC address; [`Refusal::Forbidden`] if another machine has the address.
 pub fn name(
     said: &Enrolment,
     address: IpAddr,
@@ -130,17 +131,17 @@ pub fn name(
     }
 }
 
-/// The interfaces that a machine says are its own.
+/// Returns the MAC addresses that a machine claims as its own.
 pub fn interfaces(said: &Enrolment) -> impl Iterator<Item = MacAddress> + '_ {
     said.mac_addresses.iter().filter_map(|text| text.parse().ok())
 }
 
-/// Whether a machine is let in as `mac`, and what has shown that it is that machine. Without a proof it is nobody's host.
+/// Returns whether a machine may enrol as `mac`, and which proof identifies it. A machine without a proof never becomes a host.
 ///
 /// # Errors
-/// [`Refusal::Forbidden`] when the machine is somewhere else, or already runs with another certificate; [`Refusal::Token`];
-/// [`Refusal::Endorsement`] when the machine is known by another TPM; [`Refusal::Unproven`] when it is a host and nothing shows that it
-/// is this one.
+/// [`Refusal::Forbidden`] if the machine has another address, or already runs with another certificate; [`Refusal::Token`];
+/// [`Refusal::Endorsement`] if the machine is known by another TPM; [`Refusal::Unproven`] if the machine is a host's and shows no
+/// proof.
 pub fn admit(
     newcomer: &Newcomer<'_>,
     mac: MacAddress,
@@ -149,10 +150,10 @@ pub fn admit(
 ) -> Result<Option<Proof>, Refusal> {
     let proven_by = known.and_then(|known| Proof::from_name(known.proven_by.as_deref()?));
     let is_known = newcomer.is_host || proven_by.is_some();
-    // What a machine showed that proved nothing else keeps nobody out.
+    // An endorsement key is pinned only with another proof; an unproven one must not lock the real machine out.
     let pinned = known.filter(|_| is_known).and_then(|known| known.endorsement_key_sha256.as_deref());
     if let Some(pinned) = pinned {
-        // Who has the TPM is the machine, whatever became of its certificate.
+        // The TPM identifies the machine, even if its certificate has changed.
         let is_own = newcomer.endorsement == Some(pinned);
         return if is_own { Ok(Some(Proof::EndorsementKey)) } else { Err(other_tpm(mac, newcomer)) };
     }
@@ -170,7 +171,7 @@ pub fn admit(
         may_be_unproven(newcomer, mac, is_known)?;
     }
     let is_another = certificate.is_some_and(|certificate| certificate != newcomer.certificate);
-    // Nobody whose word alone is known keeps the machine itself out.
+    // A machine that enrolled without a proof must not lock the real machine out.
     if !is_another || (proof.is_some() && !is_known) {
         return Ok(proof);
     }
@@ -188,7 +189,8 @@ pub fn admit(
     Ok(proof)
 }
 
-/// A machine that shows nothing may be looked at by a person, but takes no place that is another one's.
+/// Refuses a machine without a proof if it would take the place of a host or of a machine with a lease. Otherwise it may enrol, so that
+/// a person can look at it.
 fn may_be_unproven(newcomer: &Newcomer<'_>, mac: MacAddress, is_known: bool) -> Result<(), Refusal> {
     let has_lease = newcomer.lease_holder.is_some();
     if newcomer.is_host {
@@ -216,7 +218,8 @@ fn other_tpm(mac: MacAddress, newcomer: &Newcomer<'_>) -> Refusal {
     ))
 }
 
-/// Whether the newcomer shows a token. A machine that was told one shows it, and nobody shows one that was shown before.
+/// Returns whether the newcomer shows a valid token. A machine that was given an unused token must show it, and a used token is
+/// refused.
 fn token(newcomer: &Newcomer<'_>, now: DateTime<Utc>) -> Result<bool, Refusal> {
     let unused = |told: &&(BootToken, bool)| !told.1 && now - told.0.time < TOKEN;
     match newcomer.token() {
@@ -232,7 +235,7 @@ fn token(newcomer: &Newcomer<'_>, now: DateTime<Utc>) -> Result<bool, Refusal> {
     }
 }
 
-/// Whether the same has been written down a moment ago.
+/// Returns whether the same enrolment was written less than [`limits::ENROLLED_AGAIN`] ago.
 pub fn is_again(
     newcomer: &Newcomer<'_>,
     proof: Option<Proof>,
@@ -248,7 +251,7 @@ pub fn is_again(
     })
 }
 
-/// The status of a machine that has enrolled, as a merge. What an earlier start left behind of its instruction and log goes.
+/// Returns the status of a machine that has enrolled, as a merge patch. Instruction and log of an earlier start are removed.
 pub fn enrolled(
     newcomer: &Newcomer<'_>,
     mac: MacAddress,
@@ -273,7 +276,7 @@ pub fn enrolled(
     if let Some(mode) = newcomer.boot_mode {
         status["bootMode"] = mode.into();
     }
-    // A token that was used stays used, though the machine starts without one afterwards.
+    // A used token stays used, even if the machine later starts without one, so the field is never reset.
     if let Some(token) = newcomer.token() {
         status["bootTokenSHA256"] = token.into();
     }
@@ -283,7 +286,7 @@ pub fn enrolled(
     }) {
         status["instruction"] = Value::Null;
         status["log"] = Value::Null;
-        // What was found belongs to the one that found it.
+        // A machine without a proof must not inherit the hardware details that another machine reported.
         if proof.is_none() {
             status["hardware"] = Value::Null;
         }
@@ -291,7 +294,8 @@ pub fn enrolled(
     json!({ "status": status })
 }
 
-/// The instruction for the machine as it runs now; `None` when there is none, or when it was meant for an earlier start.
+/// Returns the instruction for the current start of the machine, or `None` if there is no instruction or it was meant for an earlier
+/// start.
 pub fn instruction(agent: &Agent) -> Option<Instruction> {
     let spec = agent.spec.instruction.as_ref()?;
     let running = agent.status.as_ref().and_then(|status| status.boot_id.as_deref());
@@ -327,7 +331,7 @@ fn deployment(spec: &AgentInstruction) -> Option<Deployment> {
     let image = spec.image.as_ref()?;
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let hints = spec.root_device_hints.as_ref();
-    // The fields have the same names in both.
+    // The fields have the same names in both types.
     let hints: Option<RootDeviceHints> = hints.map_or(Some(RootDeviceHints::default()), |hints| {
         serde_json::from_value(serde_json::to_value(hints).ok()?).ok()
     });
@@ -343,7 +347,8 @@ fn deployment(spec: &AgentInstruction) -> Option<Deployment> {
     })
 }
 
-/// Whether an agent that has done the instruction `after` has it already. Agents leave out what would have to be escaped in a query.
+/// Returns whether the instruction `id` is the one that the agent last finished (`after`). Agents omit characters that a query would
+/// have to escape.
 pub fn is_same(id: &str, after: &str) -> bool {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_ascii_alphanumeric() || "-._~".contains(*c)).collect()
@@ -351,7 +356,7 @@ pub fn is_same(id: &str, after: &str) -> bool {
     id == after || plain(id) == plain(after)
 }
 
-/// What a machine reported and what of it was written down.
+/// The latest report of a machine, and how much of it has been written to the API.
 #[derive(Clone, Debug, Default)]
 pub struct Reported {
     log: VecDeque<String>,
@@ -362,13 +367,13 @@ pub struct Reported {
     written: Option<DateTime<Utc>>,
     heard: Option<DateTime<Utc>>,
     is_new: bool,
-    /// When the writes that did not wait were counted from, and how many they are.
+    /// The start of the period in which urgent writes are counted, and their number since then.
     urgent: (Option<DateTime<Utc>>, u32),
     hardware: Option<HardwareDetails>,
 }
 
 impl Reported {
-    /// Begins with what is written down already: after a start of the server an instruction keeps its times, and the log its lines.
+    /// Starts from the recorded status, so that an instruction keeps its times and the log its lines when the server restarts.
     pub fn from_status(status: &AgentStatus) -> Self {
         let time = |text: &Option<String>| text.as_deref().and_then(parse_rfc3339);
         let instruction = status.instruction.as_ref();
@@ -392,11 +397,11 @@ impl Reported {
         }
     }
 
-    /// Takes in a report; the status as a merge, when it is time to write it down. What is not written now is written with a later one:
-    /// agents report at least every [`REPORT_SECONDS`].
+    /// Takes in a report, and returns the status as a merge patch if it is due to be written. Data that is not written now is written
+    /// with a later report: agents report at least every [`REPORT_SECONDS`].
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for more than there is room for.
+    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for an instruction identifier that is too long.
     pub fn take(
         &mut self,
         report: Report,
@@ -445,7 +450,7 @@ impl Reported {
         Ok(Some(json!({ "status": status })))
     }
 
-    /// Drops the oldest lines of the log that there is no room for.
+    /// Drops the oldest log lines beyond [`LOG_LINES`] and beyond `room` bytes.
     fn shorten(&mut self, room: usize) {
         let mut bytes = 0;
         let fits = self.log.iter().rev().take(LOG_LINES).take_while(|line| {
@@ -456,7 +461,7 @@ impl Reported {
         self.log.drain(..self.log.len() - kept);
     }
 
-    /// Whether there is another write that does not wait.
+    /// Returns whether another urgent write is allowed in this period.
     fn has_turn(&mut self, now: DateTime<Utc>) -> bool {
         let (since, count) = &mut self.urgent;
         if since.is_none_or(|since| now - since >= HEARTBEAT) {
@@ -466,18 +471,18 @@ impl Reported {
         *count <= limits::URGENT_WRITES
     }
 
-    /// When the last report came.
+    /// Returns the time of the last report.
     pub fn heard(&self) -> Option<DateTime<Utc>> {
         self.heard
     }
 
-    /// What was taken in last could not be written down: the next report is.
+    /// Records that the last patch could not be written, so that the next report writes it.
     pub fn not_written(&mut self) {
         self.written = None;
         (self.is_new, self.has_new_lines) = (true, true);
     }
 
-    /// Takes in progress; whether the instruction is another one or stands elsewhere.
+    /// Takes in progress, and returns whether the instruction or its state is a different one.
     fn progresses(&mut self, progress: Progress, now: DateTime<Utc>) -> bool {
         let before = self.progress.as_ref();
         let is_other = before.is_none_or(|before| before.id != progress.id);
@@ -511,7 +516,7 @@ impl Reported {
     }
 }
 
-/// A word, without what a terminal would act on.
+/// Returns the text without control characters, which a terminal would act on.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
@@ -520,7 +525,7 @@ fn plain_message(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').take(limits::PROGRESS_MESSAGE).collect()
 }
 
-/// The lines of a text, without what a terminal would act on.
+/// Returns the lines of a text without control characters, each shortened to [`LOG_LINE`] characters.
 fn lines(text: &str) -> Vec<String> {
     let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(LOG_LINE).collect();
     text.lines().map(clean).collect()

@@ -40,7 +40,7 @@ fn mac(last: u8) -> MacAddress {
 #[test]
 fn a_machine_has_the_name_of_the_interface_that_it_speaks_from() {
     let address = IpAddr::from([10, 0, 0, 9]);
-    // What it says of its other interfaces is not looked at.
+    // The claim about its other interfaces is not considered.
     for (holder, expected) in
         [(None, true), (Some(mac(1)), true), (Some(mac(2)), false), (Some(mac(3)), false)]
     {
@@ -64,8 +64,8 @@ fn who_is_let_in() {
     let (fresh, unproven, token) = (AgentStatus::default(), known(None), known(Some("Token")));
     let told = [(BootToken { sha256: fingerprint(b"t"), time: at(0) }, false)];
     let shown = Some(Proof::Token);
-    // Name, what is known, whether it is a host, certificate, start, whether it has the lease, whether it shows its token, when, and what comes
-    // of it.
+    // Name, known status, whether it is a host, certificate, start, whether it has the lease, whether it shows its token, time, and the
+    // expected result.
     type Case<'a> =
         (&'a str, Option<&'a AgentStatus>, bool, &'a str, &'a str, bool, bool, i64, Option<Option<Proof>>);
     let cases: [Case<'_>; 18] = [
@@ -169,7 +169,7 @@ fn a_person_lets_one_machine_in_and_its_word_alone_nobody() {
     }
 }
 
-/// What was told, what is shown, by whom, when (seconds), and whether it lets the agent in.
+/// The tokens given, the token shown, the certificate's status, the time in seconds, and whether the agent may enrol.
 type Case<'a> = (&'a str, &'a [(BootToken, bool)], Option<&'a str>, Option<&'a AgentStatus>, i64, bool);
 
 #[test]
@@ -215,7 +215,7 @@ fn a_machine_is_known_by_its_tpm() {
         ..AgentStatus::default()
     };
     let token = Some("Token");
-    // What is pinned, and how that was shown, what is shown now, the certificate, and whether that is let in.
+    // Name, pinned key, its proof, key shown now, certificate, and whether the machine may enrol.
     let cases = [
         ("pinned at the first contact", None, token, Some("ek"), "aa", true),
         ("it still runs with another certificate", None, token, Some("ek"), "bb", false),

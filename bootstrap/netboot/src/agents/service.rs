@@ -1,4 +1,4 @@
-//! Keeps `Agent` objects as agents report.
+//! Keeps the `Agent` objects up to date with the agents' reports.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ use crate::metadata::channel::{Channel, begun};
 
 const BY_CERTIFICATE: &str = "netboot-certificate";
 
-/// The agents that run, as the API knows them.
+/// The agents that have enrolled, as the API knows them.
 pub struct Agents {
     pub(super) agents: Objects<Agent>,
     pub(super) addresses: Arc<Addresses>,
@@ -43,12 +43,12 @@ pub struct Agents {
     pub(super) changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
     pub(super) waiting: Mutex<Waiting>,
     alerts: Mutex<Alerts>,
-    /// Two that ask to be let in as one machine, or with one token, are looked at one after the other.
+    /// Serialises enrolments, so that two clients cannot enrol as one machine, or with one token, at the same time.
     pub(super) entering: tokio::sync::Mutex<()>,
 }
 
 impl Agents {
-    /// Starts to follow the objects; all of them are known when it returns.
+    /// Starts to watch the objects; the informer is synced when this returns.
     pub async fn start(
         manager: &Manager,
         machines: Kube,
@@ -89,16 +89,16 @@ impl Agents {
         service
     }
 
-    /// What the TPM of a machine is to open before the machine enrols.
+    /// Returns the challenge that the TPM of a machine must open before the machine enrols.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`].
+    /// [`Refusal::Malformed`] if the endorsement key is invalid.
     pub fn challenge(&self, certificate: &str, endorsement: &Endorsement) -> Result<Challenge, Refusal> {
         self.endorsements.challenge(certificate, endorsement)
     }
 
-    /// A token for what starts the agent of a machine; only the machine itself is told one. For a while, and until it is
-    /// used, it is the same: an image may be loaded in parts.
+    /// Returns a token for the boot image of a machine's agent; `None` if the client is not that machine. The token stays the same for
+    /// a while, until it is used, because an image may be loaded in parts.
     pub async fn token(&self, mac: MacAddress, client: IpAddr) -> Option<String> {
         if self.machine_at(client) != Some(mac) {
             return None;
@@ -107,22 +107,22 @@ impl Agents {
         self.machines.new_token(mac, &self.random, self.clock.now()).await
     }
 
-    /// Takes back the token of a machine that starts from a file without one.
+    /// Withdraws the token of a machine that starts from a file without a token.
     pub async fn withdraw_token(&self, mac: MacAddress) {
         self.machines.withdraw_token(mac).await;
     }
 
-    /// The machine that speaks from an address, where that is known.
+    /// Returns the machine that uses an address, if it is known.
     pub fn machine_at(&self, client: IpAddr) -> Option<MacAddress> {
         self.addresses.holder_of(client).or_else(|| self.addresses.lease_of(client))
     }
 
-    /// Whether the machine with this address is one that somebody described.
+    /// Returns whether a BareMetalHost describes the machine with this address.
     pub fn is_known(&self, client: IpAddr) -> bool {
         self.addresses.is_known(client)
     }
 
-    /// An event of the host that the machine `name` is, else of its agent.
+    /// Records an event for the host of the machine `name`, or for its Agent if it has no host.
     pub(super) fn alert(&self, name: &str, reason: &str, message: &str) {
         if !self.alerts.lock().is_new(name, reason, self.clock.now()) {
             return;
@@ -135,22 +135,23 @@ impl Agents {
         }
     }
 
-    /// Whose certificate it is.
+    /// Returns the agent that enrolled with this certificate.
     fn known(&self, certificate: &str) -> Result<Arc<Agent>, Refusal> {
         self.agents.by_index(BY_CERTIFICATE, certificate).into_iter().next().ok_or(Refusal::Unknown)
     }
 
-    /// The next instruction after `after`; waits for one. `None` when there is none for [`limits::INSTRUCTION`].
+    /// Waits for an instruction that differs from `after`, and returns it; `None` if there is no such instruction for
+    /// [`limits::INSTRUCTION`].
     ///
     /// # Errors
-    /// [`Refusal::Unknown`].
+    /// [`Refusal::Unknown`] if no agent has enrolled with this certificate.
     pub async fn instruction(&self, certificate: &str, after: &str) -> Result<Option<Instruction>, Refusal> {
         let name = self.known(certificate)?.metadata.name.clone().unwrap_or_default();
         let notify = self.changed.lock().entry(name).or_default().clone();
         let next = async {
             loop {
                 let mut changed = std::pin::pin!(notify.notified());
-                // What changes from here on is heard.
+                // Enabled before the instruction is read, so that a change in between is not missed.
                 changed.as_mut().enable();
                 let instruction = record::instruction(&*self.known(certificate)?);
                 match instruction.filter(|instruction| !record::is_same(&instruction.id, after)) {
@@ -165,16 +166,16 @@ impl Agents {
         }
     }
 
-    /// How large a report of the agent may be.
+    /// Returns the largest size of a report of the agent, in bytes.
     ///
     /// # Errors
-    /// [`Refusal::Unknown`].
+    /// [`Refusal::Unknown`] if no agent has enrolled with this certificate.
     pub fn largest_report(&self, certificate: &str) -> Result<usize, Refusal> {
         let is_host = self.known(certificate)?.spec.host_ref.is_some();
         Ok(if is_host { limits::REPORT } else { limits::UNKNOWN_REPORT })
     }
 
-    /// Takes in a report.
+    /// Stores a report, if it is due to be written.
     ///
     /// # Errors
     /// [`Refusal::Unknown`], [`Refusal::Malformed`], [`Refusal::Failed`].
@@ -201,8 +202,8 @@ impl Agents {
         }
     }
 
-    /// The configuration drive of the host that the machine is; `None` when it is no host's. It is given for an instruction that asks for
-    /// it, once. `http` is `http://ADDRESS:PORT` of this server as the machine reaches it.
+    /// Returns the configuration drive of the agent's host, or `None` if the agent belongs to no host. It is given once for an
+    /// instruction that asks for it. `http` is `http://ADDRESS:PORT` of this server as the machine reaches it.
     ///
     /// # Errors
     /// [`Refusal::Unknown`], [`Refusal::Forbidden`], [`Refusal::Failed`].
@@ -213,7 +214,7 @@ impl Agents {
             return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
         };
         let key = NamespacedName::of(agent.as_ref());
-        // Not by its MAC address: what the machine is was shown when it was let in.
+        // The host is found by `hostRef`, not by MAC address: the machine was identified when it enrolled.
         let host = host_of(&agent).and_then(|host| self.machines.host_named(&host));
         let Some(host) = host else { return Ok(None) };
         let mut data = self.metadata.data_of(&host).map_err(Refusal::Failed)?;

@@ -1,4 +1,4 @@
-//! What a program that boots over the network is told to load.
+//! Chooses the boot file for a program that boots over the network.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -9,28 +9,28 @@ use crate::client::{Architecture, Processor, Program};
 use crate::mac::MacAddress;
 use crate::machine::Boot;
 
-/// The boot file of a machine that is to start from its disk: there is no such file, which the firmware learns at once.
+/// The boot file name for a machine that must start from its disk. No such file exists, so the firmware gives up network boot at once.
 pub const NO_BOOT_FILE: &str = "start-from-disk";
 
-/// The names of iPXE's programs, as its makers and distributions name them.
+/// The file names of iPXE's programs, as its makers and distributions name them.
 pub const IPXE_BIOS: &str = "undionly.kpxe";
-/// iPXE for UEFI with the drivers of the firmware, the first choice; then the one with its own.
+/// iPXE for UEFI: the first choice uses the drivers of the firmware, the second has its own drivers.
 pub const IPXE_UEFI: [&str; 2] = ["snponly.efi", "ipxe.efi"];
-/// As [`IPXE_UEFI`], for 64-bit ARM.
+/// The same for 64-bit ARM as [`IPXE_UEFI`].
 pub const IPXE_UEFI_ARM: [&str; 2] = ["snp-arm64.efi", "ipxe-arm64.efi"];
-/// The first file that a Raspberry Pi asks for; it ignores the name that it is told.
+/// The first file that a Raspberry Pi asks for; it ignores the boot file name in the DHCP answer.
 const RASPBERRY_PI: &str = "start4.elf";
 
-/// What there is to boot, and where.
+/// The boot files of this server, and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The server's address in the machine's network.
     pub server: IpAddr,
-    /// The port of HTTP.
+    /// The port of the HTTP server.
     pub http_port: u16,
-    /// Unified kernel images.
+    /// The processors with a unified kernel image.
     pub unified: BTreeSet<Processor>,
-    /// Files that TFTP serves besides.
+    /// The names of the other files that TFTP serves.
     pub tftp: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ impl Offer {
         names.iter().find(|name| self.tftp.contains(**name)).map(|name| (*name).to_owned())
     }
 
-    /// The boot file for `program`; `None` when there is nothing that it could boot.
+    /// Returns the boot file for `program`, or `None` if this server has no file that it could boot.
     pub fn file(&self, program: Program, mac: MacAddress, boot: &Boot) -> Option<String> {
         let architecture = program.architecture()?;
         let nothing = || match architecture {
@@ -85,7 +85,8 @@ impl Offer {
         }
     }
 
-    /// Puts into `answer` what makes `program` load the boot file. `false`: there is none, and nothing was changed.
+    /// Puts into `answer` the options that make `program` load the boot file. Returns `false`, with `answer` unchanged, if there is no
+    /// boot file.
     pub fn put(
         &self,
         answer: &mut Packet,
@@ -124,17 +125,17 @@ impl Offer {
     }
 }
 
-/// The name of the unified kernel image below `/boot/`, and over TFTP.
+/// Returns the name of the unified kernel image below `/boot/` and over TFTP.
 pub fn unified_name(processor: Processor) -> String {
     format!("uki/{}.efi", processor.name())
 }
 
-/// PXE: do not look for boot servers, load the boot file that is named (discovery control, bit 3).
+/// Options for PXE clients: do not look for boot servers, load the named boot file (discovery control, bit 3).
 fn pxe_options(program: Program) -> Vec<u8> {
     let mut pxe = Options::default();
     pxe.set(options::PXE_DISCOVERY_CONTROL, [8]);
     if program == Program::Firmware(Architecture::RaspberryPi) {
-        // Its boot loader looks for this prompt and this item of a menu, and goes on only when it finds them.
+        // The boot loader looks for this prompt and this menu item, and continues only if it finds them.
         pxe.set(10, b"\0PXE".as_slice());
         pxe.set(9, b"\0\0\x11Raspberry Pi Boot".as_slice());
     }

@@ -1,9 +1,9 @@
-//! Leases on the disk. A lease is an object of the API, and making one takes longer than a machine that boots beside five hundred others
-//! should wait. So a lease is first a line of a file: all leases that wait are written and synced at once, then their machines are
-//! answered, then the objects follow, and the file is emptied when all of them are there.
+//! Leases on the disk. A lease is an object of the API, and to make one takes too long when five hundred machines boot at once. So a
+//! lease is first a line of a file: all waiting leases are written and synced together, then their machines are answered, then the
+//! objects are made, and the file is emptied when all objects exist.
 //!
-//! Invariant: whenever the process or the power ends, a lease that a machine was told of is in the file or an object of the API; who
-//! starts anew reads both. What is damaged at the end of the file was being written, and nobody was told of it.
+//! Invariant: if the process ends or the power fails at any time, a lease that a machine was told of is in the file or is an object of
+//! the API; a restart reads both. A damaged end of the file is an unfinished write, and no machine was told of its leases.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -22,36 +22,36 @@ use crate::limits;
 use crate::mac::MacAddress;
 use crate::machine::{Directory, Lease};
 
-/// The file of leases that are no objects yet.
+/// The file of leases that are not objects of the API yet.
 pub struct Journal {
     disk: Arc<Mutex<Disk>>,
     queue: Mutex<Queue>,
     queued: Notify,
-    /// What the file holds that is no object yet, as far as is known.
+    /// The leases in the file that have no object yet. A lease stays here until its object is known to be written.
     pending: Mutex<BTreeMap<MacAddress, Lease>>,
-    /// There is something pending.
+    /// Notified when a lease becomes pending.
     added: Notify,
-    /// Something pending has become an object.
+    /// Notified when pending leases have become objects.
     written: Notify,
 }
 
 #[derive(Default)]
 struct Queue {
     waiting: Vec<(Lease, oneshot::Sender<()>)>,
-    /// Some were taken, and are not pending yet.
+    /// A batch has been taken from the queue, and its leases are not pending yet.
     is_being_written: bool,
 }
 
 struct Disk {
     file: File,
-    /// Where the next line goes: behind everything that is synced.
+    /// The offset of the next line, which is behind everything that is synced.
     length: u64,
-    /// There may be something behind that.
+    /// There may be an unfinished write behind `length`.
     is_torn: bool,
 }
 
 impl Disk {
-    /// Writes and syncs `lines`; after an error nothing of them is in the file, or nothing will be written any more.
+    /// Writes and syncs `lines`. After an error, the next call first truncates the file to `length`; if that fails, nothing is written.
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         if std::mem::replace(&mut self.is_torn, true) {
             self.file.set_len(self.length)?;
@@ -63,7 +63,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Needs no sync: leases that are read again are written as objects again.
+    /// Empties the file. No sync is needed: leases that are read again after a crash are only written as objects again.
     fn empty(&mut self) -> io::Result<()> {
         if self.length > 0 {
             self.file.set_len(0)?;
@@ -74,15 +74,15 @@ impl Disk {
 }
 
 impl Journal {
-    /// Opens the file, or makes it; the leases in it, in the order in which they were given.
+    /// Opens or creates the file, and returns the leases in it in the order in which they were appended.
     ///
     /// # Errors
-    /// The disk's.
+    /// Errors of the file system.
     pub fn open(path: &Path) -> io::Result<(Self, Vec<Lease>)> {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        // The file's name lasts, too.
+        // Sync the folder, so that the file's name survives a power failure.
         File::open(folder)?.sync_all()?;
         let content = std::fs::read(path)?;
         let whole = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -101,8 +101,8 @@ impl Journal {
         Ok((journal, leases))
     }
 
-    /// Takes a lease to be written; an answer comes when it is on the disk, and none when that failed. Leases are written in the order of
-    /// the calls.
+    /// Queues a lease to be written. The receiver gets a message when the lease is on the disk, and is closed if that failed. Leases
+    /// are written in the order of the calls.
     pub fn append(&self, lease: Lease) -> oneshot::Receiver<()> {
         let (sender, on_disk) = oneshot::channel();
         self.queue.lock().waiting.push((lease, sender));
@@ -110,7 +110,7 @@ impl Journal {
         on_disk
     }
 
-    /// Writes what is appended, for ever; whatever came while one sync ran has part in the next.
+    /// Writes the queued leases, for ever; leases that arrive during one sync are written together by the next.
     pub async fn commit(&self) {
         loop {
             self.queued.notified().await;
@@ -134,7 +134,7 @@ impl Journal {
                 let mut pending = self.pending.lock();
                 for (lease, on_disk) in batch {
                     pending.insert(lease.mac, lease);
-                    // Nobody waits for a lease that was given back.
+                    // If the lease was given back meanwhile, nothing receives this message.
                     let _ = on_disk.send(());
                 }
                 self.added.notify_one();
@@ -143,7 +143,7 @@ impl Journal {
         }
     }
 
-    /// Makes objects of the leases, for ever; when there are none left the file is emptied.
+    /// Makes objects of the pending leases, for ever, and empties the file when none are left.
     pub async fn follow(&self, directory: &dyn Directory, clock: &Clock) {
         let (mut last, mut pause) = (None, limits::LEASE_PAUSE_MIN);
         loop {
@@ -161,7 +161,7 @@ impl Journal {
             for (lease, wrote) in batch.iter().zip(join_all(writes).await) {
                 let mut pending = self.pending.lock();
                 match wrote {
-                    // A newer one may have come meanwhile.
+                    // Remove the lease only if it has not been replaced by a newer one meanwhile.
                     Ok(()) if pending.get(&lease.mac) == Some(lease) => drop(pending.remove(&lease.mac)),
                     Ok(()) => {}
                     Err(error) => {
@@ -180,7 +180,7 @@ impl Journal {
         }
     }
 
-    /// Some leases that are no objects yet, of machines behind `last`: each has its turn, whatever becomes of others.
+    /// Returns a batch of pending leases of machines behind `last`. Every machine has its turn, even if the writes of others fail.
     fn next(&self, last: Option<MacAddress>) -> Vec<Lease> {
         let pending = self.pending.lock();
         let from = last.map_or(Bound::Unbounded, Bound::Excluded);
@@ -191,7 +191,7 @@ impl Journal {
             .collect()
     }
 
-    /// Empties the file unless there is something in it that is no object.
+    /// Empties the file if every lease in it is an object.
     fn empty(&self) {
         let (queue, pending) = (self.queue.lock(), self.pending.lock());
         if !queue.is_being_written

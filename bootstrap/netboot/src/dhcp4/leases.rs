@@ -1,5 +1,5 @@
-//! Which machine has which address. One machine has one address, by the address of its interface: firmware, iPXE, the agent and the
-//! installed system call themselves by different names (option 61).
+//! Leases and offers. A machine is identified by the MAC address of its interface and has one address: firmware, iPXE, the agent and
+//! the installed system send different client identifiers (option 61).
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -11,8 +11,8 @@ use crate::limits;
 use crate::mac::MacAddress;
 use crate::machine::Lease;
 
-/// All leases and offers of a process. Expired ones are kept: a machine that comes back gets its address again, unless another one
-/// needed it.
+/// All leases and offers of a process. Expired leases are kept, so that a machine that returns gets its address again, unless another
+/// machine needed it.
 #[derive(Default)]
 pub struct Leases {
     by_machine: BTreeMap<MacAddress, Lease>,
@@ -22,22 +22,22 @@ pub struct Leases {
     declined: BTreeMap<Ipv4Addr, DateTime<Utc>>,
 }
 
-/// Who addresses are kept for.
+/// Returns the machine that an address is reserved for.
 pub type Reserved<'a> = &'a dyn Fn(Ipv4Addr) -> Option<MacAddress>;
 
 impl Leases {
-    /// The lease of a machine, expired or not.
+    /// Returns the lease of a machine, even if it has expired.
     pub fn of(&self, mac: MacAddress) -> Option<&Lease> {
         self.by_machine.get(&mac)
     }
 
-    /// Who has `address` now.
+    /// Returns the machine that holds a current lease of `address`.
     pub fn holder(&self, address: Ipv4Addr, now: DateTime<Utc>) -> Option<MacAddress> {
         let mac = *self.by_address.get(&address)?;
         self.by_machine.get(&mac).filter(|lease| lease.expires > now).map(|lease| lease.mac)
     }
 
-    /// Notes a lease. Another machine that had the address, which is returned, has none after that.
+    /// Stores a lease. If another machine had a lease of the address, that lease is removed and the machine is returned.
     pub fn set(&mut self, lease: Lease) -> Option<MacAddress> {
         if let Some((offered, _)) = self.offers.remove(&lease.mac) {
             self.offered.remove(&offered);
@@ -55,14 +55,15 @@ impl Leases {
         before
     }
 
-    /// The machine has given its address back; `None` when it has no lease of it.
+    /// Ends the lease of a machine that gives its address back, and returns it; `None` if the machine has no lease of this address.
     pub fn release(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Option<Lease> {
         let lease = self.by_machine.get_mut(&mac).filter(|lease| lease.address == address)?;
         lease.expires = now;
         Some(lease.clone())
     }
 
-    /// The machine found that somebody else uses `address`; its lease, which has ended.
+    /// Blocks `address` for a while, because the machine found it in use by another one. Returns the machine's ended lease, if it had
+    /// one.
     pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Option<Lease> {
         self.declined.retain(|_, until| *until > now);
         if self.declined.len() < limits::DECLINES {
@@ -77,7 +78,7 @@ impl Leases {
         Some(Lease { expires: now, ..lease })
     }
 
-    /// Keeps `address` for the machine until it asks for it; not when addresses are kept for too many already.
+    /// Reserves `address` for the machine for a short time, until it requests it; not if [`limits::OFFERS`] are open already.
     pub fn offer(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
         self.forget_offer(mac);
         if self.offers.len() >= limits::OFFERS {
@@ -90,7 +91,7 @@ impl Leases {
         }
     }
 
-    /// Keeps `address` for the machine while its lease is written down.
+    /// Reserves `address` for the machine while its lease is being written to the disk.
     pub fn hold(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
         self.forget_offer(mac);
         self.offers.insert(mac, (address, after(now, limits::OFFER)));
@@ -103,7 +104,7 @@ impl Leases {
         }
     }
 
-    /// Whether the machine could have `address`: nobody else has it, was offered it or has it reserved.
+    /// Returns whether the machine may have `address`: no other machine has a lease, an offer or a reservation of it.
     pub fn is_free_for(
         &self,
         mac: MacAddress,
@@ -121,8 +122,9 @@ impl Leases {
             && reserved(address).is_none_or(|holder| holder == mac)
     }
 
-    /// The address for a machine without a reservation: the one that it had, the one that it wishes for, or a free one; one that nobody
-    /// had before one that somebody may come back for. Some of the pools' addresses are kept for machines that somebody described.
+    /// Chooses the address for a machine without a reservation: the one that it had, the one that it was offered, the one that it
+    /// requests, or a free one. Addresses without any lease are preferred to those whose lease has expired. Some addresses of the pools
+    /// are kept for machines with a BareMetalHost.
     pub fn choose(
         &self,
         (mac, is_known): (MacAddress, bool),
@@ -155,16 +157,16 @@ impl Leases {
     }
 }
 
-/// Whether an address is kept for machines that somebody described.
+/// Returns whether an address is kept for machines with a BareMetalHost.
 fn is_kept(address: Ipv4Addr) -> bool {
     u64::from(address.to_bits()) % limits::KEPT_ADDRESSES == limits::KEPT_ADDRESSES - 1
 }
 
-/// The addresses of a subnet's pools, from a place on that depends on the machine: after leases were lost, most machines still get the
-/// address that they had.
+/// Iterates over the addresses of a subnet's pools, from a start that depends on the machine: if the leases are lost, most machines
+/// still get the same address.
 fn addresses(mac: MacAddress, subnet: &Subnet) -> impl Iterator<Item = Ipv4Addr> + '_ {
     let total: u64 = subnet.pools.iter().map(|pool| pool.size()).sum();
-    // FNV-1a.
+    // FNV-1a hash.
     let hash = mac.0.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -181,7 +183,7 @@ fn addresses(mac: MacAddress, subnet: &Subnet) -> impl Iterator<Item = Ipv4Addr>
     })
 }
 
-/// `now` and `duration` later.
+/// Returns `now` plus `duration`, or `now` if that overflows.
 pub fn after(now: DateTime<Utc>, duration: std::time::Duration) -> DateTime<Utc> {
     Duration::from_std(duration).ok().and_then(|duration| now.checked_add_signed(duration)).unwrap_or(now)
 }
@@ -224,8 +226,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever machines do, no two have one address, a machine keeps its own as long as nobody else needs it, and nobody gets
-        /// what is not to be leased.
+        /// For any sequence of messages: no two machines have the same address, a machine keeps its address as long as no other machine
+        /// needs it, and no address outside the pools is leased.
         #[test]
         fn an_address_is_one_machines(steps in proptest::collection::vec(step(), 1..200)) {
             let server = Ipv4Addr::new(10, 0, 0, 1);

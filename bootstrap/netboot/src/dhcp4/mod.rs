@@ -1,7 +1,8 @@
-//! DHCP for IPv4 (RFC 2131) with what PXE and UEFI ask of it.
+//! DHCP for IPv4 (RFC 2131) with the options of PXE and UEFI.
 //!
-//! [`packet`] reads and writes messages, [`plan`] decides what is answered, [`boot`] what a program is told to load, [`leases`] who has
-//! which address ([`observed`]: of another server); all of them are pure. [`server`] has the sockets, [`journal`] leases on the disk.
+//! [`packet`] reads and writes messages, [`plan`] decides about answers, [`boot`] chooses boot files, [`leases`] holds the addresses of
+//! machines ([`observed`]: those of another server); all of them are pure. [`server`] has the sockets, [`journal`] stores leases on the
+//! disk.
 
 pub mod boot;
 pub mod journal;

@@ -1,4 +1,4 @@
-//! Which machine takes which address of another server, as far as its messages to all tell. Pure.
+//! The addresses that machines take from another DHCP server, as seen in their broadcast messages. Pure.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,7 +10,8 @@ use super::packet::{Kind, Packet};
 use crate::limits;
 use crate::mac::MacAddress;
 
-/// The addresses that machines were seen to take. It is a lease as good as any that a server gives: by the word of a frame.
+/// The addresses that machines were seen to take. Such an entry is as trustworthy as a lease of this server: both rely on the MAC
+/// address in a message.
 #[derive(Default)]
 pub struct Observed {
     by_address: BTreeMap<Ipv4Addr, (MacAddress, DateTime<Utc>)>,
@@ -18,7 +19,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Notes what a message says that its machine takes. Machines that nobody described get half of the room.
+    /// Records the address that a `Request` names. Machines without a BareMetalHost may fill only half of the room.
     pub fn note(&mut self, request: &Packet, is_known: bool, now: DateTime<Utc>) {
         let asked = request.options.address(options::REQUESTED_ADDRESS);
         let address = asked.or(Some(request.client)).filter(|address| !address.is_unspecified());
@@ -43,7 +44,7 @@ impl Observed {
         }
     }
 
-    /// Who has `address` now.
+    /// Returns the machine that was last seen to take `address`, until the entry expires.
     pub fn holder(&self, address: Ipv4Addr, now: DateTime<Utc>) -> Option<MacAddress> {
         self.by_address.get(&address).filter(|(_, until)| *until > now).map(|(mac, _)| *mac)
     }

@@ -1,4 +1,4 @@
-//! The options of a DHCP message (RFC 2132): numbers, and reading and writing the list.
+//! The options of a DHCP message (RFC 2132): their numbers, and reading and writing a list of options.
 
 use std::net::Ipv4Addr;
 
@@ -6,89 +6,89 @@ use std::net::Ipv4Addr;
 pub const SUBNET_MASK: u8 = 1;
 /// Routers.
 pub const ROUTERS: u8 = 3;
-/// Servers of the domain name system.
+/// DNS servers.
 pub const NAME_SERVERS: u8 = 6;
-/// The machine's name.
+/// The host name of the client.
 pub const HOST_NAME: u8 = 12;
-/// The domain that names are looked up in.
+/// The domain in which names are looked up.
 pub const DOMAIN_NAME: u8 = 15;
 /// Broadcast address.
 pub const BROADCAST_ADDRESS: u8 = 28;
-/// Servers of the network time protocol.
+/// NTP servers.
 pub const TIME_SERVERS: u8 = 42;
-/// What the vendor defines; for PXE a list of options of its own.
+/// Vendor-specific data; for PXE, a nested list of options.
 pub const VENDOR_SPECIFIC: u8 = 43;
-/// The address that the client would like.
+/// The address that the client requests.
 pub const REQUESTED_ADDRESS: u8 = 50;
-/// Seconds that the address is the client's.
+/// The lease time in seconds.
 pub const LEASE_TIME: u8 = 51;
-/// Which of the fields `file` and `sname` hold options.
+/// Which of the fields `file` and `sname` contain options.
 pub const OVERLOAD: u8 = 52;
-/// [`super::packet::Kind`].
+/// The message type, see [`super::packet::Kind`].
 pub const MESSAGE_TYPE: u8 = 53;
-/// The server that is meant, or that speaks.
+/// The address of the server that is addressed or that answers.
 pub const SERVER_IDENTIFIER: u8 = 54;
-/// The options that the client would like.
+/// The options that the client requests.
 pub const PARAMETER_LIST: u8 = 55;
-/// Why not, in words.
+/// The reason for a refusal, as text.
 pub const MESSAGE: u8 = 56;
-/// The largest message that the client takes.
+/// The largest message that the client accepts.
 pub const MAXIMUM_SIZE: u8 = 57;
-/// Seconds after which the client asks its server for more time.
+/// Seconds after which the client asks its server to renew the lease.
 pub const RENEWAL_TIME: u8 = 58;
-/// Seconds after which the client asks any server for more time.
+/// Seconds after which the client asks any server to renew the lease.
 pub const REBINDING_TIME: u8 = 59;
-/// `PXEClient…`, `HTTPClient…`.
+/// The vendor class, for example `PXEClient…` or `HTTPClient…`.
 pub const VENDOR_CLASS: u8 = 60;
-/// What the client calls itself; another one in firmware, iPXE and the installed system.
+/// The client identifier, which differs between firmware, iPXE and the installed system.
 pub const CLIENT_IDENTIFIER: u8 = 61;
-/// Name of the TFTP server.
+/// The name of the TFTP server.
 pub const TFTP_SERVER: u8 = 66;
-/// Name or URL of the boot file.
+/// The name or URL of the boot file.
 pub const BOOT_FILE: u8 = 67;
-/// `iPXE`.
+/// The user class; iPXE sends `iPXE`.
 pub const USER_CLASS: u8 = 77;
-/// What a relay says about where the client is (RFC 3046).
+/// Information that a relay adds about the client's link (RFC 3046).
 pub const RELAY_INFORMATION: u8 = 82;
-/// [`crate::client::Architecture`] (RFC 4578).
+/// The client's architecture, see [`crate::client::Architecture`] (RFC 4578).
 pub const ARCHITECTURE: u8 = 93;
-/// Revision of the network interface that PXE speaks to.
+/// The revision of the client's network interface for PXE.
 pub const NETWORK_INTERFACE: u8 = 94;
 /// The machine's UUID.
 pub const MACHINE_IDENTIFIER: u8 = 97;
-/// iPXE's own options, a list inside.
+/// iPXE's own options, as a nested list.
 pub const IPXE: u8 = 175;
-/// In [`IPXE`]: 1 when there is no need to wait for a proxy.
+/// In [`IPXE`]: 1 if the client need not wait for a proxy.
 pub const IPXE_NO_PROXY: u8 = 176;
-/// In [`VENDOR_SPECIFIC`] of PXE: how boot servers are found.
+/// In [`VENDOR_SPECIFIC`] of PXE: how the client finds boot servers.
 pub const PXE_DISCOVERY_CONTROL: u8 = 6;
-/// In [`RELAY_INFORMATION`]: the network that the client's link is in (RFC 3527).
+/// In [`RELAY_INFORMATION`]: the network of the client's link (RFC 3527).
 pub const RELAY_LINK_SELECTION: u8 = 5;
 
 const PAD: u8 = 0;
 const END: u8 = 255;
 
-/// Options in the order of their first appearance, each once.
+/// Options in the order of their first appearance, each code once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(Vec<(u8, Vec<u8>)>);
 
 impl Options {
-    /// The content of `code`.
+    /// Returns the value of the option `code`.
     pub fn get(&self, code: u8) -> Option<&[u8]> {
         self.0.iter().find(|(known, _)| *known == code).map(|(_, value)| value.as_slice())
     }
 
-    /// The content of `code`, when it is an address.
+    /// Returns the value of the option `code` if it is an IPv4 address.
     pub fn address(&self, code: u8) -> Option<Ipv4Addr> {
         <[u8; 4]>::try_from(self.get(code)?).ok().map(Ipv4Addr::from)
     }
 
-    /// The content of `code`, when it is a number of two bytes.
+    /// Returns the value of the option `code` if it is a number of two bytes.
     pub fn number(&self, code: u8) -> Option<u16> {
         <[u8; 2]>::try_from(self.get(code)?).ok().map(u16::from_be_bytes)
     }
 
-    /// Sets `code` to `value`, in its place or at the end.
+    /// Sets the option `code` to `value`: replaces its value, or appends it to the list.
     pub fn set(&mut self, code: u8, value: impl Into<Vec<u8>>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| *known == code) {
@@ -97,25 +97,25 @@ impl Options {
         }
     }
 
-    /// As [`Options::set`], addresses one after the other; nothing for none.
+    /// Sets the option `code` to the addresses in order; does nothing if there are none.
     pub fn set_addresses(&mut self, code: u8, addresses: &[Ipv4Addr]) {
         if !addresses.is_empty() {
             self.set(code, addresses.iter().flat_map(Ipv4Addr::octets).collect::<Vec<u8>>());
         }
     }
 
-    /// As [`Options::set`], a number of four bytes.
+    /// Sets the option `code` to a number of four bytes.
     pub fn set_number(&mut self, code: u8, number: u32) {
         self.set(code, number.to_be_bytes());
     }
 
-    /// Codes and contents.
+    /// Iterates over codes and values.
     pub fn iter(&self) -> impl Iterator<Item = (u8, &[u8])> {
         self.0.iter().map(|(code, value)| (*code, value.as_slice()))
     }
 
-    /// Adds the options that `bytes` hold; the parts of one that appears more than once are put together (RFC 3396). What follows the
-    /// end, or is cut off, is left out: firmware is careless there.
+    /// Adds the options in `bytes`; the parts of an option that appears more than once are joined (RFC 3396). Bytes behind the end
+    /// option and a truncated option are ignored, because some firmware sends them.
     pub fn read(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let [code, after @ ..] = rest {
@@ -135,8 +135,8 @@ impl Options {
         }
     }
 
-    /// Appends the options and the end to `bytes`, as long as these stay below `most`: what does not fit is left out, whole options from
-    /// the end of the list. A long option is written in parts.
+    /// Appends the options and the end option to `bytes`, up to `most` bytes in total; options that do not fit are left out. An option
+    /// of more than 255 bytes is written in parts.
     pub fn write(&self, bytes: &mut Vec<u8>, most: usize) {
         for (code, value) in &self.0 {
             let parts = value.len().div_ceil(255).max(1);
@@ -155,7 +155,7 @@ impl Options {
         bytes.push(END);
     }
 
-    /// The options as the content of another option.
+    /// Returns the options as the value of another option.
     pub fn encapsulated(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write(&mut bytes, usize::MAX);

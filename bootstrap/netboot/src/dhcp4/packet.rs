@@ -1,21 +1,21 @@
-//! A DHCP message (RFC 2131) as bytes and as a value.
+//! Reads and writes DHCP messages (RFC 2131).
 
 use std::net::Ipv4Addr;
 
 use super::options::{self, Options};
 use crate::mac::MacAddress;
 
-/// What lies before the options.
+/// The length of the fixed part before the options, with the cookie.
 const HEADER: usize = 240;
-/// The first bytes of the options.
+/// The magic cookie, which ends the fixed part.
 const COOKIE: [u8; 4] = [99, 130, 83, 99];
 /// Relays and old clients drop shorter messages (RFC 1542, section 2.1).
 const SHORTEST: usize = 300;
-/// Where the fields `sname` and `file` are.
+/// Positions of the fields `sname` and `file`.
 const SERVER_NAME: std::ops::Range<usize> = 44..108;
 const FILE: std::ops::Range<usize> = 108..236;
 
-/// What a message wants.
+/// The message type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of RFC 2131")]
 pub enum Kind {
@@ -42,7 +42,7 @@ impl Kind {
     ];
 }
 
-/// Why bytes are no message that this server understands.
+/// The reason why bytes are not a message that this server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Shorter than the fixed part.
@@ -54,49 +54,49 @@ pub enum Malformed {
     /// Not Ethernet.
     #[error("hardware type {0} with addresses of {1} bytes is not Ethernet")]
     Hardware(u8, u8),
-    /// BOOTP, or something else.
+    /// The magic cookie is missing: BOOTP, or another protocol.
     #[error("the options do not begin as those of DHCP")]
     Cookie,
-    /// BOOTP, or a message that is not known.
+    /// The message type is missing (BOOTP) or unknown.
     #[error("the message has no type that is known")]
     Kind,
 }
 
-/// A message.
+/// A DHCP message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// From a server.
+    /// Whether a server sent it.
     pub reply: bool,
-    /// What it wants.
+    /// The message type.
     pub kind: Kind,
-    /// How many relays it went through.
+    /// The number of relays that forwarded it.
     pub hops: u8,
-    /// The client's number of the exchange.
+    /// The transaction identifier that the client chose.
     pub transaction: u32,
-    /// Seconds since the client began.
+    /// Seconds since the client began to ask.
     pub seconds: u16,
-    /// The client can take no packet that is addressed to it yet.
+    /// Whether the client can receive only broadcasts, because it has no address yet.
     pub broadcast: bool,
-    /// The address that the client has.
+    /// The address that the client has (`ciaddr`).
     pub client: Ipv4Addr,
-    /// The address that the client gets.
+    /// The address that the client gets (`yiaddr`).
     pub yours: Ipv4Addr,
-    /// The server that the boot file is loaded from.
+    /// The server that the client loads the boot file from (`siaddr`).
     pub next_server: Ipv4Addr,
-    /// The relay's address in the client's network.
+    /// The relay's address in the client's network (`giaddr`).
     pub relay: Ipv4Addr,
-    /// The client's interface.
+    /// The MAC address of the client (`chaddr`).
     pub mac: MacAddress,
-    /// The server's name.
+    /// The server's name (`sname`).
     pub server_name: String,
-    /// The boot file.
+    /// The name of the boot file (`file`).
     pub file: String,
-    /// The options, without the type of the message.
+    /// The options, without the message type.
     pub options: Options,
 }
 
 impl Packet {
-    /// An empty answer to `self`.
+    /// Returns an answer to `self` without options.
     pub fn answer(&self, kind: Kind) -> Self {
         Self {
             reply: true,
@@ -119,7 +119,7 @@ impl Packet {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the bytes are not a DHCP message for Ethernet.
     pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let (header, rest) = bytes.split_at_checked(HEADER).ok_or(Malformed::Short(bytes.len()))?;
         let reply = match header[0] {
@@ -175,7 +175,7 @@ impl Packet {
         })
     }
 
-    /// The message as bytes, at most `most` of them; options that do not fit are left out.
+    /// Returns the message as bytes, at most `most` of them; options that do not fit are left out.
     pub fn write(&self, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; HEADER];
         bytes[0] = if self.reply { 2 } else { 1 };
@@ -189,7 +189,7 @@ impl Packet {
             bytes[at..at + 4].copy_from_slice(&address.octets());
         }
         bytes[28..34].copy_from_slice(&self.mac.0);
-        // Both fields end with a zero; a longer name stands in an option.
+        // Both fields end with a zero byte; a longer name is sent only as an option.
         for (range, name) in [(SERVER_NAME, &self.server_name), (FILE, &self.file)] {
             if name.len() < range.len() {
                 bytes[range.start..range.start + name.len()].copy_from_slice(name.as_bytes());
@@ -202,15 +202,15 @@ impl Packet {
         bytes
     }
 
-    /// The largest answer that the client takes: what it says, without the headers of IP and UDP, between what every client must take
-    /// and what fits one Ethernet frame.
+    /// Returns the largest DHCP message in bytes that the client accepts: its own limit, clamped between the 576 bytes that every
+    /// client must accept and one Ethernet frame, minus the headers of IP and UDP.
     pub fn largest_answer(&self) -> usize {
         let said = self.options.number(options::MAXIMUM_SIZE).unwrap_or(576);
         usize::from(said.clamp(576, 1500)) - 28
     }
 }
 
-/// The text before the first zero.
+/// Returns the text before the first zero byte.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

@@ -1,4 +1,4 @@
-//! What a message is answered with. Pure: what is known goes in, the answer comes out.
+//! Decides about the answer to a message. Pure functions.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -14,76 +14,76 @@ use crate::limits;
 use crate::mac::MacAddress;
 use crate::machine::{Boot, Lease, Machine};
 
-/// The port of servers and relays.
+/// The UDP port of servers and relays.
 pub const SERVER_PORT: u16 = 67;
-/// The port of clients.
+/// The UDP port of clients.
 pub const CLIENT_PORT: u16 = 68;
-/// The port on which PXE asks boot servers.
+/// The UDP port of PXE boot servers.
 pub const PXE_PORT: u16 = 4011;
 
-/// Whom the server gives addresses.
+/// The machines that the server leases addresses to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Everyone.
+    /// All machines.
     Full,
-    /// Nobody: another server does that. Those that boot over the network are told what to load.
+    /// No machine: another server leases addresses. This server only names the boot file to clients that boot over the network.
     Proxy,
-    /// Machines that have one reserved; others are not answered.
+    /// Machines with a reserved address; other machines get no answer.
     Reservations,
 }
 
-/// An interface as the server sees it.
+/// The configuration of the server on one interface.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Its name.
+    /// The name of the interface.
     pub interface: String,
-    /// Whom addresses are given.
+    /// Which machines get addresses.
     pub mode: Mode,
-    /// The server's own address there, by which clients name it.
+    /// The server's address on the interface, which clients use as the server identifier.
     pub server: Ipv4Addr,
-    /// The networks that machines are in: that of the interface, and those behind relays.
+    /// The networks of the machines: that of the interface, and those behind relays.
     pub subnets: Vec<Subnet>,
-    /// What there is to boot.
+    /// The boot files.
     pub offer: Offer,
 }
 
-/// What is known when a message arrives.
+/// The input of a decision about a message.
 pub struct Known<'a> {
-    /// Where it arrived.
+    /// The interface that the message arrived on.
     pub link: &'a Link,
-    /// The port that it arrived at.
+    /// The UDP port that the message arrived on.
     pub port: u16,
-    /// Who sent it.
+    /// The sender of the message.
     pub source: SocketAddrV4,
-    /// The machine that it speaks for.
+    /// The machine with the MAC address of the message.
     pub machine: &'a Machine,
-    /// Who addresses are kept for.
+    /// Returns the machine that an address is reserved for.
     pub reserved: Reserved<'a>,
-    /// Now.
+    /// The current time.
     pub now: DateTime<Utc>,
 }
 
-/// An answer and its way.
+/// An answer with its source and destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The message.
     pub packet: Packet,
-    /// Where it goes.
+    /// Its destination.
     pub to: SocketAddrV4,
-    /// The port that it comes from.
+    /// Its source port.
     pub from: u16,
-    /// The largest message that the client takes, in bytes.
+    /// The largest message that the client accepts, in bytes.
     pub largest: usize,
 }
 
-/// What is to be done about a message.
+/// The result of a decision about a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Is written down before the answer is sent, and in [`Leases`] after that.
+    /// The lease to write to the journal before the answer is sent; afterwards it is stored in [`Leases`].
     pub lease: Option<Lease>,
-    /// The answer.
+    /// The answer, if there is one.
     pub answer: Option<Answer>,
-    /// What an operator should know.
+    /// A warning for the operator's log.
     pub warning: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Outcome {
     }
 }
 
-/// Decides about `request`. Offers are noted in `leases`.
+/// Decides about `request`. Offers are stored in `leases`.
 pub fn plan(request: &Packet, known: &Known<'_>, leases: &mut Leases) -> Outcome {
     if request.reply {
         return Outcome::default();
@@ -122,8 +122,8 @@ pub fn plan(request: &Packet, known: &Known<'_>, leases: &mut Leases) -> Outcome
     }
 }
 
-/// The answer of a proxy: no address, only what to load, and only to those that asked for it. A machine of which nothing is known and
-/// that is not to start the agent is left to others.
+/// Answers as a proxy: without an address, only with the boot file, and only to clients that boot. Unknown machines that must not start
+/// the agent are left to other servers.
 fn proxy(request: &Packet, known: &Known<'_>, program: Program) -> Outcome {
     let link = known.link;
     if !program.boots() || (!known.machine.known && known.machine.boot == Boot::Disk) {
@@ -143,13 +143,13 @@ fn proxy(request: &Packet, known: &Known<'_>, program: Program) -> Outcome {
         return Outcome { warning: nothing_to_boot(request.mac, program), ..Outcome::default() };
     }
     echo(request, &mut packet);
-    // A client at the port of PXE has an address and waits for the answer at the port that it asked from.
+    // A client that asks on the PXE port has an address, and expects the answer at its source port.
     let to = if known.port == PXE_PORT { known.source } else { destination(request, &packet) };
     let answer = Answer { packet, to, from: known.port, largest: request.largest_answer() };
     Outcome { answer: Some(answer), ..Outcome::default() }
 }
 
-/// What to do when a machine asks for a boot file that there is not.
+/// Returns the warning for a machine that asks for a boot file that does not exist.
 fn nothing_to_boot(mac: MacAddress, program: Program) -> Option<String> {
     let needed = match program.architecture()? {
         Architecture::Bios => "BIOS needs iPXE: add the folder with undionly.kpxe".to_owned(),
@@ -162,7 +162,7 @@ fn nothing_to_boot(mac: MacAddress, program: Program) -> Option<String> {
     Some(format!("machine {mac} asks for a boot file, but there is none for it: {needed}"))
 }
 
-/// The network that the client is in: the one that the relay names, that of the address which it has, or that of the interface.
+/// Returns the client's network: the one that the relay names, that of the client's address, or that of the interface.
 fn subnet_of<'a>(request: &Packet, link: &'a Link) -> Option<&'a Subnet> {
     let containing = |address: Ipv4Addr| link.subnets.iter().find(|subnet| subnet.network.contains(address));
     if !request.relay.is_unspecified() {
@@ -177,8 +177,8 @@ fn subnet_of<'a>(request: &Packet, link: &'a Link) -> Option<&'a Subnet> {
     has.or_else(|| containing(link.server))
 }
 
-/// Where an answer goes (RFC 2131, section 4.1): to the relay, to the address that the client uses, or to all, since a client without
-/// an address does not answer when it is looked for.
+/// Returns the destination of an answer (RFC 2131, section 4.1): the relay, the address of the client, or broadcast, since a client
+/// without an address does not answer ARP.
 fn destination(request: &Packet, answer: &Packet) -> SocketAddrV4 {
     if !request.relay.is_unspecified() {
         SocketAddrV4::new(request.relay, SERVER_PORT)
@@ -189,7 +189,8 @@ fn destination(request: &Packet, answer: &Packet) -> SocketAddrV4 {
     }
 }
 
-/// What goes back as it came: the client's name (RFC 6842), and what the relay said, last (RFC 3046).
+/// Copies the options that an answer must repeat: the client identifier (RFC 6842) and, as the last option, the relay information (RFC
+/// 3046).
 fn echo(request: &Packet, answer: &mut Packet) {
     for code in [options::CLIENT_IDENTIFIER, options::RELAY_INFORMATION] {
         if let Some(value) = request.options.get(code) {
@@ -198,7 +199,7 @@ fn echo(request: &Packet, answer: &mut Packet) {
     }
 }
 
-/// A message of a machine that gets its address here.
+/// A message of a machine that gets its address from this server.
 struct Exchange<'a> {
     request: &'a Packet,
     known: &'a Known<'a>,
@@ -207,8 +208,8 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The address that this machine is to have; the wish counts when nothing else says which. One that is reserved for it while another
-    /// machine still uses it waits for the end of that lease.
+    /// Returns the address for this machine; `wish` counts only if nothing else decides. A reserved address that another machine still
+    /// leases is not given before that lease ends.
     fn address(&self, wish: Option<Ipv4Addr>, leases: &Leases) -> Option<Ipv4Addr> {
         let Known { link, machine, reserved, now, .. } = self.known;
         let mac = self.request.mac;
@@ -256,7 +257,7 @@ impl Exchange<'_> {
         let (request, mac) = (self.request, self.request.mac);
         let server = request.options.address(options::SERVER_IDENTIFIER);
         if server.is_some_and(|server| server != link.server) {
-            // The client takes another server's offer.
+            // The client accepts the offer of another server.
             return Outcome::default();
         }
         let requested = request.options.address(options::REQUESTED_ADDRESS);
@@ -270,8 +271,8 @@ impl Exchange<'_> {
         let lease = leases
             .of(mac)
             .filter(|lease| lease.address == wanted && lease.expires >= expires && self.describes(lease));
-        // Several programs ask for the same address within seconds when a machine starts: the lease is written down with a quarter of
-        // its time to spare, so that only one of them makes a write.
+        // When a machine starts, several programs request the same address within seconds. The lease is written with a quarter of its
+        // time to spare, so that only the first request causes a write.
         let written = match lease {
             Some(_) => None,
             None => Some(self.lease(wanted, after(expires, self.lease_time() / 4))),
@@ -279,7 +280,7 @@ impl Exchange<'_> {
         self.answered(Kind::Acknowledge, Some(wanted), written)
     }
 
-    /// Seconds that the client is told: what it asks for, at most the network's.
+    /// Returns the lease time: the time that the client requests, at least [`limits::LEASE_SHORTEST`] and at most that of the subnet.
     fn lease_time(&self) -> std::time::Duration {
         let asked = self.request.options.get(options::LEASE_TIME).and_then(|value| value.try_into().ok());
         match asked.map(u32::from_be_bytes) {
@@ -290,7 +291,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Whether a lease that is written down still says what is so. What an installed system does not tell stays as it was.
+    /// Returns whether a stored lease still matches the request. An architecture that the installed system does not send stays as
+    /// stored.
     fn describes(&self, lease: &Lease) -> bool {
         let now = self.lease(lease.address, lease.expires);
         lease.host_name == now.host_name
@@ -315,7 +317,7 @@ impl Exchange<'_> {
 
     fn refused(&self, wanted: Ipv4Addr) -> Outcome {
         let mut packet = self.request.answer(Kind::Refuse);
-        // A relay hands it to all: the client has no address in this network.
+        // The broadcast flag makes a relay broadcast the answer, since the client has no valid address in this network.
         packet.broadcast = true;
         packet.options.set(options::SERVER_IDENTIFIER, self.known.link.server.octets());
         packet.options.set(options::MESSAGE, format!("{wanted} is not yours here"));
@@ -355,7 +357,7 @@ impl Exchange<'_> {
         self.answered(Kind::Acknowledge, None, None)
     }
 
-    /// The answer with everything that the machine is told; without an address no time of a lease, either.
+    /// Returns the answer with all options for the machine; without an address it has no lease time.
     fn answered(&self, kind: Kind, address: Option<Ipv4Addr>, lease: Option<Lease>) -> Outcome {
         let Self { request, known, subnet, .. } = self;
         let mut packet = request.answer(kind);

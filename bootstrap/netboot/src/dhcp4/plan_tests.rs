@@ -1,4 +1,4 @@
-//! Tables over [`plan`].
+//! Table tests of [`plan`].
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn link(mode: Mode) -> Link {
     }
 }
 
-/// A server with one interface and the machines that come to it.
+/// A server with one interface, and the state of one machine.
 struct Bench {
     link: Link,
     leases: Leases,
@@ -69,7 +69,7 @@ impl Bench {
         Some((answer.packet.kind, answer.packet.yours, answer.to))
     }
 
-    /// The address that a machine gets in the ordinary way.
+    /// Returns the address that a machine gets by an offer and a request.
     fn start(&mut self, mac: MacAddress) -> Ipv4Addr {
         let offer = self.ask(&discover(mac)).answer.unwrap().packet;
         let outcome = self.ask(&request(
@@ -235,7 +235,7 @@ fn relays() {
     assert_eq!(last, Some((options::RELAY_INFORMATION, b"\x01\x04eth3".as_slice())));
     let nowhere = bench.ask(&behind(Ipv4Addr::new(10, 8, 0, 1)));
     assert!(nowhere.answer.is_none() && nowhere.warning.is_some());
-    // The relay has an address of another network and names the client's.
+    // The relay has an address of another network and names the client's network.
     let mut named = behind(Ipv4Addr::new(10, 8, 0, 1));
     named.options.set(options::RELAY_INFORMATION, [5, 4, 10, 9, 0, 0]);
     assert_eq!(bench.ask(&named).answer.unwrap().packet.yours.octets()[1], 9);
@@ -259,7 +259,7 @@ fn a_proxy_gives_no_address_and_answers_only_who_boots() {
     let answer = bench.ask(&asked).answer.unwrap();
     assert_eq!((answer.packet.kind, answer.from), (Kind::Acknowledge, PXE_PORT));
     assert_eq!(answer.to, SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 77), 4011));
-    // A machine that nobody described and nobody wants is the other server's to boot.
+    // A machine without a BareMetalHost that must not start the agent is left to the other server.
     bench.port = 67;
     bench.machine = Machine::default();
     assert_eq!(bench.ask(&uefi), Outcome::default());

@@ -1,4 +1,4 @@
-//! Looks for another DHCP server, as a client would.
+//! Looks for another DHCP server by sending a discover message.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -11,12 +11,11 @@ use crate::error::Error;
 use crate::limits;
 use crate::network::{self, Interface};
 
-/// A server that answers on the interface, if one does within [`limits::OTHER_SERVER`]. Nothing is asked of it: the offer that it makes
-/// is not taken.
+/// Returns a server that offers an address on the interface within [`limits::OTHER_SERVER`], or `None`. The offer is not accepted.
 ///
 /// # Errors
-/// [`Error::NotPermitted`], [`Error::Socket`]. When a DHCP client of this machine has the port, nobody can ask: that is logged, and no
-/// error.
+/// [`Error::NotPermitted`], [`Error::Socket`]. If a DHCP client of this machine already uses the client port, the function logs that
+/// and returns `None`.
 pub async fn other_server(interface: &Interface, random: &Random) -> Result<Option<Ipv4Addr>, Error> {
     let socket = match network::datagrams_v4("DHCP", &interface.name, CLIENT_PORT) {
         Ok(socket) => socket,
@@ -41,7 +40,7 @@ pub async fn other_server(interface: &Interface, random: &Random) -> Result<Opti
             if let (Ok(packet), SocketAddr::V4(source)) = (Packet::read(&buffer[..length]), source)
                 && packet.reply
                 && packet.transaction == request.transaction
-                // A proxy gives no address: it does no harm.
+                // A proxy offers no address and therefore does not conflict.
                 && !packet.yours.is_unspecified()
             {
                 return packet.options.address(options::SERVER_IDENTIFIER).unwrap_or(*source.ip());

@@ -1,4 +1,4 @@
-//! The sockets of DHCP for IPv4.
+//! The DHCPv4 sockets, and the state behind them.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::Path;
@@ -22,42 +22,42 @@ use crate::mac::MacAddress;
 use crate::machine::{Directory, Lease};
 use crate::network;
 
-/// What the servers of all interfaces share: who has which address, and who knows the machines.
+/// The state that the servers of all interfaces share: the leases and the directory of machines.
 ///
-/// Invariant: no address is two machines', whenever the process ends. What is offered is kept in memory only, since nobody uses an address
-/// that it was merely offered. What a machine is told to use is on the disk before ([`Journal`]), in the order in which it was decided,
-/// and is kept for it in memory until then; who starts anew knows all of it.
+/// Invariant: no address belongs to two machines, whenever the process ends. Offers are kept in memory only, since no machine uses an
+/// address that it was merely offered. A lease is on the disk before its machine is answered ([`Journal`]), in the order of the
+/// decisions, and is reserved in memory until then; a restart reads all of them.
 pub struct Addresses {
     leases: Mutex<Leases>,
     directory: Arc<dyn Directory>,
     clock: Clock,
     journal: Journal,
-    /// What machines were seen to take of another server, where this one only says what to boot.
+    /// The addresses that machines take from another server, in proxy mode.
     observed: Mutex<Observed>,
-    /// Machines whose address is another machine's now: their leases are no objects any more.
+    /// Machines whose address another machine has leased: their lease objects are deleted.
     displaced: mpsc::UnboundedSender<MacAddress>,
     forgets: Mutex<Option<mpsc::UnboundedReceiver<MacAddress>>>,
 }
 
-/// A lease on its way to the disk.
+/// A lease that is being written to the disk.
 type Writing = (Lease, oneshot::Receiver<()>);
 
 impl Addresses {
-    /// Begins with the leases that `directory` has written down, and those of the file `journal`, which are newer.
+    /// Opens the leases that `directory` has, and those of the file `journal`, which are newer.
     ///
     /// # Errors
-    /// The file cannot be read or made.
+    /// [`Error::File`] if the file cannot be read or created.
     pub fn open(directory: Arc<dyn Directory>, clock: Clock, journal: &Path) -> Result<Arc<Self>, Error> {
         let failed = |source| Error::File { path: journal.display().to_string(), source };
         let (journal, newer) = Journal::open(journal).map_err(failed)?;
         let mut older = directory.leases();
-        // Of machines that had one address the last counts.
+        // If several machines had the same address, the last lease is the valid one.
         older.sort_by_key(|lease| lease.expires);
         let mut leases = Leases::default();
         let (displaced, forgets) = mpsc::unbounded_channel();
         for lease in older.into_iter().chain(newer) {
             if let Some(before) = leases.set(lease) {
-                // The receiver is here.
+                // The send cannot fail: the receiver is still in scope.
                 let _ = displaced.send(before);
             }
         }
@@ -66,7 +66,7 @@ impl Addresses {
         Ok(Arc::new(Self { leases, directory, clock, journal, observed, displaced, forgets }))
     }
 
-    /// Writes leases down until `shutdown`; without it nobody who needs a lease is answered.
+    /// Writes leases until `shutdown`; without it no machine that needs a lease is answered.
     pub fn run(self: &Arc<Self>, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let (commits, follows) = (self.clone(), self.clone());
         tasks
@@ -80,7 +80,7 @@ impl Addresses {
         }
     }
 
-    /// Removes the objects of leases whose addresses are other machines' now: there is one for each address, however many machines come.
+    /// Deletes the lease objects of machines whose address another machine has leased, so there is at most one object for each address.
     async fn forget(self: Arc<Self>, mut displaced: mpsc::UnboundedReceiver<MacAddress>) {
         while let Some(mac) = displaced.recv().await {
             self.journal.is_object(mac).await;
@@ -93,13 +93,14 @@ impl Addresses {
         }
     }
 
-    /// Waits until the lease of the machine is an object, for a while.
+    /// Waits until the machine's lease is an object, at most [`limits::LEASE_OBJECT`].
     pub async fn is_object(&self, mac: MacAddress) {
-        // When it is none by then, who needs it says so.
+        // After the timeout the lease may still be missing; the caller then fails by itself.
         let _ = tokio::time::timeout(limits::LEASE_OBJECT, self.journal.is_object(mac)).await;
     }
 
-    /// The machine that has `address` now: by its lease, or by the address that it was given in IPv6, which is made of its own.
+    /// Returns the machine that has `address`: by its lease, or by the interface identifier of an IPv6 address, which contains the MAC
+    /// address.
     pub fn holder_of(&self, address: IpAddr) -> Option<MacAddress> {
         match address.to_canonical() {
             IpAddr::V4(address) => self.leases.lock().holder(address, self.clock.now()),
@@ -110,25 +111,25 @@ impl Addresses {
         }
     }
 
-    /// The machine that has leased `address`, here or, where another server gives addresses, there.
+    /// Returns the machine that has leased `address` from this server or, in proxy mode, from another one.
     pub fn lease_of(&self, address: IpAddr) -> Option<MacAddress> {
         let IpAddr::V4(address) = address.to_canonical() else { return None };
         let now = self.clock.now();
         self.leases.lock().holder(address, now).or_else(|| self.observed.lock().holder(address, now))
     }
 
-    /// Whether the machine has a lease.
+    /// Returns whether the machine has a current lease of this server.
     pub fn has_lease(&self, mac: MacAddress) -> bool {
         self.leases.lock().of(mac).is_some_and(|lease| lease.expires > self.clock.now())
     }
 
-    /// Whether the machine with this address is one that somebody described.
+    /// Returns whether a BareMetalHost describes the machine with this address.
     pub fn is_known(&self, address: IpAddr) -> bool {
         let mac = self.lease_of(address).or_else(|| self.holder_of(address));
         mac.is_some_and(|mac| self.directory.machine(mac).known)
     }
 
-    /// The answer to a message that came in at `port` of a link, after its lease is on the disk.
+    /// Returns the answer to a message that arrived on `port` of a link, after its lease has been written to the disk.
     pub async fn exchange(&self, request: &Packet, link: &Link, port: u16) -> Option<Answer> {
         let source = SocketAddrV4::new(request.client, CLIENT_PORT);
         let (writing, answer, _) = self.decide(request, link, port, source);
@@ -138,7 +139,7 @@ impl Addresses {
         }
     }
 
-    /// How the machine's firmware starts it, as `Agent.status.bootMode` names it, when it has booted over the network.
+    /// Returns the machine's firmware mode as `Agent.status.bootMode` names it, if the machine has booted over the network.
     pub fn boot_mode(&self, mac: MacAddress) -> Option<&'static str> {
         let leases = self.leases.lock();
         match leases.of(mac)?.architecture.as_deref()? {
@@ -148,7 +149,7 @@ impl Addresses {
         }
     }
 
-    /// Decides about a message. A lease begins to be written, in the order of the decisions.
+    /// Decides about a message, and queues its lease for the disk in the order of the decisions.
     fn decide(
         &self,
         request: &Packet,
@@ -169,24 +170,24 @@ impl Addresses {
         (writing, answer, warning)
     }
 
-    /// Waits until the lease is on the disk; `false` when that failed and the machine must ask again.
+    /// Waits until the lease is on the disk; `false` if that failed and the machine must ask again.
     async fn written(&self, (lease, on_disk): Writing) -> bool {
         if on_disk.await.is_err() {
             return false;
         }
         let reserved = |address| self.directory.reserved_for(address);
         let mut leases = self.leases.lock();
-        // While the disk was slow the address may have become another machine's.
+        // The address may have been leased to another machine while the write was pending.
         let is_its_own = leases.is_free_for(lease.mac, lease.address, &reserved, self.clock.now());
         if is_its_own && let Some(before) = leases.set(lease) {
-            // Nobody forgets when nothing runs.
+            // The send fails only if nothing deletes objects, because `run` was not called or has ended.
             let _ = self.displaced.send(before);
         }
         is_its_own
     }
 }
 
-/// The server of one interface.
+/// The DHCPv4 server of one interface.
 pub struct Server {
     link: Link,
     addresses: Arc<Addresses>,
@@ -194,10 +195,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets on the interface. From then on nobody else can.
+    /// Opens the sockets on the interface, exclusively.
     ///
     /// # Errors
-    /// [`Error::PortInUse`], [`Error::NotPermitted`].
+    /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
     pub fn open(link: Link, addresses: Arc<Addresses>) -> Result<Self, Error> {
         let ports: &[u16] = match link.mode {
             Mode::Proxy => &[SERVER_PORT, PXE_PORT],
@@ -210,7 +211,7 @@ impl Server {
         Ok(Self { link, addresses, sockets })
     }
 
-    /// Answers until `shutdown`.
+    /// Answers messages until `shutdown`.
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let server = Arc::new(self);
         for (port, socket) in server.sockets.clone() {

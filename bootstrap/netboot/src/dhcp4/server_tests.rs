@@ -1,4 +1,4 @@
-//! Whenever the process ends, no address is two machines'.
+//! Checks that no address belongs to two machines, whenever the process ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -35,7 +35,7 @@ fn machine(number: u32) -> MacAddress {
     MacAddress([0x52, 0x54, a, b, c, d])
 }
 
-/// An API that is slow, and often fails; at a seed's whim it stays away.
+/// An API that is slow and fails with the probability `fails`.
 struct Flaky {
     memory: Memory,
     random: Random,
@@ -72,7 +72,7 @@ impl Directory for Flaky {
     }
 }
 
-/// A server's addresses, their file, and what keeps them going.
+/// The addresses of a server, their journal, and the tasks that write them.
 struct Plane {
     addresses: Arc<Addresses>,
     journal: PathBuf,
@@ -102,7 +102,7 @@ impl Plane {
         self.ask(&discover(mac)).1.map(|answer| answer.packet.yours)
     }
 
-    /// The address that the machine is told to use when it asks for `address`, or for the one that it is offered.
+    /// Requests `address`, or else the offered one, and returns the address that the machine is told to use.
     async fn take(&self, mac: MacAddress, address: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
         let wanted = address.or_else(|| self.offered(mac))?;
         let mut request = Packet { kind: Kind::Request, ..discover(mac) };
@@ -132,7 +132,7 @@ fn clock() -> Clock {
     Clock::simulated(machinery::clock::parse_rfc3339("2026-11-22T09:00:00Z").unwrap())
 }
 
-/// Whether others get none of `held`, ask for them as they like, and those who have them get them again.
+/// Returns an error if another machine gets an address of `held`, or if its holder does not get it again.
 async fn nobody_else_gets(plane: &Plane, held: &BTreeMap<MacAddress, Ipv4Addr>) -> Result<(), String> {
     for (number, address) in held.values().enumerate() {
         let other = machine(10_000 + u32::try_from(number).unwrap());
@@ -158,7 +158,7 @@ async fn nobody_else_gets(plane: &Plane, held: &BTreeMap<MacAddress, Ipv4Addr>) 
 #[tokio::test(start_paused = true)]
 async fn a_power_cut_anywhere_in_the_file_takes_no_address_from_who_was_told_of_it() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
-    // No lease becomes an object: all are in the file.
+    // No lease becomes an object, so all of them are in the file.
     let away =
         Flaky { memory: Memory::default(), random: Random::seeded(1), clock: clock.clone(), fails: 1.0 };
     let plane = Plane::start(Arc::new(away), &clock, folder.path().join("leases"), small());
@@ -201,7 +201,7 @@ async fn a_process_that_is_killed_takes_no_address_from_who_was_told_of_it() {
             nobody_else_gets(&plane, &held)
                 .await
                 .unwrap_or_else(|error| panic!("seed {seed}, life {life}: {error}"));
-            // What others were given meanwhile ends, and is nobody's.
+            // The leases that other machines got meanwhile expire, which frees their addresses.
             clock.sleep(std::time::Duration::from_secs(61)).await;
             for round in 0..5u32 {
                 let takes = (0..3).map(|number| {
@@ -221,7 +221,7 @@ async fn a_process_that_is_killed_takes_no_address_from_who_was_told_of_it() {
                 clock.sleep(std::time::Duration::from_millis(nap)).await;
             }
             plane.shutdown.cancel();
-            // The next life goes on with what the disk and the API have at this moment.
+            // The next process starts with the current state of the disk and the API.
             std::fs::copy(&plane.journal, folder.path().join(format!("leases-{}", life + 1))).unwrap();
         }
     }
@@ -257,7 +257,7 @@ async fn of_two_leases_of_one_address_the_last_counts() {
     let directory = Arc::new(Memory::default());
     let plane =
         Plane::start(directory.clone(), &clock, folder.path().join("leases"), link("10.0.0.8-10.0.0.8", 24));
-    // The one whose lease has ended comes later in every list.
+    // The machine whose lease has ended is sorted behind the other one.
     let (first, second) = (machine(2), machine(1));
     let address = plane.take(first, None).await.unwrap();
     plane.release(first, address).await;
@@ -276,11 +276,11 @@ async fn machines_that_ask_at_once_for_one_address_do_not_both_get_it() {
     let wide = link("10.0.8.0-10.0.63.255", 16);
     let directory = Arc::new(Memory::default());
     let plane = Plane::start(directory.clone(), &clock, folder.path().join("leases"), wide);
-    // Someone makes up machines until no more offers are noted.
+    // A client makes up machines until no more offers are stored.
     for number in 0..=limits::OFFERS {
         plane.offered(machine(50_000 + u32::try_from(number).unwrap()));
     }
-    // One that none of them was offered.
+    // An address that was offered to none of them.
     let wish = Some(Ipv4Addr::new(10, 0, 63, 255));
     (1..=2).for_each(|number| directory.set(machine(number), Machine { known: true, ..Machine::default() }));
     let both = tokio::join!(plane.take(machine(1), wish), plane.take(machine(2), wish));
@@ -297,7 +297,7 @@ async fn who_makes_up_machines_leaves_addresses_and_objects_to_others() {
         let mac = machine(number);
         if let Some(address) = plane.take(mac, None).await {
             taken += 1;
-            // Every other one gives it back and comes again as somebody else.
+            // Every other machine releases its address; the next number asks as a new machine.
             if number % 2 == 0 {
                 plane.release(mac, address).await;
             }

@@ -1,4 +1,4 @@
-//! A network that addresses are leased in.
+//! The networks in which addresses are leased.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -7,37 +7,37 @@ use std::time::Duration;
 
 use crate::limits;
 
-/// An address with the length of its network's prefix: `10.0.0.1/24`.
+/// An address with the length of its network's prefix, for example `10.0.0.1/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Any address in it.
+    /// Any address in the network.
     pub address: Ipv4Addr,
     /// Length of the prefix, at most 32.
     pub prefix: u8,
 }
 
 impl Network {
-    /// `255.255.255.0`.
+    /// Returns the network mask, for example `255.255.255.0`.
     pub fn mask(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(self.prefix.min(32))).unwrap_or(0))
     }
 
-    /// The lowest address.
+    /// Returns the lowest address.
     pub fn first(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.address.to_bits() & self.mask().to_bits())
     }
 
-    /// The highest address, by which all are meant.
+    /// Returns the highest address, which is the broadcast address.
     pub fn broadcast(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.address.to_bits() | !self.mask().to_bits())
     }
 
-    /// Whether `address` lies in it.
+    /// Returns whether `address` is in the network.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         self.first() <= address && address <= self.broadcast()
     }
 
-    /// Whether a machine can have `address`: not the lowest nor the highest, unless there are no others (RFC 3021).
+    /// Returns whether a machine can have `address`: neither the lowest nor the highest one, unless the prefix is 31 or 32 (RFC 3021).
     pub fn has_host(self, address: Ipv4Addr) -> bool {
         self.contains(address)
             && (self.prefix >= 31 || (address != self.first() && address != self.broadcast()))
@@ -50,22 +50,22 @@ impl fmt::Display for Network {
     }
 }
 
-/// Addresses from the first to the last, both included.
+/// A range of addresses, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first.
+    /// The first address.
     pub first: Ipv4Addr,
-    /// The last.
+    /// The last address.
     pub last: Ipv4Addr,
 }
 
 impl Range {
-    /// Whether `address` is one of them.
+    /// Returns whether `address` is in the range.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         self.first <= address && address <= self.last
     }
 
-    /// How many they are.
+    /// Returns the number of addresses.
     pub fn size(self) -> u64 {
         (u64::from(self.last.to_bits()) + 1).saturating_sub(u64::from(self.first.to_bits()))
     }
@@ -87,27 +87,27 @@ impl FromStr for Range {
     }
 }
 
-/// A network with what machines in it are told.
+/// A network, and the options for machines in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subnet {
     /// The network.
     pub network: Network,
-    /// The addresses that any machine may get; none: reserved ones only.
+    /// The addresses for machines without a reservation. If empty, only reserved addresses are leased.
     pub pools: Vec<Range>,
-    /// The way out.
+    /// The default routers.
     pub routers: Vec<Ipv4Addr>,
-    /// Servers of the domain name system.
+    /// DNS servers.
     pub name_servers: Vec<Ipv4Addr>,
-    /// Servers of the network time protocol.
+    /// NTP servers.
     pub time_servers: Vec<Ipv4Addr>,
-    /// The domain that names are looked up in.
+    /// The domain in which names are looked up.
     pub domain: Option<String>,
-    /// How long an address is a machine's.
+    /// The lease time.
     pub lease: Duration,
 }
 
 impl Subnet {
-    /// A network in which `pools` are leased, and nothing more is told.
+    /// Returns a network in which `pools` are leased, without further options.
     pub fn new(network: Network, pools: Vec<Range>) -> Self {
         Self {
             network,
@@ -120,7 +120,7 @@ impl Subnet {
         }
     }
 
-    /// The upper half of `network`, without its highest address and its own: what is leased when nothing else is said.
+    /// Returns the upper half of `network` without the broadcast address and the server's own address: the default pools.
     pub fn upper_half(network: Network) -> Vec<Range> {
         let (first, last) = (network.first().to_bits(), network.broadcast().to_bits());
         let middle = first + (last - first) / 2 + 1;
@@ -135,7 +135,7 @@ impl Subnet {
         ranges.map(|(first, last)| Range { first: first.into(), last: last.into() }).collect()
     }
 
-    /// What is wrong with it, and what would be right.
+    /// Returns a message if the configuration is invalid, or `None`.
     pub fn problem(&self) -> Option<String> {
         let network = self.network;
         let outside = |range: &&Range| !network.has_host(range.first) || !network.has_host(range.last);
@@ -154,7 +154,7 @@ impl Subnet {
         (self.lease < shortest).then(|| format!("a lease of {:?} is shorter than {shortest:?}", self.lease))
     }
 
-    /// Whether any machine may get `address`.
+    /// Returns whether `address` is in one of the pools.
     pub fn leases(&self, address: Ipv4Addr) -> bool {
         self.pools.iter().any(|pool| pool.contains(address))
     }

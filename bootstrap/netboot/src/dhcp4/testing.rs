@@ -1,4 +1,4 @@
-//! Messages for tests.
+//! DHCP messages for tests.
 
 use std::net::Ipv4Addr;
 
@@ -6,7 +6,7 @@ use super::options::Options;
 use super::packet::{Kind, Packet};
 use crate::mac::MacAddress;
 
-/// The first message of a machine.
+/// The discover message of a machine.
 pub fn discover(mac: MacAddress) -> Packet {
     Packet {
         reply: false,

@@ -1,4 +1,4 @@
-//! DHCP for IPv6 (RFC 8415) with the boot options of RFC 5970: what a machine needs to start, and an address that is made of its own.
+//! DHCP for IPv6 (RFC 8415) with the boot options of RFC 5970: boot files, and an address that contains the machine's MAC address.
 
 pub mod packet;
 pub mod plan;

@@ -2,7 +2,7 @@
 
 use crate::mac::MacAddress;
 
-/// Numbers of options.
+/// The numbers of the options.
 pub mod option {
     #![allow(missing_docs, reason = "the names of the standards")]
     pub const CLIENT: u16 = 1;
@@ -17,7 +17,7 @@ pub mod option {
     pub const ARCHITECTURES: u16 = 61;
 }
 
-/// What a message wants, as far as it is spoken between clients and servers.
+/// The message types between clients and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of RFC 8415")]
 pub enum Kind {
@@ -48,12 +48,12 @@ impl Kind {
     ];
 }
 
-/// A list of options, in its order.
+/// A list of options in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(pub Vec<(u16, Vec<u8>)>);
 
 impl Options {
-    /// Reads a list to its end; `None` when it is cut off.
+    /// Reads a list to its end; `None` if it is truncated.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = Vec::new();
         let mut rest = bytes;
@@ -67,7 +67,7 @@ impl Options {
         Some(Self(found))
     }
 
-    /// Appends the list to `bytes`. What is longer than an option can be is left out.
+    /// Appends the list to `bytes`. A value longer than 65535 bytes is left out.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         for (code, value) in &self.0 {
             if let Ok(length) = u16::try_from(value.len()) {
@@ -78,7 +78,7 @@ impl Options {
         }
     }
 
-    /// The content of the first option `code`.
+    /// Returns the value of the first option `code`.
     pub fn get(&self, code: u16) -> Option<&[u8]> {
         self.0.iter().find(|(known, _)| *known == code).map(|(_, value)| value.as_slice())
     }
@@ -89,26 +89,26 @@ impl Options {
     }
 }
 
-/// A message.
+/// A DHCPv6 message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What it wants.
+    /// The message type.
     pub kind: Kind,
-    /// The client's number of the exchange.
+    /// The transaction identifier that the client chose.
     pub transaction: [u8; 3],
     /// The options.
     pub options: Options,
 }
 
 impl Packet {
-    /// Reads a message; `None` for what is none, and for what relays say.
+    /// Reads a message; `None` if it is malformed or of a relay.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let ([kind, transaction @ ..], rest) = bytes.split_first_chunk::<4>()?;
         let kind = Kind::ALL.into_iter().find(|known| *known as u8 == *kind)?;
         Some(Self { kind, transaction: *transaction, options: Options::read(rest)? })
     }
 
-    /// The message as bytes.
+    /// Returns the message as bytes.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = vec![self.kind as u8];
         bytes.extend(self.transaction);
@@ -117,16 +117,16 @@ impl Packet {
     }
 }
 
-/// The Ethernet address in a client's or server's name (RFC 8415, section 11), when it is made of one.
+/// Returns the Ethernet address in a DUID of a client or server (RFC 8415, section 11), if it contains one.
 pub fn mac_of(identifier: &[u8]) -> Option<MacAddress> {
     match identifier {
-        // With a time, without one; the hardware is Ethernet.
+        // DUID-LLT and DUID-LL; the hardware type is Ethernet.
         [0, 1, 0, 1, _, _, _, _, mac @ ..] | [0, 3, 0, 1, mac @ ..] => mac.try_into().ok().map(MacAddress),
         _ => None,
     }
 }
 
-/// A server's name, made of its Ethernet address.
+/// Returns the DUID of a server with this Ethernet address.
 pub fn identifier(mac: MacAddress) -> Vec<u8> {
     let mut bytes = vec![0, 3, 0, 1];
     bytes.extend(mac.0);

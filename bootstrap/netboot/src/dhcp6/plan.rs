@@ -1,6 +1,7 @@
-//! What a message is answered with. Pure.
+//! Decides about the answer to a message. Pure functions.
 //!
-//! Addresses are made of the network and the machine's own address: one machine has one, and nothing must be remembered.
+//! An address consists of the network prefix and an identifier made of the MAC address, so each machine has exactly one address and no
+//! leases must be stored.
 
 use std::net::Ipv6Addr;
 
@@ -10,30 +11,30 @@ use crate::dhcp4::boot::Offer;
 use crate::mac::MacAddress;
 use crate::machine::Machine;
 
-/// How long an address is the machine's, in seconds; it asks for more time after half of it.
+/// The lifetime of an address in seconds; the client renews it after half of this time.
 const LEASE: u32 = 3600;
-/// The enterprise number that PXE's vendor class has.
+/// The enterprise number of PXE's vendor class.
 const PXE: u32 = 343;
-/// Status codes.
+/// Status codes of RFC 8415.
 const SUCCESS: u16 = 0;
 const NOT_ON_LINK: u16 = 4;
 
-/// An interface as the server sees it.
+/// The configuration of the server on one interface.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Its name.
+    /// The name of the interface.
     pub interface: String,
-    /// The server's interface, which names it.
+    /// The MAC address of the server's interface, of which its DUID is made.
     pub mac: MacAddress,
-    /// The network that addresses are given in, of 64 bits; without one only what to boot is told.
+    /// The prefix of 64 bits in which addresses are given; if `None`, the server gives no addresses, only boot options.
     pub prefix: Option<Ipv6Addr>,
-    /// Machines that nobody described are not answered.
+    /// Whether machines without a BareMetalHost get no answer.
     pub known_only: bool,
-    /// What there is to boot, over IPv6.
+    /// The boot files, with a URL over IPv6.
     pub offer: Offer,
 }
 
-/// The machine that a message speaks for: by the client's name, else by the address of the link that it comes from.
+/// Returns the machine of a message: by the client's DUID, otherwise by the link-local source address.
 pub fn machine_of(request: &Packet, source: Ipv6Addr) -> Option<MacAddress> {
     request.options.get(option::CLIENT).and_then(mac_of).or_else(|| {
         let identifier = source.octets()[8..].try_into().ok()?;
@@ -41,14 +42,14 @@ pub fn machine_of(request: &Packet, source: Ipv6Addr) -> Option<MacAddress> {
     })
 }
 
-/// The address of a machine in the network `prefix`.
+/// Returns the address of a machine in the network `prefix`.
 pub fn address(prefix: Ipv6Addr, mac: MacAddress) -> Ipv6Addr {
     let mut bytes = prefix.octets();
     bytes[8..].copy_from_slice(&mac.interface_identifier());
     bytes.into()
 }
 
-/// The answer to `request`, if any.
+/// Returns the answer to `request`, or `None` if it is not answered.
 pub fn plan(request: &Packet, mac: MacAddress, machine: &Machine, link: &Link) -> Option<Packet> {
     let own = identifier(link.mac);
     let meant = request.options.get(option::SERVER);
@@ -60,7 +61,7 @@ pub fn plan(request: &Packet, mac: MacAddress, machine: &Machine, link: &Link) -
         Kind::Solicit if rapid => Kind::Reply,
         Kind::Solicit => Kind::Advertise,
         Kind::Request | Kind::Renew | Kind::Rebind | Kind::Confirm | Kind::InformationRequest => Kind::Reply,
-        // Addresses are the machine's whatever it does.
+        // The address stays the machine's even if it releases or declines it.
         Kind::Release | Kind::Decline => Kind::Reply,
         Kind::Advertise | Kind::Reply => return None,
     };
@@ -95,7 +96,7 @@ fn boot_options(options: &mut Options, request: &Packet, mac: MacAddress, machin
     let url = if file.contains("://") { file } else { format!("tftp://[{}]/{file}", link.offer.server) };
     options.add(option::BOOT_FILE, url);
     if let Program::Firmware(Architecture::UefiHttp(_)) = program {
-        // UEFI looks for its own class in the answer.
+        // UEFI requires its own vendor class in the answer.
         let mut class = PXE.to_be_bytes().to_vec();
         class.extend([0, 10]);
         class.extend(b"HTTPClient");
@@ -103,13 +104,13 @@ fn boot_options(options: &mut Options, request: &Packet, mac: MacAddress, machin
     }
 }
 
-/// Who asks: firmware tells its architecture, iPXE its name besides.
+/// Returns the program that asks: firmware sends its architecture, iPXE also its name.
 fn program(request: &Packet) -> Program {
     let number = request.options.get(option::ARCHITECTURES).and_then(|list| list.first_chunk::<2>());
     let Some(number) = number else { return Program::System };
     let vendor = request.options.get(option::VENDOR_CLASS).unwrap_or_default();
     let architecture = match Architecture::from_number(u16::from_be_bytes(*number)) {
-        // Some firmware keeps the number of its PXE client when it boots over HTTP.
+        // Some firmware sends the number of its PXE client when it boots over HTTP.
         Architecture::Uefi(processor) if vendor.windows(10).any(|part| part == b"HTTPClient") => {
             Architecture::UefiHttp(processor)
         }
@@ -123,13 +124,13 @@ fn program(request: &Packet) -> Program {
     }
 }
 
-/// What the client calls its associations (their number, and two times that it would like).
+/// Returns the client's identity associations (IA_NA): each has an identifier of 4 bytes and two times.
 fn associations(request: &Packet) -> impl Iterator<Item = &[u8]> {
     let all = request.options.0.iter().filter(|(code, _)| *code == option::ASSOCIATION);
     all.map(|(_, value)| value.as_slice()).filter(|value| value.len() >= 12)
 }
 
-/// Addresses that the client says it has.
+/// Returns the addresses that the client claims to have.
 pub(super) fn addresses(request: &Packet) -> impl Iterator<Item = Ipv6Addr> + '_ {
     associations(request).filter_map(|association| Options::read(&association[12..])).flat_map(|inner| {
         let of = |(code, value): (u16, Vec<u8>)| {
@@ -145,7 +146,7 @@ fn association_of(asked: &[u8], address: Ipv6Addr) -> Vec<u8> {
     bytes.extend((LEASE / 2).to_be_bytes());
     bytes.extend((LEASE / 8 * 7).to_be_bytes());
     let mut value = address.octets().to_vec();
-    // Preferred, valid.
+    // The preferred and the valid lifetime.
     value.extend(LEASE.to_be_bytes());
     value.extend(LEASE.to_be_bytes());
     Options(vec![(option::ADDRESS, value)]).write(&mut bytes);

@@ -1,4 +1,4 @@
-//! Looks for another server of DHCP for IPv6, as a client would.
+//! Looks for another DHCPv6 server by sending a solicit message.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
@@ -11,16 +11,16 @@ use crate::error::Error;
 use crate::limits;
 use crate::network::{self, Interface};
 
-/// The port of clients.
+/// The UDP port of clients.
 const CLIENT_PORT: u16 = 546;
-/// Client: how long it has been asking, in hundredths of a second.
+/// Option of a client: how long it has been asking, in hundredths of a second.
 const ELAPSED_TIME: u16 = 8;
 
-/// A server that offers an address on the interface, if one does within [`limits::OTHER_SERVER`]. The address is not taken.
+/// Returns a server that offers an address on the interface within [`limits::OTHER_SERVER`], or `None`. The offer is not accepted.
 ///
 /// # Errors
-/// [`Error::NotPermitted`], [`Error::Socket`]. When a DHCP client of this machine has the port, nobody can ask: that is logged, and no
-/// error.
+/// [`Error::NotPermitted`], [`Error::Socket`]. If a DHCPv6 client of this machine already uses the client port, the function logs that
+/// and returns `None`.
 pub async fn other_server(interface: &Interface, random: &Random) -> Result<Option<IpAddr>, Error> {
     let name = &interface.name;
     let socket = match network::datagrams_v6("DHCPv6", interface, CLIENT_PORT, &[]) {
@@ -48,7 +48,7 @@ pub async fn other_server(interface: &Interface, random: &Random) -> Result<Opti
             if let Some(packet) = Packet::read(&buffer[..length])
                 && matches!(packet.kind, Kind::Advertise | Kind::Reply)
                 && packet.transaction == request.transaction
-                // Who only says what to boot does no harm.
+                // A server that gives no addresses does not conflict.
                 && addresses(&packet).next().is_some()
             {
                 return source.ip();
@@ -63,7 +63,7 @@ fn solicit(interface: &Interface, number: u64) -> Packet {
     let mut options = Options::default();
     options.add(option::CLIENT, identifier(interface.mac));
     options.add(ELAPSED_TIME, [0, 0]);
-    // An association, its two times as the server likes them.
+    // An identity association (IA_NA); the zero times leave the choice to the server.
     options.add(option::ASSOCIATION, [[0, 0, 0, 1], [0; 4], [0; 4]].concat());
     Packet { kind: Kind::Solicit, transaction: [a, b, c], options }
 }

@@ -1,4 +1,4 @@
-//! The socket of DHCP for IPv6.
+//! The DHCPv6 socket.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::limits;
 use crate::machine::Directory;
 use crate::network::{self, Interface};
 
-/// The port of servers.
+/// The UDP port of servers.
 pub(super) const PORT: u16 = 547;
-/// All servers and relays of a link.
+/// The multicast address of all servers and relays of a link.
 pub(super) const ALL_SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
 
-/// The server of one interface.
+/// The DHCPv6 server of one interface.
 pub struct Server {
     link: Link,
     socket: UdpSocket,
@@ -30,13 +30,13 @@ impl Server {
     /// Opens the socket.
     ///
     /// # Errors
-    /// [`Error::PortInUse`], [`Error::NotPermitted`].
+    /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
     pub fn open(interface: &Interface, link: Link, directory: Arc<dyn Directory>) -> Result<Self, Error> {
         let socket = network::datagrams_v6("DHCPv6", interface, PORT, &[ALL_SERVERS])?;
         Ok(Self { link, socket, directory })
     }
 
-    /// Answers until `shutdown`.
+    /// Answers messages until `shutdown`.
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move { self.serve().await }));
     }

@@ -1,4 +1,4 @@
-//! What the machine of a host is to boot.
+//! Decides whether the machine of a host boots the agent, an image, or its disk.
 
 use engine::object::annotation;
 use metal::instruction::is_restart_of;
@@ -8,8 +8,8 @@ use schemas::netboot::Agent;
 
 use crate::machine::Boot;
 
-/// A machine starts the agent in every state in which something is to be done to it or to be known of it; from its disk otherwise, and
-/// as soon as its image was written and it has been told to restart.
+/// Returns [`Boot::Agent`] in every state in which the host must be inspected or changed, otherwise [`Boot::Disk`]. As soon as the
+/// image has been written and the machine has been told to restart, it boots from its disk.
 pub(super) fn boot(host: &BareMetalHost, agent: Option<&Agent>) -> Boot {
     if annotation(host, DETACHED).is_some() {
         return Boot::Disk;
@@ -26,7 +26,8 @@ pub(super) fn boot(host: &BareMetalHost, agent: Option<&Agent>) -> Boot {
     }
 }
 
-/// The controller ends a deployment with a restart; one of an earlier provisioning means nothing.
+/// Returns whether the current deployment has ended, which the controller marks with a restart instruction. A restart instruction of an
+/// earlier provisioning does not count.
 fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
     let begun = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.as_deref();
     let instruction = agent.and_then(|agent| agent.spec.instruction.as_ref());

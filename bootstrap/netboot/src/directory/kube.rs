@@ -1,5 +1,5 @@
-//! Objects of an API: BareMetalHost says what a machine is, Agent what is known of one that was started before, DHCPLease which address
-//! it has.
+//! A [`Directory`] over objects of the API: a BareMetalHost describes a machine, an Agent records a machine that has started before,
+//! and a DHCPLease its address.
 
 use std::net::Ipv4Addr;
 
@@ -22,10 +22,10 @@ use crate::machine::{Boot, Directory, Lease, Machine};
 
 const BY_MAC: &str = "netboot-mac";
 const BY_ADDRESS: &str = "netboot-address";
-/// On a BareMetalHost: the address that its machine gets.
+/// Annotation on a BareMetalHost: the address that is reserved for its machine.
 pub const ADDRESS: &str = "netboot.firstlight.dev/address";
 
-/// Machines as the API has them. Cheap to clone.
+/// The machines in the API. Cheap to clone.
 #[derive(Clone)]
 pub struct Kube {
     pub(super) hosts: Objects<BareMetalHost>,
@@ -37,8 +37,8 @@ pub struct Kube {
 }
 
 impl Kube {
-    /// Starts to follow the objects; all of them are known when it returns. `discovers`: machines that nobody described start the
-    /// agent, to be looked at and approved; otherwise they start from their disks.
+    /// Starts to watch the objects; the informers are synced when this returns. With `discovers`, machines without a BareMetalHost
+    /// start the agent, so that they can be inspected and approved; otherwise they start from their disks.
     pub async fn start(manager: &Manager, discovers: bool) -> Self {
         let kube = Self {
             hosts: manager.objects(),
@@ -69,33 +69,33 @@ impl Kube {
         kube
     }
 
-    /// The agent that ran on the machine.
+    /// Returns the Agent of the machine.
     pub(crate) fn agent(&self, mac: MacAddress) -> Option<Arc<Agent>> {
         self.agents.get(&NamespacedName::new("", mac.dashed()))
     }
 
-    /// The host that the machine is: by its address, or by the agent that was recognised.
+    /// Returns the host of the machine: by its `bootMACAddress`, otherwise by the `hostRef` of its Agent.
     pub(crate) fn host(&self, mac: MacAddress) -> Option<Arc<BareMetalHost>> {
         let described = self.hosts.by_index(BY_MAC, &mac.to_string()).into_iter().next();
         described.or_else(|| self.hosts.get(&metal::host::host_of(self.agent(mac)?.as_ref())?))
     }
 
-    /// The interface that the host starts from, where it says so.
+    /// Returns the host's `bootMACAddress`, if it has one.
     pub(crate) fn boots_from(&self, host: &NamespacedName) -> Option<MacAddress> {
         self.hosts.get(host)?.spec.boot_mac_address.as_deref()?.parse().ok()
     }
 
-    /// The host of this name.
+    /// Returns the host with this name.
     pub(crate) fn host_named(&self, key: &NamespacedName) -> Option<Arc<BareMetalHost>> {
         self.hosts.get(key)
     }
 
-    /// The machine whose agent speaks from `address` and is a host, for networks in which another server gives addresses.
+    /// Returns the machine whose agent uses `address` and belongs to a host, for networks in which another server gives addresses.
     pub(crate) fn agent_at(&self, address: std::net::IpAddr) -> Option<MacAddress> {
         let agents = self.agents.by_index(BY_ADDRESS, &address.to_canonical().to_string());
         match agents.as_slice() {
             [agent] if agent.spec.host_ref.is_some() => agent.metadata.name.as_deref()?.parse().ok(),
-            // None, or several: an address that was another machine's before says nothing.
+            // With several agents, the address belonged to another machine before, and is no evidence.
             _ => None,
         }
     }
@@ -110,7 +110,7 @@ impl Kube {
     }
 }
 
-/// A MAC address as indexes have it.
+/// Returns a MAC address in the form that the indexes use.
 fn canonical(text: &str) -> Option<String> {
     text.parse::<MacAddress>().ok().map(|mac| mac.to_string())
 }
@@ -174,7 +174,7 @@ impl Directory for Kube {
             let patch = patch(&existing.spec, &lease);
             match self.leases.merge(&key, None, json!({ "spec": patch })).await {
                 Ok(_) => Ok(()),
-                // Somebody removed it in between.
+                // The object was deleted in between.
                 Err(error) if error.is_not_found() => {
                     self.leases.create(&object).await.map(|_| ()).map_err(failed)
                 }
@@ -198,7 +198,7 @@ impl Directory for Kube {
     }
 }
 
-/// The lease as an object has it.
+/// Returns the lease as the spec of an object.
 fn written(lease: &Lease) -> DhcpLeaseSpec {
     DhcpLeaseSpec {
         architecture: lease.architecture.clone(),
@@ -214,8 +214,8 @@ fn written(lease: &Lease) -> DhcpLeaseSpec {
     }
 }
 
-/// What changes of the object. A lease without an end is a reservation, and stays one; what an installed system does not tell of its
-/// firmware stays as it was.
+/// Returns the merge patch for an existing object. A lease without `expirationTime` is a reservation and stays one; an architecture
+/// that the installed system does not send stays as stored.
 fn patch(existing: &DhcpLeaseSpec, lease: &Lease) -> serde_json::Value {
     let mut patch = json!({
         "ipAddress": lease.address.to_string(),
@@ -233,7 +233,7 @@ fn patch(existing: &DhcpLeaseSpec, lease: &Lease) -> serde_json::Value {
     patch
 }
 
-/// The lease of an object; `None` for a reservation, and for what is no lease.
+/// Returns the lease of an object; `None` for a reservation and for an invalid object.
 fn read(spec: &DhcpLeaseSpec) -> Option<Lease> {
     Some(Lease {
         mac: spec.mac_address.parse().ok()?,

@@ -1,4 +1,4 @@
-//! A table in memory.
+//! A [`Directory`] in memory.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,17 +20,17 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Knows `machine` from now on.
+    /// Adds or replaces `machine`.
     pub fn set(&self, mac: MacAddress, machine: Machine) {
         self.machines.lock().insert(mac, machine);
     }
 
-    /// What is answered for machines that are not known.
+    /// Sets the answer for machines that are not known.
     pub fn set_others(&self, machine: Machine) {
         *self.other.lock() = machine;
     }
 
-    /// The lease that was written down for a machine.
+    /// Returns the stored lease of a machine.
     pub fn lease(&self, mac: MacAddress) -> Option<Lease> {
         self.leases.lock().get(&mac).cloned()
     }

@@ -1,4 +1,4 @@
-//! Who knows the machines: implementations of [`crate::machine::Directory`].
+//! Implementations of [`crate::machine::Directory`].
 
 mod boot;
 mod kube;

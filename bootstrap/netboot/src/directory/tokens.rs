@@ -1,5 +1,5 @@
-//! One-time tokens: the script that starts a machine's agent names one, and the agent shows it when it enrols. What is kept is a checksum, with
-//! the machine's lease.
+//! One-time tokens: the boot script of a machine's agent contains one, and the agent shows it when it enrols. Only its checksum is
+//! stored, with the machine's lease.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,23 +16,24 @@ use crate::http::listener::fingerprint;
 use crate::limits;
 use crate::mac::MacAddress;
 
-/// A token that nobody guesses.
+/// Returns a new random token of 128 bits, in hexadecimal digits.
 pub(crate) fn token(random: &Random) -> String {
     let mut bytes = [0; 16];
     random.fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A token that a machine was told.
+/// A token that a machine was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootToken {
-    /// Its checksum.
+    /// The SHA-256 checksum of the token.
     pub sha256: String,
-    /// When the machine was told.
+    /// The time at which the machine was given the token.
     pub time: DateTime<Utc>,
 }
 
-/// Tokens of this process in clear, for machines that load an image in parts. Bounded; a server that was started anew makes others.
+/// The tokens of this process in clear text, for machines that load an image in parts. Bounded; after a restart the server makes new
+/// tokens.
 #[derive(Default)]
 pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
 
@@ -49,8 +50,8 @@ impl Told {
 }
 
 impl Kube {
-    /// A token for the machine: the one before while it is fresh and nobody has used it, else another in place of it. `None` when it cannot
-    /// be written down.
+    /// Returns a token for the machine: the previous one while it is fresh and unused, otherwise a new one that replaces it. `None` if
+    /// the token cannot be stored.
     pub(crate) async fn new_token(
         &self,
         mac: MacAddress,
@@ -70,7 +71,7 @@ impl Kube {
         let key = NamespacedName::new("", mac.dashed());
         match self.leases.merge(&key, None, json!({ "spec": kept })).await {
             Ok(_) => {}
-            // It has its address from another server: then it is known as long as this process.
+            // The machine has its address from another server, so the token lives only as long as this process.
             Err(error) if error.is_not_found() => {}
             Err(error) => {
                 tracing::warn!(machine = %mac, %error, "the machine starts without a token");
@@ -81,7 +82,7 @@ impl Kube {
         Some(token)
     }
 
-    /// Forgets the token of the machine. What was shown once stays refused: it is not the token that the machine was told last.
+    /// Forgets the token of the machine. A token that was used stays refused, because it is not the latest token of the machine.
     pub(crate) async fn withdraw_token(&self, mac: MacAddress) {
         self.told.lock().0.remove(&mac);
         let key = NamespacedName::new("", mac.dashed());
@@ -93,7 +94,7 @@ impl Kube {
         }
     }
 
-    /// The newest token of the machine.
+    /// Returns the latest token of the machine.
     pub(crate) fn token(&self, mac: MacAddress) -> Option<BootToken> {
         let told = self.told.lock().0.get(&mac).cloned();
         let told = told.map(|(token, time)| BootToken { sha256: fingerprint(token.as_bytes()), time });
@@ -104,12 +105,13 @@ impl Kube {
         })
     }
 
-    /// The image of the host `key`, as virtual media of which `uid` is told.
+    /// Returns the PreprovisioningImage of the host `key`, if it has the UID `uid`, which the URL of the virtual media contains.
     pub(crate) fn media(&self, key: &NamespacedName, uid: &str) -> Option<Arc<PreprovisioningImage>> {
         self.images.get(key).filter(|image| image.metadata.uid.as_deref() == Some(uid))
     }
 
-    /// The token on the virtual media of a host: another one once its agent has enrolled. `None` where nothing can be added to the image.
+    /// Returns the token on the virtual media of a host, which changes when its agent enrols. `None` if nothing can be added to the
+    /// image.
     pub(crate) fn media_token(&self, image: &PreprovisioningImage) -> Option<String> {
         let status = image.status.as_ref().filter(|status| status.format.as_deref() == Some("iso"))?;
         status.extra_kernel_params.as_ref()?;
@@ -119,7 +121,7 @@ impl Kube {
         Some(fingerprint(secret.as_bytes()))
     }
 
-    /// The host on whose virtual media there is a token with this checksum.
+    /// Returns the host whose virtual media contain a token with this checksum.
     pub(crate) fn host_of_media(&self, sha256: &str) -> Option<NamespacedName> {
         let images = self.images.all();
         let has = |image: &&Arc<PreprovisioningImage>| {
@@ -128,17 +130,17 @@ impl Kube {
         images.iter().find(has).map(|image| NamespacedName::of(image.as_ref()))
     }
 
-    /// The token on the virtual media of the host.
+    /// Returns the token on the virtual media of the host.
     pub(crate) fn token_of_media(&self, host: &NamespacedName, now: DateTime<Utc>) -> Option<BootToken> {
         let token = self.media_token(self.images.get(host)?.as_ref())?;
         Some(BootToken { sha256: fingerprint(token.as_bytes()), time: now })
     }
 
-    /// Whether an agent has enrolled with the token.
+    /// Returns whether an agent has enrolled with the token.
     pub(crate) fn is_spent(&self, token: &BootToken) -> bool {
         !self.agents.by_index(BY_TOKEN, &token.sha256).is_empty()
     }
 }
 
-/// Agents by the token that they enrolled with.
+/// The index of agents by the token that they enrolled with.
 pub(super) const BY_TOKEN: &str = "netboot-token";

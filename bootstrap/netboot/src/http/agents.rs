@@ -1,4 +1,4 @@
-//! `/agent/v1/…`: what agents say, as HTTP ([`agent::protocol`]).
+//! The agent protocol ([`agent::protocol`]) over HTTP, below `/agent/v1/`.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -12,7 +12,7 @@ use super::site::{Peer, percent_decoded};
 use crate::agents::{Agents, Refusal};
 use crate::limits;
 
-/// The body of a request.
+/// The body of a request; an alias for its bounds.
 pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 

@@ -1,4 +1,4 @@
-//! Files as answers: whole or in parts, with what a client needs to go on after a broken connection.
+//! Serves files over HTTP, whole or in ranges, with the headers that a client needs to resume after a broken connection.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,20 +21,20 @@ use super::range::{Part, part};
 use crate::image::Pieces;
 use crate::limits;
 
-/// The body of every answer.
+/// The body of every response.
 pub type Body = BoxBody<Bytes, io::Error>;
 
-/// A body that is in memory.
+/// Returns a body from memory.
 pub fn body(content: impl Into<Bytes>) -> Body {
     Full::new(content.into()).map_err(|never| match never {}).boxed()
 }
 
-/// An answer in plain text.
+/// Returns a response with plain text.
 pub fn text(status: StatusCode, content: impl Into<Bytes>) -> Response<Body> {
     typed(status, "text/plain; charset=utf-8", content)
 }
 
-/// An answer of a media type.
+/// Returns a response with the given media type.
 pub fn typed(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(body(content));
     *response.status_mut() = status;
@@ -42,7 +42,7 @@ pub fn typed(status: StatusCode, media_type: &'static str, content: impl Into<By
     response
 }
 
-/// Answers with the file at `path`.
+/// Returns a response with the file at `path`.
 pub async fn answer(path: &Path, method: &Method, asked: &HeaderMap) -> Response<Body> {
     let opened = {
         let path = path.to_owned();
@@ -60,19 +60,19 @@ pub async fn answer(path: &Path, method: &Method, asked: &HeaderMap) -> Response
     }
 }
 
-/// There is nothing there.
+/// Returns the response 404.
 pub fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "not found\n")
 }
 
-/// Answers with a file that exists only as what it is made of. `tag` is another one when its content is.
+/// Serves a file that is assembled from pieces. `tag` must change when the content changes.
 pub fn made(pieces: Pieces, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
     let length = pieces.len();
     let source = Source::Made(pieces);
     Opened { source, length, tag: format!("\"{tag}\""), modified: None }.answer(method, asked)
 }
 
-/// What there is to read from.
+/// The content of a response.
 #[derive(Clone)]
 enum Source {
     File(Arc<File>),
@@ -93,7 +93,7 @@ impl Source {
 struct Opened {
     source: Source,
     length: u64,
-    /// Changes with the file.
+    /// The entity tag, which changes with the file.
     tag: String,
     modified: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Opened {
         let known = header(header::IF_NONE_MATCH);
         let unchanged =
             known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == self.tag || tag.trim() == "*"));
-        // A part of another file is of no use: then the whole is the answer (RFC 9110, section 13.1.5).
+        // If the file has changed, the client needs the whole file instead of a range (RFC 9110, section 13.1.5).
         let same = header(header::IF_RANGE)
             .is_none_or(|known| known == self.tag || Some(known) == self.modified.as_deref());
         let range = header(header::RANGE).filter(|_| same && *method == Method::GET);
@@ -160,7 +160,7 @@ impl Opened {
     }
 }
 
-/// `length` bytes from `first` on, read while earlier ones are sent.
+/// Returns a body of `length` bytes from offset `first`, read ahead while earlier parts are sent.
 fn parts(source: Source, first: u64, length: u64) -> Body {
     let end = first + length;
     let offsets = (first..end).step_by(limits::FILE_PART);

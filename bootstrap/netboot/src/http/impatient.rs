@@ -1,4 +1,4 @@
-//! A connection that is cut when the other side takes nothing for a while: a slow reader holds a place of others, and a file.
+//! A connection that is closed when the peer accepts no data for a while: a slow reader would keep a connection slot and an open file.
 
 use std::io;
 use std::pin::Pin;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Writes fail with [`io::ErrorKind::TimedOut`] when nothing of them was taken for so long. Reads are as they are.
+/// Writes fail with [`io::ErrorKind::TimedOut`] if the peer accepted nothing for the given time. Reads have no timeout.
 pub struct Impatient<S> {
     inner: S,
     patience: Duration,
-    /// When a write that waits has waited too long.
+    /// The deadline of a pending write.
     end: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Impatient<S> {
-    /// Has `patience`.
+    /// Wraps `inner`; `patience` is the timeout of a pending write.
     pub fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, end: None }
     }

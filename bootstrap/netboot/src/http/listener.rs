@@ -1,4 +1,4 @@
-//! Takes connections, with TLS or without, and feeds their requests to a [`Site`].
+//! Accepts connections, with or without TLS, and passes their requests to a [`Site`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::metadata::tree::without_token;
 use crate::shares::Shares;
 use crate::{limits, media};
 
-/// How long to wait before the next try when the system refuses connections.
+/// The pause after a failed `accept`.
 const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Serves a site on any number of addresses.
+/// Serves a site on any number of listening sockets.
 #[derive(Clone)]
 pub struct Listener {
     site: Arc<Site>,
@@ -35,14 +35,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// A listener with TLS, or without.
+    /// Creates a listener, with TLS if `tls` is given.
     pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock) -> Self {
         let connections =
             Shares::new(limits::CONNECTIONS, limits::CONNECTIONS_OF_ONE, limits::CONNECTIONS_OF_STRANGERS);
         Self { site, tls, connections, clock }
     }
 
-    /// Accepts connections until `shutdown`. Those that are open then are cut off: boot files and images can be asked for again.
+    /// Accepts connections until `shutdown`, which also closes open connections: clients can ask for boot files and images again.
     pub fn run(self, tcp: TcpListener, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let (inner, shutdown) = (tasks.clone(), shutdown.clone());
         tasks.spawn(async move {
@@ -64,7 +64,8 @@ impl Listener {
                     }
                 };
                 let Ok(local) = stream.local_addr() else { continue };
-                // Without it small answers wait for the client's acknowledgement. An error means it is gone.
+                // Without `TCP_NODELAY` small responses wait for the client's acknowledgement. An error means that the client has
+                // disconnected.
                 let _ = stream.set_nodelay(true);
                 let listener = self.clone();
                 let connection = async move { listener.connection(stream, address, local).await };
@@ -114,14 +115,14 @@ impl Listener {
     }
 }
 
-/// A path, without the part of it that nobody else may know.
+/// Returns a path for the log, without tokens and other secret parts.
 fn shown(path: &str) -> String {
     let path = without_token(path).1;
     let public = if path.starts_with(media::FOLDER) { path.rsplit_once('/') } else { None };
     public.map_or_else(|| path.to_owned(), |(folder, _)| format!("{folder}/…"))
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 checksum in hexadecimal digits.
 pub fn fingerprint(certificate: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()

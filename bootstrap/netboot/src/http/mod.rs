@@ -1,4 +1,4 @@
-//! The HTTP service: boot files and scripts, images, and what agents and installed machines ask for.
+//! The HTTP service: boot files, scripts, images, and the requests of agents and installed machines.
 
 mod agents;
 pub mod file;

@@ -1,18 +1,18 @@
-//! Which part of a file a request asks for (RFC 9110, section 14).
+//! Parses the requested range of a file (RFC 9110, section 14).
 
-/// A part of a file.
+/// The requested part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole file.
     Whole,
-    /// From the first to the last byte, both included.
+    /// The offsets of the first and the last byte, both included.
     Bytes(u64, u64),
-    /// The file has no such bytes.
+    /// The range lies outside the file.
     Impossible,
 }
 
-/// Reads the header `Range` for a file of `length` bytes. Another unit, several ranges at once, and what is no range at all are ignored,
-/// as the standard allows: the answer is the whole file.
+/// Parses the header `Range` for a file of `length` bytes. Another unit, several ranges, and an invalid range are ignored, as the
+/// standard allows: the answer is the whole file.
 pub fn part(header: Option<&str>, length: u64) -> Part {
     let Some((first, last)) = header.and_then(single) else { return Part::Whole };
     let last_byte = length.saturating_sub(1);

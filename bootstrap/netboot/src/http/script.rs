@@ -1,4 +1,4 @@
-//! Scripts for iPXE.
+//! Boot scripts for iPXE.
 
 use std::fmt::Write;
 
@@ -6,26 +6,27 @@ use crate::client::Processor;
 use crate::mac::MacAddress;
 use crate::machine::Boot;
 
-/// What a script needs to know of the server.
+/// The server's data that a script contains.
 pub struct Server<'a> {
     /// `http://ADDRESS:PORT`, as the machine reaches it.
     pub http: &'a str,
     /// `https://ADDRESS:PORT`, for the agent.
     pub https: Option<&'a str>,
-    /// Whether there is a kernel and its first file system for the machine; otherwise the unified image is booted.
+    /// Whether there are a kernel and an initial file system for the machine; otherwise the unified image is booted.
     pub has_kernel: bool,
     /// Arguments of the kernel.
     pub arguments: &'a str,
-    /// What the agent is to show when it enrols.
+    /// The one-time token for the agent's enrolment.
     pub token: Option<&'a str>,
 }
 
-/// The script for a machine.
+/// Returns the boot script for a machine.
 pub fn script(mac: MacAddress, processor: Processor, boot: &Boot, server: &Server<'_>) -> String {
     let mut text = String::from("#!ipxe\n");
     let http = server.http;
     let lines = match boot {
-        // UEFI goes on to its next boot device when a program failed; after a success it shows its menu. BIOS often does nothing more.
+        // On `exit 1` UEFI continues with its next boot device; after a success it shows its menu. BIOS often does nothing more, so the
+        // disk is booted.
         Boot::Disk => {
             "iseq ${platform} efi && goto firmware ||\nsanboot --no-describe --drive 0x80 ||\n:firmware\nexit 1\n".into()
         }
@@ -51,7 +52,7 @@ pub fn script(mac: MacAddress, processor: Processor, boot: &Boot, server: &Serve
     text
 }
 
-/// Tries until it works: the server may be starting, or have many machines to serve.
+/// Retries the script until it succeeds: the server may be starting, or may be busy with many machines.
 fn again(load: &str) -> String {
     format!(
         ":load\nimgfree\n{load}boot || goto again\n:again\necho firstlight: trying again in 5 s\nsleep 5\ngoto load\n"

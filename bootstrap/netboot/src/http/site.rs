@@ -1,4 +1,4 @@
-//! What is served at which path.
+//! Routes HTTP requests by path.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -22,40 +22,40 @@ use crate::personal::Personal;
 /// The two ends of a connection.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// The client.
+    /// The client's address.
     pub address: SocketAddr,
-    /// The address of this server that it came to.
+    /// The server's address.
     pub local: SocketAddr,
-    /// SHA-256 of the certificate that it proved to have, in hexadecimal digits.
+    /// SHA-256 of the certificate that the client has proved to own, in hexadecimal digits.
     pub certificate: Option<String>,
 }
 
-/// Everything that is served.
+/// The services and files behind the HTTP routes.
 pub struct Site {
-    /// What machines boot.
+    /// The boot files.
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub tftp: BTreeSet<String>,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
-    /// Who knows the machines.
+    /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// What machines are told of themselves.
+    /// The metadata service for installed machines.
     pub metadata: Option<Arc<Metadata>>,
-    /// What hosts start from that do not start over the network.
+    /// The virtual media images, for hosts that do not boot over the network.
     pub media: Option<Arc<Media>>,
-    /// Who speaks with agents.
+    /// The service for agents.
     pub agents: Option<Arc<Agents>>,
-    /// Who makes the boot files of single machines.
+    /// The service that makes boot files for single machines.
     pub personal: Option<Personal>,
-    /// The port of HTTP.
+    /// The port of the HTTP server.
     pub http_port: u16,
-    /// The port of HTTPS, when there is one.
+    /// The port of the HTTPS server, if there is one.
     pub https_port: Option<u16>,
 }
 
 impl Site {
-    /// Answers a request.
+    /// Returns the response to a request.
     pub async fn answer(&self, request: Request<impl Incoming>, peer: &Peer) -> Response<Body> {
         let uri = request.uri().clone();
         let path = uri.path();
@@ -84,7 +84,7 @@ impl Site {
         }
     }
 
-    /// Whether the machine with this address is one that somebody described.
+    /// Returns whether a BareMetalHost describes the machine with this address.
     pub fn is_known(&self, client: IpAddr) -> bool {
         self.agents.as_ref().is_some_and(|agents| agents.is_known(client))
     }
@@ -102,7 +102,7 @@ impl Site {
         }
     }
 
-    /// `http://ADDRESS:PORT`, as the machine reaches it.
+    /// Returns `http://ADDRESS:PORT`, as the machine reaches the server.
     fn http(&self, peer: &Peer) -> String {
         format!("http://{}", socket(peer.local.ip(), self.http_port))
     }
@@ -137,7 +137,7 @@ impl Site {
         file::text(StatusCode::OK, script(mac, processor, &boot, &server))
     }
 
-    /// The file below the folder of images. Neither dots nor links lead out of it.
+    /// Returns the path of a file below the folder of images; neither `..` nor symbolic links lead out of the folder.
     fn image(&self, name: &str) -> Option<PathBuf> {
         let root = self.images.as_ref()?;
         let name = percent_decoded(name)?;
@@ -150,12 +150,12 @@ impl Site {
     }
 }
 
-/// `ADDRESS:PORT`, with brackets where they are needed. An address of IPv4 in the clothes of IPv6 is written as what it is.
+/// Returns `ADDRESS:PORT`, with brackets for IPv6. An IPv4-mapped IPv6 address is written as IPv4.
 fn socket(address: IpAddr, port: u16) -> String {
     SocketAddr::new(address.to_canonical(), port).to_string()
 }
 
-/// Undoes `%41`; `None` for what is no such thing, or not UTF-8.
+/// Decodes percent-encoding; `None` if it is malformed or not UTF-8.
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -163,7 +163,7 @@ pub(super) fn percent_decoded(text: &str) -> Option<String> {
         rest = after;
         if *byte == b'%' {
             let (digits, after) = rest.split_at_checked(2)?;
-            // Not by `from_str_radix` alone, which reads a sign.
+            // `from_str_radix` alone would accept a sign.
             let digits = std::str::from_utf8(digits)
                 .ok()
                 .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;

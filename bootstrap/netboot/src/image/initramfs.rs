@@ -1,4 +1,4 @@
-//! An initramfs of this program: cpio in the form `newc`, compressed.
+//! Packs an initramfs of this program: a compressed cpio archive in the format `newc`.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,11 +12,11 @@ use flate2::write::GzEncoder;
 use super::modules::KernelModules;
 use super::program::Entry;
 
-/// Where the program is in an initramfs.
+/// The path of the program in an initramfs.
 pub const PROGRAM: &str = "/init";
-/// More costs time to pack and gains little; unpacking is as quick.
+/// A higher level costs time to pack and gains little; unpacking is equally fast.
 const ZSTD_LEVEL: i32 = 9;
-/// Folders that are there before the agent starts.
+/// Folders that must exist before the agent starts.
 const FOLDERS: &[&str] = &["dev", "etc", "proc", "run", "sys", "tmp"];
 const DIRECTORY: u32 = 0o040_755;
 const FILE: u32 = 0o100_644;
@@ -24,20 +24,20 @@ const PROGRAM_FILE: u32 = 0o100_755;
 const LINK: u32 = 0o120_777;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// How an initramfs is compressed.
+/// The compression of an initramfs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// What kernels since 5.9 unpack, quickest.
+    /// Supported by kernels since 5.9; the fastest.
     Zstd,
-    /// What all kernels unpack.
+    /// Supported by all kernels.
     Gzip,
 }
 
-/// Writes an initramfs of `program` (see [`super::program::of_this_process`], as [`PROGRAM`]), the kernel's modules and what the agent is
-/// to know. The same input gives the same bytes.
+/// Writes an initramfs with `program` (see [`super::program::of_this_process`], as [`PROGRAM`]), the kernel's modules and the agent's
+/// configuration. The same input gives the same bytes.
 ///
 /// # Errors
-/// A file that cannot be read; `out` refuses.
+/// A file cannot be read, or `out` cannot be written.
 pub fn write(
     out: impl Write,
     program: &[Entry],
@@ -70,7 +70,7 @@ fn archive(
     for folder in FOLDERS {
         archive.folder(folder)?;
     }
-    // The kernel opens it for the first process before that can mount /dev.
+    // The kernel opens `/dev/console` for the first process before that process can mount `/dev`.
     archive.header("dev/console", CHARACTER_DEVICE, 0, (5, 1))?;
     archive.add(CONFIGURATION, FILE, &serde_json::to_vec(configuration)?)?;
     archive.add(INDEX, FILE, &serde_json::to_vec(&modules.index)?)?;
@@ -99,12 +99,12 @@ struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// A file or link, after the folders that it is in.
+    /// Adds a file or link from memory, after its parent folders.
     fn add(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
         self.file(path, mode, content.len() as u64, content)
     }
 
-    /// The same, which is not held in memory.
+    /// Adds a file from a reader, so that it is not held in memory.
     fn file(&mut self, path: &str, mode: u32, size: u64, content: impl Read) -> Result<()> {
         let path = path.trim_start_matches('/');
         for (at, _) in path.match_indices('/') {
@@ -141,7 +141,7 @@ impl<W: Write> Archive<W> {
         self.pad((header.len() + path.len() + 1) as u64)
     }
 
-    /// Everything begins at a multiple of four bytes.
+    /// Pads to a multiple of four bytes, at which every part begins.
     fn pad(&mut self, length: u64) -> Result<()> {
         let zeros = length.next_multiple_of(4) - length;
         Ok(self.out.write_all(&[0; 4][..zeros as usize])?)
@@ -156,7 +156,7 @@ impl<W: Write> Archive<W> {
 mod tests {
     use super::*;
 
-    /// Names and contents of an archive.
+    /// Returns the names and contents of an archive.
     fn unpack(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
         let (mut at, mut found) = (0, Vec::new());
         loop {

@@ -1,31 +1,32 @@
-//! An ISO image that UEFI starts from, as virtual media of a management controller: a unified kernel image on a FAT file system, which is
-//! the boot image of an ISO 9660 file system ("El Torito" specification 1.0, ECMA-119, Microsoft's FAT specification 1.03).
+//! An ISO image that UEFI boots as virtual media of a BMC: a unified kernel image on a FAT file system, which is the boot image of an
+//! ISO 9660 file system ("El Torito" specification 1.0, ECMA-119, Microsoft's FAT specification 1.03).
 //!
-//! It is a list of pieces: but for some kilobytes it is the kernel image itself, so that one for each machine costs nothing.
+//! The image is a list of pieces: except for some kilobytes it consists of the kernel image file, so an image for each machine needs no
+//! disk space.
 
 use anyhow::{Result, ensure};
 
 use super::Pieces;
 
-/// Bytes of a block of the ISO file system.
+/// The block size of the ISO file system in bytes.
 const BLOCK: u64 = 2048;
-/// The first volume descriptor.
+/// The block of the first volume descriptor.
 const DESCRIPTORS: u64 = 16;
-/// Where the boot catalogue, the path tables and the root folder are, in blocks.
+/// The blocks of the boot catalogue, the path tables and the root folder.
 const CATALOGUE: u32 = 19;
 const PATH_TABLE: u32 = 20;
 const PATH_TABLE_BIG_ENDIAN: u32 = 21;
 const ROOT: u32 = 22;
-/// Where the boot image is.
+/// The first block of the boot image.
 const BOOT_IMAGE: u32 = 23;
 const VOLUME: &str = "FIRSTLIGHT";
-/// Platform of a boot entry: UEFI.
+/// The platform identifier of a boot entry for UEFI.
 const EFI: u8 = 0xef;
 
-/// An ISO image of a unified kernel image for `architecture` (`x86_64`, `aarch64`).
+/// Returns an ISO image of a unified kernel image for `architecture` (`x86_64`, `aarch64`).
 ///
 /// # Errors
-/// The kernel image is too large for FAT, or for an architecture that is not known.
+/// The kernel image is too large for FAT, or the architecture is unknown.
 pub fn assemble(kernel_image: Pieces, architecture: &str) -> Result<Pieces> {
     let name = match architecture {
         "x86_64" => b"BOOTX64 EFI",
@@ -49,14 +50,14 @@ pub fn assemble(kernel_image: Pieces, architecture: &str) -> Result<Pieces> {
     Ok(image)
 }
 
-/// Fills a block of the ISO file system.
+/// Pads the bytes to a block of the ISO file system.
 fn block(bytes: &[u8]) -> Vec<u8> {
     let mut block = bytes.to_vec();
     block.resize(BLOCK as usize, 0);
     block
 }
 
-/// A number in both orders of bytes, as ISO 9660 has most of them.
+/// Returns a number in both byte orders, as ISO 9660 stores most numbers.
 fn both(number: u32) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&number.to_le_bytes());
@@ -73,13 +74,13 @@ fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
     block[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// The record of the root folder: under its own name, or that of the folder above, which it is too.
+/// Returns the directory record of the root folder: `name` is 0 for the folder itself, or 1 for its parent, which is also the root.
 fn folder_record(name: &[u8]) -> Vec<u8> {
     let mut record = vec![0; 34];
     record[0] = 34;
     put(&mut record, 2, &both(ROOT));
     put(&mut record, 10, &both(BLOCK as u32));
-    // No time: the same input gives the same bytes.
+    // The time is zero, so that the same input gives the same bytes.
     record[25] = 2;
     put(&mut record, 28, &both_short(1));
     record[32] = 1;
@@ -89,7 +90,7 @@ fn folder_record(name: &[u8]) -> Vec<u8> {
 
 fn primary_descriptor(blocks: u32) -> Vec<u8> {
     let mut descriptor = block(&[1, b'C', b'D', b'0', b'0', b'1', 1]);
-    // System, volume, and the names of who made it: blanks.
+    // The identifiers of system, volume, publisher and preparer are blank.
     for (from, to) in [(8, 72), (190, 813)] {
         descriptor[from..to].fill(b' ');
     }
@@ -117,7 +118,8 @@ fn boot_record() -> Vec<u8> {
     record
 }
 
-/// `sectors` of 512 bytes are the boot image's. A number that does not fit is written as 0, which firmware takes for "up to the end".
+/// Returns the boot catalogue; `sectors` is the size of the boot image in units of 512 bytes. A size that does not fit is written as 0,
+/// which firmware reads as "up to the end".
 fn catalogue(sectors: u64) -> Vec<u8> {
     let mut catalogue = block(&[1, EFI]);
     catalogue[30..32].copy_from_slice(&[0x55, 0xaa]);
@@ -139,21 +141,21 @@ fn path_table(long: fn(u32) -> [u8; 4], short: fn(u16) -> [u8; 2]) -> Vec<u8> {
     block(&table)
 }
 
-/// Bytes of a sector of the FAT file system.
+/// The sector size of the FAT file system in bytes.
 const SECTOR: u64 = 512;
-/// FAT16 has so many clusters at least and at most; firmware tells the kind of FAT by their number alone.
+/// The least and the largest number of clusters of FAT16; firmware recognises the FAT type by this number alone.
 const CLUSTERS_MIN: u64 = 4085;
 const CLUSTERS_MAX: u64 = 65524;
 const ROOT_ENTRIES: u64 = 512;
-/// `\EFI` and `\EFI\BOOT` have a cluster each, the file those after them.
+/// `\EFI` and `\EFI\BOOT` have one cluster each (2 and 3); the file starts behind them.
 const FILE_CLUSTER: u64 = 4;
 const FOLDER_ATTRIBUTE: u8 = 0x10;
 const FILE_ATTRIBUTE: u8 = 0x20;
 const LAST_CLUSTER: u16 = 0xffff;
-/// 1 January 1980, the first day of FAT.
+/// 1 January 1980, the first date of FAT.
 const DAY: u16 = 0x21;
 
-/// A FAT16 file system with `\EFI\BOOT\NAME` alone, its clusters one after the other.
+/// Returns a FAT16 file system that contains only `\EFI\BOOT\NAME`, in contiguous clusters.
 fn fat(file: Pieces, name: &[u8; 11]) -> Result<Pieces> {
     let size = file.len();
     let mut cluster = 2048;
@@ -203,7 +205,7 @@ fn boot_sector(sectors: u64, per_cluster: u64, fat_sectors: u64) -> Result<Vec<u
     put(&mut boot, 17, &(ROOT_ENTRIES as u16).to_le_bytes());
     boot[21] = 0xf8;
     put(&mut boot, 22, &u16::try_from(fat_sectors)?.to_le_bytes());
-    // Small file systems say their size in 16 bits.
+    // A file system of less than 65536 sectors has its size in a field of 16 bits.
     match u16::try_from(sectors) {
         Ok(sectors) => put(&mut boot, 19, &sectors.to_le_bytes()),
         Err(_) => put(&mut boot, 32, &u32::try_from(sectors)?.to_le_bytes()),
@@ -215,7 +217,7 @@ fn boot_sector(sectors: u64, per_cluster: u64, fat_sectors: u64) -> Result<Vec<u
     Ok(boot)
 }
 
-/// Which cluster follows which.
+/// Returns the file allocation table.
 fn allocation(of_file: u64, fat_sectors: u64) -> Result<Vec<u8>> {
     let mut next = vec![0xfff8, LAST_CLUSTER, LAST_CLUSTER, LAST_CLUSTER];
     for number in 1..of_file {
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_kernel_image_is_found_in_it() {
-        // The last one needs larger clusters, and more sectors than the catalogue counts.
+        // The last size needs larger clusters, and more sectors than the catalogue can count.
         for size in [0usize, 1, 2048, 300_000, 9_000_001, 140_000_000] {
             let content: Vec<u8> = (0..size.min(10_000_000)).map(|n| (n / 1000) as u8).collect();
             let mut file = Pieces::default();

@@ -1,4 +1,4 @@
-//! Files that are made of others, kept for as long as those stay as they are.
+//! Files that are generated from others, and reused while their inputs are unchanged.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,15 +7,15 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use ring::digest::{self, SHA256};
 
-/// What stands beside the files: the checksum of what they were made of, and their own, in the form of `sha256sum`.
+/// The file beside the generated files: the checksum of their inputs and their own checksums, in the format of `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
-/// The name of [`Inputs`] in it.
+/// The name of the entry for [`Inputs`] in that file.
 const INPUTS: &str = "(inputs)";
 
-/// Writes a file beside its place, and puts it there when all of it is on the disk: a power cut leaves the old one or the new one.
+/// Writes a temporary file and renames it to `path` when it is synced: after a power cut there is the old file or the new one.
 ///
 /// # Errors
-/// `write`'s; the disk refuses.
+/// Errors of `write`, and of the file system.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -29,7 +29,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Resu
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// SHA-256 of a file, in hexadecimal digits.
+/// Returns the SHA-256 checksum of a file in hexadecimal digits.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -39,7 +39,7 @@ pub fn sum(path: &Path) -> Result<String> {
     Ok(inputs.sum())
 }
 
-/// A checksum of everything that files are made of.
+/// A checksum of everything that files are generated from.
 pub struct Inputs(digest::Context);
 
 impl Default for Inputs {
@@ -49,7 +49,7 @@ impl Default for Inputs {
 }
 
 impl Inputs {
-    /// Adds a text or other bytes, told apart from what follows.
+    /// Adds bytes, prefixed by their length so that adjacent inputs cannot be confused.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_be_bytes());
         self.0.update(bytes);
@@ -58,7 +58,7 @@ impl Inputs {
     /// Adds the content of a file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn file(&mut self, path: &Path) -> Result<()> {
         self.bytes(sum(path)?.as_bytes());
         Ok(())
@@ -81,11 +81,11 @@ impl Inputs {
     }
 }
 
-/// Makes `files` in `folder`, unless they are there, undamaged, and made of the same `inputs`; whether it had to. `make` writes each of
-/// them with [`replace`].
+/// Makes `files` in `folder`, unless they exist, are undamaged, and were made of the same `inputs`. Returns whether they were made.
+/// `make` writes each of them with [`replace`].
 ///
 /// # Errors
-/// `make`'s; the folder cannot be written.
+/// Errors of `make`; the folder cannot be written.
 pub fn make_once(
     folder: &Path,
     inputs: Inputs,

@@ -1,4 +1,4 @@
-//! What machines are booted with, made of this program and the site's own kernels: initramfs, unified kernel images, ISO images.
+//! Builds boot images from this program and the site's own kernels: initramfs, unified kernel images, ISO images.
 
 pub mod assets;
 pub mod initramfs;

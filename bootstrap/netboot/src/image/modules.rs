@@ -1,6 +1,6 @@
-//! The modules of a kernel: those that a machine needs to reach its network and its disks, with what they say of themselves.
+//! The modules of a kernel that a machine needs to reach its network and its disks, with their metadata.
 //!
-//! A module describes itself in its section `.modinfo`; so a kernel's package that was only unpacked is enough, and `depmod` not needed.
+//! The metadata is read from each module's section `.modinfo`, so an unpacked kernel package is enough and `depmod` is not needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use agent::modules::{Index, Module, plain_name};
 use anyhow::{Context, Result, bail, ensure};
 
-/// Folders below `kernel/` whose modules a machine may need to be installed.
+/// Folders and modules below `kernel/` that the agent may need on a machine.
 const FOLDERS: &[&str] = &[
     "drivers/ata",
     "drivers/block/virtio_blk",
@@ -34,26 +34,26 @@ const FOLDERS: &[&str] = &[
     "drivers/virtio",
     "fs/efivarfs",
 ];
-/// Modules in those folders that no machine needs to be installed.
+/// Modules in those folders that the agent never needs.
 const LEFT_OUT: &[&str] =
     &["scsi_debug", "virtio_input", "virtio_balloon", "virtio_mem", "nvme_fc", "nvme_rdma", "nvme_tcp"];
-/// Bytes of a module; larger ones are no modules.
+/// The largest module in bytes that is read; a larger file is truncated.
 const MODULE_BYTES_MAX: u64 = 256 << 20;
 
 /// The modules that go into an initramfs.
 #[derive(Debug, Default)]
 pub struct KernelModules {
-    /// What the agent reads.
+    /// The index that the agent reads.
     pub index: Index,
-    /// Their files, in the order of the index.
+    /// The files of the modules, in the order of the index.
     files: Vec<PathBuf>,
 }
 
 impl KernelModules {
-    /// Reads those of a kernel, from its folder `…/lib/modules/VERSION`.
+    /// Reads the modules of a kernel from its folder `…/lib/modules/VERSION`.
     ///
     /// # Errors
-    /// There is no such folder, or a module that cannot be read.
+    /// The folder does not exist, has no modules that are needed, or a module cannot be read.
     pub fn read(folder: &Path) -> Result<Self> {
         let kernel = folder.join("kernel");
         ensure!(
@@ -72,7 +72,7 @@ impl KernelModules {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            // What is not among the files is built into the kernel.
+            // A dependency without a file is built into the kernel.
             let Some(path) = known.get(&name) else { continue };
             let content = content(path)?;
             let mut module =
@@ -87,18 +87,18 @@ impl KernelModules {
         Ok(Self { index: Index { modules }, files })
     }
 
-    /// Where they are.
+    /// Returns the paths of the modules' files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// What they run on.
+    /// Returns the architecture of the modules (`x86_64`, `aarch64`).
     ///
     /// # Errors
-    /// It is nothing that this program is built for.
+    /// There are no modules, or the architecture is not supported.
     pub fn architecture(&self) -> Result<&'static str> {
         let first = self.files.first().context("there are no modules")?;
-        // The machine in the header of an ELF file.
+        // The field `e_machine` of the ELF header.
         match content(first)?.get(18..20) {
             Some([62, 0]) => Ok("x86_64"),
             Some([183, 0]) => Ok("aarch64"),
@@ -106,7 +106,7 @@ impl KernelModules {
         }
     }
 
-    /// Name below the folder of modules and content of each.
+    /// Iterates over the modules: the name below the folder of modules, and the content.
     pub fn contents(&self) -> impl Iterator<Item = Result<(&str, Vec<u8>)>> {
         let each = self.index.modules.iter().zip(&self.files);
         each.map(|(module, path)| Ok((module.path.as_str(), content(path)?)))
@@ -132,7 +132,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A module as the kernel takes it: without compression.
+/// Returns the decompressed content of a module.
 fn content(path: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<Vec<u8>> {
         let file = std::fs::File::open(path)?;
@@ -149,7 +149,7 @@ fn content(path: &Path) -> Result<Vec<u8>> {
     read().with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// What a module says of itself.
+/// Returns the metadata of a module; `None` if it has no section `.modinfo`.
 fn describe(module: &[u8]) -> Option<Module> {
     let information = section(module, b".modinfo")?;
     let mut described = Module::default();
@@ -167,7 +167,7 @@ fn describe(module: &[u8]) -> Option<Module> {
     Some(described)
 }
 
-/// Of `pre: a b post: c` the modules `a` and `b`.
+/// Returns the modules `a` and `b` of a value like `pre: a b post: c`.
 fn before(value: &str) -> impl Iterator<Item = String> {
     let mut is_before = false;
     value.split_whitespace().filter_map(move |word| {
@@ -179,7 +179,7 @@ fn before(value: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A section of an ELF file of 64 bits, low byte first.
+/// Returns the content of a section of a 64-bit little-endian ELF file.
 fn section<'a>(file: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let number = |at: usize, length: usize| -> Option<usize> {
         let bytes = file.get(at..at.checked_add(length)?)?;
@@ -208,7 +208,7 @@ fn section<'a>(file: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
 pub(super) mod tests {
     use super::*;
 
-    /// The smallest file with a section `.modinfo`.
+    /// Returns a minimal ELF file with a section `.modinfo`.
     pub fn module(information: &[u8]) -> Vec<u8> {
         let names = b"\0.modinfo\0";
         let mut file = vec![0; 64];

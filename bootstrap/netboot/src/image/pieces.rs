@@ -1,4 +1,4 @@
-//! A file that exists only as a list of what it is made of, so that large ones are neither copied nor held in memory.
+//! A file as a list of its parts, so that large files are neither copied nor held in memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,27 +14,27 @@ pub enum Piece {
     Bytes(Arc<[u8]>),
     /// The first bytes of another file.
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// How many bytes of it.
+        /// The number of bytes from its start.
         length: u64,
     },
-    /// So many zeros.
+    /// Zeros of this length.
     Zeros(u64),
 }
 
 impl Piece {
-    /// A whole file.
+    /// Returns a piece that is a whole file.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// The metadata of the file cannot be read.
     pub fn file(path: &Path) -> Result<Self> {
         let length =
             std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
         Ok(Self::File { path: path.to_owned(), length })
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     #[allow(clippy::len_without_is_empty, reason = "a piece may be empty and nobody asks")]
     pub fn len(&self) -> u64 {
         match self {
@@ -55,17 +55,17 @@ impl From<Vec<u8>> for Piece {
 pub struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// Puts a piece at the end.
+    /// Appends a piece.
     pub fn push(&mut self, piece: impl Into<Piece>) {
         self.0.push(piece.into());
     }
 
-    /// Puts all pieces of another file at the end.
+    /// Appends all pieces of another file.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// Fills with zeros up to a multiple of `block` bytes.
+    /// Pads with zeros to a multiple of `block` bytes.
     pub fn pad(&mut self, block: u64) {
         let over = self.len() % block;
         if over > 0 {
@@ -73,33 +73,33 @@ impl Pieces {
         }
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.0.iter().map(Piece::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether the length is zero.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads `length` bytes from `offset` on (fewer at the end).
+    /// Returns a reader of `length` bytes from `offset` on, or fewer at the end of the file.
     pub fn range(&self, offset: u64, length: u64) -> impl Read + Send + use<> {
         let end = offset.saturating_add(length).min(self.len());
         Range { pieces: self.clone(), at: offset, end, open: None }
     }
 
-    /// Writes the whole file.
+    /// Writes the whole file to `out`.
     ///
     /// # Errors
-    /// A piece cannot be read, `out` refuses.
+    /// A piece cannot be read, or `out` cannot be written.
     pub fn write(&self, out: &mut impl Write) -> Result<()> {
         let written = io::copy(&mut self.range(0, u64::MAX), out).context("cannot write the image")?;
         anyhow::ensure!(written == self.len(), "a file that the image is made of has become shorter");
         Ok(())
     }
 
-    /// The piece at `offset`, its number, and how far into it that is.
+    /// Returns the piece at `offset`, its number, and the offset within it.
     fn find(&self, offset: u64) -> Option<(usize, &Piece, u64)> {
         let mut start = 0;
         for (number, piece) in self.0.iter().enumerate() {
@@ -116,7 +116,7 @@ struct Range {
     pieces: Pieces,
     at: u64,
     end: u64,
-    /// The file of the piece with this number, at the position where it is read next.
+    /// The open file of the piece with this number, positioned where the next read begins.
     open: Option<(usize, File)>,
 }
 

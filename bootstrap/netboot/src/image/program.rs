@@ -1,4 +1,5 @@
-//! What this program needs to run elsewhere: itself, the loader, and the libraries that it has loaded. The system says which they are.
+//! The files that this program needs to run elsewhere: its own file, the dynamic loader, and the loaded libraries, as the kernel lists
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,33 +11,33 @@ use anyhow::{Context, Result, bail};
 /// A file of a program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry {
-    /// A file that can be run.
+    /// An executable file.
     File {
-        /// Where it is in the image.
+        /// The path in the image.
         path: String,
-        /// Where its content is on this machine.
+        /// The path of its content on this machine.
         source: PathBuf,
     },
     /// A symbolic link.
     Link {
-        /// Where it is in the image.
+        /// A symbolic link.
         path: String,
         /// Where it points to.
         target: String,
     },
 }
 
-/// Every library that the process has open, one a line.
+/// The memory map of the process, which names every loaded library.
 const MAPS: &str = "/proc/self/maps";
-/// The loader is named in the first of so many bytes of a program.
+/// The number of bytes of a program in which the name of its loader is searched.
 const HEAD: u64 = 1 << 20;
-/// Kind of the program header that names the loader.
+/// The type of the program header that names the loader.
 const PT_INTERP: u32 = 3;
 
-/// The entries of an image of this program, which is `path` in it.
+/// Returns the files of this program for an image; the program itself has the path `path` in it.
 ///
 /// # Errors
-/// On a system other than Linux; files that cannot be read.
+/// The system is not Linux, or a file cannot be read.
 pub fn of_this_process(path: &str) -> Result<Vec<Entry>> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut head = Vec::new();
@@ -66,15 +67,15 @@ pub fn of_this_process(path: &str) -> Result<Vec<Entry>> {
     Ok(entries.into_iter().collect())
 }
 
-/// A program that was compressed with zstd to be carried in another.
+/// Decompresses a program that is embedded in another one with zstd.
 ///
 /// # Errors
-/// It is damaged.
+/// The compressed data are damaged.
 pub fn decompressed(program: &[u8]) -> Result<Vec<u8>> {
     zstd::decode_all(program).context("the agent in this program is damaged: build it anew")
 }
 
-/// The libraries of a process's memory map.
+/// Returns the libraries in the memory map of a process.
 fn libraries(maps: &str) -> BTreeSet<PathBuf> {
     let path = |line: &str| Some(line.get(line.find('/')?..)?.to_owned());
     let paths = maps.lines().filter_map(path);
@@ -85,7 +86,7 @@ fn libraries(maps: &str) -> BTreeSet<PathBuf> {
     paths.filter(library).map(PathBuf::from).collect()
 }
 
-/// The other names of a library in its folder: programs ask for `libc.so.6`, and the file may be called `libc-2.31.so`.
+/// Returns the other names of a library in its folder as links: programs ask for `libc.so.6`, and the file may be named `libc-2.31.so`.
 fn aliases(library: &Path) -> Result<Vec<Entry>> {
     let (Some(folder), Some(name)) = (library.parent(), library.file_name()) else { return Ok(Vec::new()) };
     let listed = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
@@ -106,7 +107,7 @@ fn text(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).with_context(|| format!("{} is no text", path.display()))
 }
 
-/// The loader that a program asks for; `None` where it needs none. Only what Linux runs on 64-bit little-endian machines is known.
+/// Returns the dynamic loader of a program; `None` if it needs none. Only ELF files of 64-bit little-endian machines are recognised.
 pub(super) fn loader(program: &[u8]) -> Option<String> {
     let number = |at: usize, length: usize| -> Option<u64> {
         let bytes = program.get(at..at.checked_add(length)?)?;
@@ -149,7 +150,7 @@ mod tests {
         let this = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let found = loader(&this);
         for length in (0..4096).step_by(7) {
-            // Cut off anywhere it is the same, or none.
+            // A truncated program has the same loader or none.
             let cut = loader(&this[..length]);
             assert!(cut.is_none() || cut == found);
         }

@@ -1,6 +1,6 @@
 //! A unified kernel image: systemd's stub for UEFI with the kernel, its initramfs and its arguments as further sections.
 //!
-//! The sections and what the stub makes of them are described in systemd-stub(7); the layout of the file in Microsoft's "PE Format".
+//! systemd-stub(7) describes the sections and how the stub uses them; Microsoft's "PE Format" describes the layout of the file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -10,24 +10,24 @@ use anyhow::{Context, Result, ensure};
 
 use super::{Piece, Pieces};
 
-/// Sections begin at multiples of this in memory, whatever the stub says: all firmware can map pages.
+/// The alignment of the sections in memory, whatever the stub declares: all firmware can map pages of this size.
 const PAGE: u64 = 4096;
 const SECTION_HEADER: usize = 40;
-/// Where the optional header says where the signature is, and how long.
+/// The offset in the optional header of position and length of the signature.
 const SIGNATURE: usize = 112 + 4 * 8;
-/// Initialised data that is only read.
+/// The flags of a section: initialised data, readable.
 const READ_ONLY_DATA: u32 = 0x4000_0040;
-/// What `SizeOfHeaders` may grow to: the stub's first section begins there in memory.
+/// The limit of the headers: the stub's first section begins at this address in memory.
 const HEADERS_MAX: usize = 0x1000;
 
-/// What images call themselves, in the form of `/etc/os-release`.
+/// The section `.osrel` of images, in the format of `/etc/os-release`.
 pub const RELEASE: &str = "ID=firstlight\nPRETTY_NAME=firstlight\n";
 
-/// What an image is made of.
+/// The parts of an image.
 pub struct Parts {
-    /// `linuxx64.efi.stub` of systemd.
+    /// systemd's `linuxx64.efi.stub` or `linuxaa64.efi.stub`.
     pub stub: Vec<u8>,
-    /// Text in the form of `/etc/os-release`: some boot menus show it.
+    /// Text in the format of `/etc/os-release`, which some boot menus show.
     pub release: String,
     /// The kernel's arguments.
     pub arguments: String,
@@ -37,10 +37,10 @@ pub struct Parts {
     pub initramfs: Piece,
 }
 
-/// Puts an image together.
+/// Assembles an image from its parts.
 ///
 /// # Errors
-/// The stub is none.
+/// The stub is not a valid stub, or the image is too large.
 pub fn assemble(parts: Parts) -> Result<Pieces> {
     let Parts { stub, release, arguments, kernel, initramfs } = parts;
     let sections = [
@@ -52,9 +52,9 @@ pub fn assemble(parts: Parts) -> Result<Pieces> {
     append(stub, &sections)
 }
 
-/// Where the fields of a PE file are.
+/// The positions of the fields of a PE file.
 struct Layout {
-    /// `PE\0\0`
+    /// The offset of `PE\0\0`.
     signature: usize,
     optional: usize,
     table: usize,
@@ -69,7 +69,7 @@ fn layout(stub: &[u8]) -> Option<Layout> {
     let signature = usize::try_from(read(stub, 0x3c, 4)?).ok()?;
     let header = stub.get(signature..signature.checked_add(24)?)?;
     let optional = signature + 24;
-    // 0x20b: PE32+, what all 64-bit firmware has.
+    // 0x20b is PE32+, the format of all 64-bit UEFI programs.
     if &header[..4] != b"PE\0\0" || read(stub, optional, 2)? != 0x20b {
         return None;
     }
@@ -80,20 +80,20 @@ fn layout(stub: &[u8]) -> Option<Layout> {
     Some(Layout { signature, optional, table, count, file_alignment })
 }
 
-/// Whether the head of a program of UEFI says that a kernel is in it.
+/// Returns whether the head of a UEFI program has a section with a kernel.
 pub fn is_unified(head: &[u8]) -> bool {
     let Some(Layout { table, count, .. }) = layout(head) else { return false };
     let names = (0..count).filter_map(|index| head.get(table + index * SECTION_HEADER..)?.get(..8));
     names.into_iter().any(|name| name == b".linux\0\0")
 }
 
-/// Whether the head of a program of UEFI names a signature.
+/// Returns whether the head of a UEFI program refers to a signature.
 pub fn is_signed(head: &[u8]) -> bool {
     let size = layout(head).and_then(|layout| read(head, layout.optional + SIGNATURE + 4, 4));
     size.is_some_and(|size| size > 0)
 }
 
-/// Whether the image at `image` boots the initramfs at `initramfs`.
+/// Returns whether the unified kernel image at `image` contains the initramfs at `initramfs`.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -147,7 +147,7 @@ fn append(mut stub: Vec<u8>, sections: &[(&str, Piece)]) -> Result<Pieces> {
         "the stub has no room for {} more sections; take the one of another version of systemd",
         sections.len()
     );
-    // A stub that is signed has the signature at its end, which does not hold for the image.
+    // Remove the reference to a signature of the stub, since it is not valid for the image.
     write(&mut stub, optional + SIGNATURE, 8, 0);
     stub.resize(stub.len().next_multiple_of(usize::try_from(file_alignment)?), 0);
     let mut file = stub.len() as u64;
@@ -174,7 +174,7 @@ fn append(mut stub: Vec<u8>, sections: &[(&str, Piece)]) -> Result<Pieces> {
     }
     write(&mut stub, signature + 6, 2, (count + sections.len()) as u64);
     write(&mut stub, optional + 56, 4, memory.next_multiple_of(PAGE));
-    // The checksum: UEFI does not look at it, and zero says that there is none.
+    // Zero means that there is no checksum; UEFI does not check it.
     write(&mut stub, optional + 64, 4, 0);
     let mut image = Pieces::default();
     image.push(stub);
@@ -187,7 +187,7 @@ fn read(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// Writes the low bytes of a number; places behind the end do not exist in this file.
+/// Writes the low bytes of a number; does nothing if the position is behind the end.
 fn write(bytes: &mut [u8], at: usize, length: usize, number: u64) {
     if let Some(place) = bytes.get_mut(at..at + length) {
         place.copy_from_slice(&number.to_le_bytes()[..length]);
@@ -198,7 +198,7 @@ fn write(bytes: &mut [u8], at: usize, length: usize, number: u64) {
 mod tests {
     use super::*;
 
-    /// A stub with one section of 16 bytes, as systemd's is laid out.
+    /// Returns a stub with one section of 16 bytes, laid out like systemd's.
     fn stub() -> Vec<u8> {
         let mut stub = vec![0; 0x400];
         stub[..2].copy_from_slice(b"MZ");

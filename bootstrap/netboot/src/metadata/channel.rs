@@ -1,28 +1,29 @@
-//! By which way a host's user data reaches its machine: one way for each host, and once. Pure.
+//! How a host's user data reach its machine: by one way for each host, and once. Pure.
 //!
-//! The drive is written by the machine's agent, which has shown the one-time token of its start and is known by its certificate. What an
-//! installed system asks for over HTTP is bound to the address that the machine has leased; where the drive can name the URL, to a
-//! one-time token in it as well. A live image, and one whose boot loader names the URL, is the same for all machines and can carry none.
+//! The drive is written by the machine's agent, which has shown the one-time token of its start and is identified by its certificate.
+//! Requests of an installed system over HTTP are bound to the leased address of the machine and, where the drive can contain the URL,
+//! also to a one-time token in the URL. A live image, and an image whose boot loader has the URL, are the same for all machines and
+//! cannot contain a token.
 
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
-/// On a BareMetalHost: how its user data reaches its machine.
+/// Annotation on a BareMetalHost: how its user data reach its machine (`url`, `http`, or the drive).
 pub const USER_DATA: &str = "netboot.firstlight.dev/user-data";
 
-/// How user data reaches a machine.
+/// The way by which user data reach a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// On the configuration drive.
     Drive,
-    /// From a URL with a one-time token, which stands on the configuration drive: user data itself is on no disk.
+    /// From a URL with a one-time token. The URL is on the configuration drive; the user data are on no disk.
     Url,
     /// From a URL that is the same for all machines.
     Http,
 }
 
 impl Channel {
-    /// That of the host. To a live image nothing is written.
+    /// Returns the channel of the host. A live image has no configuration drive, so it always uses HTTP.
     pub fn of(host: &BareMetalHost) -> Self {
         let image = host.spec.image.as_ref();
         if image.is_some_and(|image| image.format.as_deref() == Some("live-iso")) {
@@ -35,7 +36,7 @@ impl Channel {
         }
     }
 
-    /// What stands on the configuration drive for `user_data`, which is told at `url`.
+    /// Returns the content of the configuration drive for `user_data`, which is served at `url`; `None` if the drive has none.
     pub fn on_drive(self, user_data: String, url: &str) -> Option<String> {
         match self {
             Self::Drive => Some(user_data),
@@ -45,7 +46,7 @@ impl Channel {
     }
 }
 
-/// What has cloud-init or Ignition fetch the user data, once.
+/// Returns a document that makes cloud-init or Ignition fetch the user data once.
 fn reference(user_data: &str, url: &str) -> String {
     let document = serde_json::from_str::<Value>(user_data).unwrap_or_default();
     match &document["ignition"]["version"] {
@@ -57,7 +58,7 @@ fn reference(user_data: &str, url: &str) -> String {
     }
 }
 
-/// When the host's provisioning began; it names what belongs to it.
+/// Returns the start time of the host's provisioning, which identifies the provisioning; empty if there is none.
 pub fn begun(host: &BareMetalHost) -> String {
     let start = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.clone();
     start().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The data of a host (Metal3's Secrets, `contract/metal3` §1.10). Pure.
+//! The metadata of a host (Metal3's Secrets, `contract/metal3` §1.10). Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::metal3::BareMetalHost;
 use serde_json::{Map, Value, json};
 
-/// What a machine is told.
+/// The data that a machine receives about its host.
 #[derive(Clone, PartialEq, Default)]
 pub struct Data {
-    /// Its UID.
+    /// The UID of the BareMetalHost.
     pub uid: String,
-    /// Its name.
+    /// The name of the BareMetalHost.
     pub name: String,
-    /// Metal3's names for it, and what the host's `metaData` adds to them.
+    /// Metal3's standard keys, and the keys of the host's `metaData`.
     pub meta_data: Map<String, Value>,
-    /// The host's `userData`, as it is.
+    /// The host's `userData`, unchanged.
     pub user_data: Option<String>,
-    /// The host's `networkData`, as it is.
+    /// The host's `networkData`, unchanged.
     pub network_data: Option<String>,
 }
 
-/// The Secrets that a host names.
+/// The Secrets that a host refers to.
 #[derive(Default)]
 pub struct Secrets<'a> {
-    /// `spec.userData`.
+    /// The Secret of `spec.userData`.
     pub user_data: Option<&'a Secret>,
-    /// `spec.metaData`.
+    /// The Secret of `spec.metaData`.
     pub meta_data: Option<&'a Secret>,
-    /// `spec.networkData`, else `spec.preprovisioningNetworkDataName`.
+    /// The Secret of `spec.networkData`, otherwise that of `spec.preprovisioningNetworkDataName`.
     pub network_data: Option<&'a Secret>,
 }
 
-/// The content of `key`, else of `value`.
+/// Returns the content of the key `key`, otherwise that of the key `value`.
 fn content(secret: &Secret, key: &str) -> Option<String> {
     let data = secret.data.as_ref()?;
     let bytes = data.get(key).or_else(|| data.get("value"))?;
@@ -49,10 +49,10 @@ fn mapping(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 impl Data {
-    /// The data of `host`.
+    /// Returns the data of `host`.
     ///
     /// # Errors
-    /// The text of what is wrong with a Secret; never its content.
+    /// A message about an invalid Secret, which never contains the Secret's content.
     pub fn of(host: &BareMetalHost, secrets: &Secrets<'_>) -> Result<Self, String> {
         let name = host.metadata.name.clone().unwrap_or_default();
         let uid = host.metadata.uid.clone().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Data {
         meta_data.insert("uuid".into(), uid.as_str().into());
         meta_data.insert("metal3-namespace".into(), host.metadata.namespace.as_deref().into());
         if let Some(text) = secrets.meta_data.and_then(|secret| content(secret, "metaData")) {
-            // The parser's words could quote the Secret.
+            // The parser's message could quote the Secret, so it is dropped.
             let more =
                 mapping(&text).map_err(|_| "the Secret of spec.metaData is no mapping in YAML or JSON")?;
             meta_data.extend(more);
@@ -73,13 +73,13 @@ impl Data {
         Ok(Self { uid, name, meta_data, user_data, network_data })
     }
 
-    /// The network as OpenStack has it; `None` when there is none, or when it has another form.
+    /// Returns the network data in OpenStack's format; `None` if there are none or they have another format.
     pub fn open_stack_network(&self) -> Option<Value> {
         let map = mapping(self.network_data.as_deref()?).ok()?;
         (!map.contains_key("version")).then_some(Value::Object(map))
     }
 
-    /// The network as cloud-init has it (version 1 or 2), when it was given so.
+    /// Returns the network data in cloud-init's format (version 1 or 2), if they were given in it.
     pub fn cloud_init_network(&self) -> Option<Value> {
         let map = mapping(self.network_data.as_deref()?).ok()?;
         let map = match map.get("network") {
@@ -89,19 +89,19 @@ impl Data {
         map.contains_key("version").then_some(Value::Object(map))
     }
 
-    /// `meta_data.json` of OpenStack.
+    /// Returns OpenStack's `meta_data.json`.
     pub fn open_stack(&self) -> Value {
         Value::Object(self.meta_data.clone())
     }
 
-    /// `meta-data` of NoCloud: JSON is YAML.
+    /// Returns NoCloud's `meta-data`; JSON is valid YAML.
     pub fn no_cloud(&self) -> Value {
         let mut map = self.meta_data.clone();
         map.insert("instance-id".into(), self.uid.as_str().into());
         Value::Object(map)
     }
 
-    /// The files of a configuration drive.
+    /// Returns the files of a configuration drive by path.
     pub fn config_drive(&self) -> BTreeMap<String, String> {
         let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
         let mut files =
@@ -115,7 +115,7 @@ impl Data {
         files
     }
 
-    /// Items of EC2's `meta-data`.
+    /// Returns the items of EC2's `meta-data`.
     pub fn ec2(&self, address: std::net::IpAddr) -> BTreeMap<String, String> {
         let text =
             |key: &str| self.meta_data.get(key).and_then(Value::as_str).unwrap_or(&self.name).to_owned();
@@ -130,7 +130,7 @@ impl Data {
 
 impl std::fmt::Debug for Data {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // User data holds keys and tokens.
+        // User data contain keys and tokens, so they are not printed.
         let shown = json!({ "name": self.name, "hasUserData": self.user_data.is_some() });
         write!(formatter, "{shown}")
     }

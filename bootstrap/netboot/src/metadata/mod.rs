@@ -1,4 +1,4 @@
-//! What a machine is told of itself: names, user data, networks, in the forms that clouds have for it. A machine is told its own only.
+//! The metadata service: names, user data, and network data in the formats of clouds. A machine receives only its own data.
 
 pub mod channel;
 pub mod data;

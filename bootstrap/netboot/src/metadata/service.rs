@@ -1,4 +1,4 @@
-//! Tells machines what their hosts' objects and Secrets say of them.
+//! Serves the metadata of hosts to their machines.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,36 +25,36 @@ use crate::http::file::{self, Body};
 use crate::http::listener::fingerprint;
 use crate::mac::MacAddress;
 
-/// How long after the end of its provisioning a machine may ask for its user data.
+/// How long after the end of its provisioning a machine may ask for its user data for the first time.
 const WINDOW: Duration = Duration::minutes(15);
 
-/// Whether user data is given.
+/// Whether a machine may have its user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Permit {
-    /// It is.
+    /// The user data are given.
     Given,
-    /// It was before, in another start of the machine or by another program.
+    /// The user data were given earlier, outside the time for retries.
     Again,
-    /// Too long ago the machine was provisioned.
+    /// The machine was provisioned too long ago.
     Late,
-    /// The host has no image of its own.
+    /// The host is not being provisioned and is not provisioned.
     NotProvisioned,
-    /// It reaches the machine by its configuration drive.
+    /// The user data are on the configuration drive.
     OnDrive,
-    /// Not with the one-time token that stands on the drive.
+    /// The request lacks the one-time token on the drive, or has a wrong one.
     WithoutToken,
-    /// That it is given cannot be written down.
+    /// The handover cannot be recorded, so the user data are not given.
     NotWritten,
 }
 
-/// The checksums of two tokens: the one that stands on the machine's drive, and the one that it shows.
+/// The checksums of two tokens: the one on the machine's drive, and the one in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tokens {
     told: Option<String>,
     shown: Option<String>,
 }
 
-/// User data holds keys and tokens: it is given once, soon after the machine was provisioned.
+/// User data contain keys and tokens, so they are given once, and only soon after the machine was provisioned.
 fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
     if ![state::PROVISIONING, state::PROVISIONED].contains(&status.provisioning.state.as_str()) {
@@ -76,19 +76,19 @@ fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTi
     }
 }
 
-/// The checksum of the token on the drive that the machine was given in this provisioning.
+/// Returns the checksum of the token on the configuration drive of the current provisioning.
 fn told(agent: &Agent, begun: &str) -> Option<String> {
     let drive = agent.status.as_ref()?.config_drive.as_ref()?;
     let is_of_now = parse_rfc3339(&drive.time)? >= parse_rfc3339(begun)?;
     is_of_now.then(|| drive.token_sha256.clone()).flatten()
 }
 
-/// Who asks.
+/// A request of a machine.
 struct Asking<'a> {
     mac: MacAddress,
     host: &'a BareMetalHost,
     client: IpAddr,
-    /// The checksum of the token that it shows.
+    /// The checksum of the token in the request.
     shown: Option<String>,
 }
 
@@ -100,12 +100,12 @@ pub struct Metadata {
     recorder: Recorder,
     clock: Clock,
     agents: Objects<Agent>,
-    /// Two that ask at the same time are not both the first.
+    /// Serialises handovers, so that two requests at the same time are not both the first.
     giving: Mutex<()>,
 }
 
 impl Metadata {
-    /// Starts to follow Secrets; all of them are known when it returns.
+    /// Starts to watch Secrets; the informer is synced when this returns.
     pub async fn start(manager: &Manager, machines: Kube, addresses: Arc<Addresses>) -> Arc<Self> {
         let secrets: Objects<Secret> = manager.objects();
         secrets.wait_until_synced().await;
@@ -115,14 +115,14 @@ impl Metadata {
         Arc::new(Self { machines, secrets, addresses, recorder, clock, agents, giving: Mutex::default() })
     }
 
-    /// What a host is told.
+    /// Returns the metadata of a host.
     ///
     /// # Errors
-    /// What is wrong with a Secret.
+    /// A message about an invalid Secret.
     pub(crate) fn data_of(&self, host: &BareMetalHost) -> Result<Data, String> {
         let namespace = host.metadata.namespace.clone().unwrap_or_default();
         let get = |name: &String| self.secrets.get(&NamespacedName::new(namespace.clone(), name.clone()));
-        // A host refers to Secrets of its own namespace only.
+        // A host refers only to Secrets of its own namespace.
         let named = |reference: &Option<SecretReference>| reference.as_ref()?.name.as_ref().and_then(get);
         let spec = &host.spec;
         let (user, meta) = (named(&spec.user_data), named(&spec.meta_data));
@@ -136,7 +136,7 @@ impl Metadata {
         Data::of(host, &secrets)
     }
 
-    /// Answers a request for `path`; `None` for paths that are others'.
+    /// Answers a request for `path`; `None` if the path does not belong to the metadata service.
     pub async fn answer(&self, path: &str, client: IpAddr) -> Option<Response<Body>> {
         let (token, path) = without_token(path);
         let item = find(path)?;
@@ -165,8 +165,8 @@ impl Metadata {
             }
             self.report(permit, asking);
             if permit != Permit::Given {
-                // An installed system asks in each of its starts, and takes a refusal for the loss of its identity. To Ignition, which
-                // asks in the first start only, nothing is told.
+                // An installed system asks at each start, and would take an error for a new instance, so it gets empty user data.
+                // Ignition asks only at the first start, so it gets 404.
                 data.user_data = (*item == Item::UserData).then(|| "#cloud-config\n".to_owned());
             }
         }
@@ -187,7 +187,7 @@ impl Metadata {
         if permit != Permit::Given || handover != Handover::First {
             return permit;
         }
-        // Written before it is given: a server that was started anew must know.
+        // Recorded before it is given, so that a restarted server knows of the handover.
         match self.note(mac, &begun, now).await {
             Ok(()) => Permit::Given,
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Which path tells what, in the forms of NoCloud, EC2 (2009-04-04), OpenStack and Ignition. Pure.
+//! The paths of the metadata service in the formats of NoCloud, EC2 (2009-04-04), OpenStack and Ignition. Pure.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::data::Data;
 
-/// Something that a path tells.
+/// The content behind a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// NoCloud's `meta-data`.
@@ -15,25 +15,25 @@ pub enum Item {
     CloudInitNetwork,
     /// The host's user data.
     UserData,
-    /// The host's user data for Ignition, which takes JSON only.
+    /// The host's user data for Ignition, which accepts only JSON.
     Ignition,
-    /// Nothing: a vendor's data that there is not.
+    /// An empty document, for vendor data.
     Nothing,
     /// OpenStack's `meta_data.json`.
     OpenStack,
     /// OpenStack's `network_data.json`.
     OpenStackNetwork,
-    /// OpenStack's `vendor_data.json`.
+    /// OpenStack's `vendor_data.json`, an empty object.
     EmptyObject,
-    /// Names of what lies below.
+    /// A fixed list of the names below a path.
     List(&'static str),
-    /// EC2's names of metadata.
+    /// The list of EC2's metadata items.
     Ec2List,
-    /// One of EC2's metadata.
+    /// A metadata item of EC2.
     Ec2(String),
 }
 
-/// The one-time token of a path, and the path without it: `/metadata/TOKEN/…` tells what `/…` tells.
+/// Splits a path into its one-time token and the rest: `/metadata/TOKEN/…` has the same content as `/…`.
 pub fn without_token(path: &str) -> (Option<&str>, &str) {
     let rest = path.strip_prefix("/metadata/");
     match rest.and_then(|rest| rest.find('/').map(|end| rest.split_at(end))) {
@@ -42,7 +42,8 @@ pub fn without_token(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What `path` tells; `None` for paths of others. EC2's later versions are not there, so that clients go back to the first.
+/// Returns the content behind `path`; `None` if the path does not belong to the metadata service. Only EC2's first version exists, to
+/// which clients fall back.
 pub fn find(path: &str) -> Option<Item> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     Some(match segments.as_slice() {
@@ -67,16 +68,16 @@ pub fn find(path: &str) -> Option<Item> {
     })
 }
 
-/// An answer: its media type and its text.
+/// The media type and the text of an answer.
 pub type Content = (&'static str, String);
 
 impl Item {
-    /// Whether it tells what nobody else may know.
+    /// Returns whether the content is secret.
     pub fn is_secret(&self) -> bool {
         matches!(self, Self::UserData | Self::Ignition)
     }
 
-    /// What it tells the machine of `data` that asks from `address`; `None` when there is nothing to tell.
+    /// Returns the content for the machine that asks from `address`; `None` if it does not exist.
     pub fn content(&self, data: &Data, address: IpAddr) -> Option<Content> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const JSON: &str = "application/json";

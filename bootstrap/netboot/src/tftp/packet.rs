@@ -1,46 +1,46 @@
-//! Messages of TFTP.
+//! Reads and writes TFTP messages.
 
 use crate::limits;
 
 /// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It would like to read.
+    /// A read request.
     Read(Request),
-    /// It would like to write, which nobody may.
+    /// A write request, which is always refused.
     Write,
-    /// It has everything up to this block.
+    /// The client has received all blocks up to this number.
     Acknowledge(u16),
-    /// It gives up, and says why.
+    /// The client aborts the transfer, with an error code and a text.
     Error(u16, String),
 }
 
-/// A wish to read a file.
+/// A read request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The file, without a slash at the front.
+    /// The name of the file, without a leading slash.
     pub file: String,
-    /// What the client would like.
+    /// The options that the client requests.
     pub options: Options,
 }
 
-/// Options, as far as they are known.
+/// The known options of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of a block.
+    /// The block size in bytes.
     pub block: Option<usize>,
-    /// Blocks that are sent without waiting.
+    /// The number of blocks that are sent without waiting for an acknowledgement.
     pub window: Option<usize>,
     /// Seconds before a block is sent again.
     pub timeout: Option<u8>,
-    /// Whether the client would like to know the size of the file.
+    /// Whether the client asks for the size of the file.
     pub size: bool,
 }
 
-/// Bytes of a block when nothing else is agreed on.
+/// The block size in bytes if none is negotiated.
 pub const BLOCK: usize = 512;
 
-/// Codes of errors.
+/// The error codes.
 pub mod code {
     #![allow(missing_docs, reason = "the names say it")]
     pub const UNDEFINED: u16 = 0;
@@ -50,7 +50,7 @@ pub mod code {
 }
 
 impl Message {
-    /// Reads a message; `None` for anything that a client does not say.
+    /// Reads a message; `None` if it is not a message of a client.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (operation, rest) = bytes.split_first_chunk::<2>()?;
         let number = || rest.first_chunk::<2>().map(|number| u16::from_be_bytes(*number));
@@ -71,7 +71,8 @@ impl Request {
     fn read(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.split(|byte| *byte == 0);
         let file = words.next()?;
-        // The text of an option of DHCP does not end with a zero: some firmware reads one byte too many, the end of the options.
+        // The boot file name in a DHCP option does not end with a zero byte, and some firmware reads the byte behind it, which is the
+        // end option (255).
         let file = std::str::from_utf8(file.strip_suffix(&[0xff]).unwrap_or(file)).ok()?;
         let mode = words.next()?;
         if file.is_empty() || !(mode.eq_ignore_ascii_case(b"octet") || mode.eq_ignore_ascii_case(b"netascii"))
@@ -82,12 +83,12 @@ impl Request {
         while let (Some(name), Some(value)) = (words.next(), words.next()) {
             let number = std::str::from_utf8(value).ok().and_then(|value| value.parse::<usize>().ok());
             match (name.to_ascii_lowercase().as_slice(), number) {
-                // The standard has blocks of eight bytes at least.
+                // The standard requires blocks of at least eight bytes.
                 (b"blksize", Some(size @ 8..=65464)) => options.block = Some(size.min(limits::BLOCK)),
                 (b"windowsize", Some(blocks @ 1..=65535)) => {
                     options.window = Some(blocks.min(limits::WINDOW))
                 }
-                // One who asks for more patience gets what there is for everybody: the option is not agreed on.
+                // A request for a longer timeout is ignored: the option is not acknowledged, and the default applies.
                 (b"timeout", Some(seconds @ 1..=255))
                     if seconds as u64 <= limits::TFTP_PATIENCE_MAX.as_secs() =>
                 {
@@ -102,7 +103,7 @@ impl Request {
 }
 
 impl Options {
-    /// The answer to a request with options; `None` when there are none that are known, and the first block is the answer.
+    /// Returns the acknowledgement of the options; `None` if no known option was requested, so that the first block is the answer.
     pub fn acknowledgement(&self, size: u64) -> Option<Vec<u8>> {
         if *self == Self::default() {
             return None;
@@ -122,14 +123,14 @@ impl Options {
     }
 }
 
-/// Begins a block of data; the content follows.
+/// Writes the header of a data block; the caller appends the content.
 pub fn data(number: u16, bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.extend([0, 3]);
     bytes.extend(number.to_be_bytes());
 }
 
-/// An error.
+/// Returns an error message.
 pub fn error(code: u16, text: &str) -> Vec<u8> {
     let mut bytes = vec![0, 5];
     bytes.extend(code.to_be_bytes());
@@ -144,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes written with `|` for zero.
+    /// Returns the bytes of a text in which `|` stands for zero.
     fn bytes(text: &str) -> Vec<u8> {
         text.bytes().map(|byte| if byte == b'|' { 0 } else { byte }).collect()
     }

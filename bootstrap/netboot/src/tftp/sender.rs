@@ -1,40 +1,40 @@
-//! Which blocks are sent when. Pure: acknowledgements and expired timers go in, ranges of blocks come out.
+//! Decides which blocks are sent when. Pure: acknowledgements and expired timers go in, ranges of blocks come out.
 
-/// A file on its way.
+/// The state of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// Blocks that there are; the last one is not full, and may be empty.
+    /// The number of blocks; the last one is not full and may be empty.
     blocks: u64,
     window: u64,
-    /// The last block that the client has.
+    /// The last block that the client has acknowledged.
     acknowledged: u64,
     /// The last block that was sent.
     sent: u64,
-    /// The window was already sent again because the client said so.
+    /// The current window was sent again because an acknowledgement asked for it.
     repeated: bool,
-    /// The window before was: acknowledgements of its second copy may still come.
+    /// The previous window was sent again, so acknowledgements of its second copy may still arrive.
     echoes: bool,
 }
 
-/// What is to be done.
+/// The next step of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send the blocks from the first to the last, both included.
     Send(u64, u64),
-    /// Wait for more.
+    /// Wait for another acknowledgement or for the timer.
     Wait,
-    /// The client has everything.
+    /// The client has received the whole file.
     Done,
 }
 
 impl Sender {
-    /// A file of `length` bytes in blocks of `block` bytes, `window` of them at a time.
+    /// A transfer of `length` bytes in blocks of `block` bytes, `window` blocks at a time.
     pub fn new(length: u64, block: u64, window: u64) -> Self {
         let blocks = length / block.max(1) + 1;
         Self { blocks, window: window.max(1), acknowledged: 0, sent: 0, repeated: false, echoes: false }
     }
 
-    /// The first blocks, or those of the window once more.
+    /// Returns the first blocks, or repeats the blocks of the current window.
     pub fn window(&mut self) -> Step {
         if self.acknowledged == self.blocks {
             return Step::Done;
@@ -43,12 +43,12 @@ impl Sender {
         Step::Send(self.acknowledged + 1, self.sent)
     }
 
-    /// The client has everything up to a block, of whose number only 16 bits are told.
+    /// Handles the acknowledgement of all blocks up to a block, of whose number the message has only the low 16 bits.
     ///
-    /// An acknowledgement that came before is answered with nothing where each block has one: two of them that crossed would otherwise
-    /// double every block to the end of the file. In a larger window it means that the next block was lost, as does one of a block
-    /// inside the window. Both are believed once, and then not before the client had a whole window and the copies have run out, for the
-    /// same reason; what is lost meanwhile is sent again after a while.
+    /// With a window of one block, a repeated acknowledgement is ignored: otherwise two crossed acknowledgements would double every
+    /// block to the end of the file. With a larger window it means that the next block was lost, and so does the acknowledgement of a
+    /// block inside the window. Both cause one repetition; further ones only after the client has received a whole window and the
+    /// copies have run out, for the same reason. A block that is lost meanwhile is sent again when the timer expires.
     pub fn acknowledge(&mut self, number: u16) -> Step {
         let forward = u64::from(number.wrapping_sub((self.acknowledged & 0xffff) as u16));
         let outstanding = self.sent - self.acknowledged;
@@ -111,8 +111,8 @@ mod tests {
     }
 
     proptest! {
-        /// A client that takes blocks in their order gets the whole file over a network that loses and doubles packets, and no block is
-        /// sent much more often than the network made necessary.
+        /// A client that accepts blocks only in order gets the whole file over a network that loses and doubles packets, and no block
+        /// is sent much more often than the network requires.
         #[test]
         fn a_bad_network(
             blocks in 0..200u64,

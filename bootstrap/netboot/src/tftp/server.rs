@@ -1,4 +1,4 @@
-//! The sockets of TFTP.
+//! The sockets of the TFTP server.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
@@ -25,22 +25,22 @@ use crate::network::{self, Interface};
 use crate::personal::Personal;
 use crate::shares::{Place, Shares};
 
-/// Of a transfer's thread, which calls little.
+/// The stack size of a transfer's thread, which has a shallow call depth.
 const STACK: usize = 256 << 10;
 
-/// What is served by name.
+/// The files that TFTP serves by name.
 #[derive(Clone)]
 pub struct Files {
-    /// What machines boot.
+    /// The boot files.
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub names: BTreeSet<String>,
-    /// Who makes the files of single machines.
+    /// Makes the files of single machines.
     pub personal: Option<Personal>,
 }
 
 impl Files {
-    /// The file with that name. A Raspberry Pi asks for its serial number as a folder first.
+    /// Returns the path of the file with that name. A Raspberry Pi first asks for names below a folder with its serial number.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let without_serial = || {
             let (serial, rest) = name.split_once('/')?;
@@ -50,23 +50,23 @@ impl Files {
         self.boot.path(name, &self.names).or_else(without_serial)
     }
 
-    /// Whether the machine with this address is one that somebody described.
+    /// Returns whether a BareMetalHost describes the machine with this address.
     fn is_known(&self, client: IpAddr) -> bool {
         self.personal.as_ref().is_some_and(|personal| personal.agents.is_known(client))
     }
 
-    /// The file that is the client's own.
+    /// Returns the client's own version of the file, if it has one.
     async fn own(&self, name: &str, client: IpAddr) -> Option<Pieces> {
         Some(self.personal.as_ref()?.find(name, client).await?.content)
     }
 }
 
-/// The server of one interface.
+/// The TFTP server of one interface.
 pub struct Server {
     interface: Interface,
     files: Files,
     sockets: Vec<Arc<UdpSocket>>,
-    /// Clients that are served: a request that comes twice is one.
+    /// The clients with a transfer: a repeated request does not start a second one.
     clients: Mutex<HashSet<SocketAddr>>,
     transfers: Arc<Shares>,
     clock: Clock,
@@ -76,7 +76,7 @@ impl Server {
     /// Opens the sockets on the interface.
     ///
     /// # Errors
-    /// [`Error::PortInUse`], [`Error::NotPermitted`].
+    /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
     pub fn open(interface: Interface, port: u16, files: Files, clock: Clock) -> Result<Self, Error> {
         let mut sockets = vec![Arc::new(network::datagrams_v4("TFTP", &interface.name, port)?)];
         if !interface.addresses_v6.is_empty() {
@@ -87,16 +87,16 @@ impl Server {
         Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers, clock })
     }
 
-    /// The port of IPv4.
+    /// Returns the port of the IPv4 socket.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn port(&self) -> io::Result<u16> {
         let socket = self.sockets.first().ok_or(io::ErrorKind::NotConnected)?;
         socket.local_addr().map(|address| address.port())
     }
 
-    /// Answers until `shutdown`.
+    /// Answers requests until `shutdown`.
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let server = Arc::new(self);
         for socket in server.sockets.clone() {
@@ -121,14 +121,14 @@ impl Server {
             if self.clients.lock().contains(&client) {
                 continue;
             }
-            // More than so many machines ask again after a second.
+            // Beyond the limit of transfers the request is dropped; clients ask again after a second.
             let is_known = self.files.is_known(client.ip());
             let Some(place) = self.transfers.take(client.ip(), is_known) else { continue };
             self.clients.lock().insert(client);
             let served = Served { server: self.clone(), client, _place: place, _task: tasks.token() };
             let ends = shutdown.clone();
             let transfer = async move {
-                // Asking for a machine's own file waits for the API.
+                // The lookup of a machine's own file may wait for the API.
                 let own = served.server.files.own(&request.file, client.ip()).await;
                 served.start(request, own, ends);
             };
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// The address that the client is answered from.
+    /// Returns the local address for answers to the client.
     fn local(&self, client: SocketAddr) -> SocketAddr {
         let (v4, v6) = (self.interface.address(), &self.interface.addresses_v6);
         match client {
@@ -152,7 +152,7 @@ impl Server {
     }
 }
 
-/// A client that is served: one of the transfers, for as long as it lasts, which the end of the server waits for.
+/// A running transfer of a client; the server waits for it when it stops.
 struct Served {
     server: Arc<Server>,
     client: SocketAddr,
@@ -184,7 +184,7 @@ impl Served {
         }
     }
 
-    /// Sends a file, or says why not; how many bytes it has.
+    /// Sends a file, or an error if there is none, and returns the length of the file in bytes.
     fn transfer(
         &self,
         request: &Request,
@@ -202,7 +202,7 @@ impl Served {
             }
             Err(error) => {
                 socket.send(&packet::error(code::NOT_FOUND, "no such file"))?;
-                // The machine is to go on to its disk: all is well.
+                // This name makes the machine continue with its disk, so it is not an error.
                 if request.file == NO_BOOT_FILE { Ok(0) } else { Err(error) }
             }
         }

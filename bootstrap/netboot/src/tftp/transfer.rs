@@ -1,4 +1,4 @@
-//! One file on its way to one client.
+//! The transfer of one file to one client.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
@@ -14,13 +14,13 @@ use super::sender::{Sender, Step};
 use crate::image::Pieces;
 use crate::limits;
 
-/// How much of a file is in memory at a time, for each transfer.
+/// The number of bytes of a file that each transfer has in memory.
 const READ: usize = 64 << 10;
-/// A transfer that waits looks so often whether the server is to end.
+/// How often a waiting transfer checks whether the server stops.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A transfer. Each has a thread of its own, which waits in the system's calls: a client waits for each block before it asks for the next, so that
-/// the way of one message through the server is all that counts.
+/// A transfer of a file. Each transfer has its own thread with blocking system calls: a client waits for each block before it asks for
+/// the next, so the speed depends only on the latency of one message.
 pub struct Transfer {
     socket: UdpSocket,
     source: Source,
@@ -35,7 +35,7 @@ impl Transfer {
     /// Prepares to send `content` to the client that `socket` is connected to.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn new(
         socket: UdpSocket,
         content: Content,
@@ -59,8 +59,8 @@ impl Transfer {
     /// Sends the file.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`] for a client that is silent, [`ErrorKind::Other`] for one that gave up, [`ErrorKind::ConnectionAborted`] when the
-    /// server ends; those of the system.
+    /// [`ErrorKind::TimedOut`] if the client is silent, [`ErrorKind::Other`] if it aborts, [`ErrorKind::ConnectionAborted`] if the
+    /// server stops; errors of the operating system.
     pub fn run(mut self) -> io::Result<()> {
         if let Some(options) = self.options.acknowledgement(self.source.length)
             && !self.agree(&options)?
@@ -72,7 +72,7 @@ impl Transfer {
         let mut step = sender.window();
         let mut deadline = self.clock.monotonic();
         let mut tries = 0;
-        // Who agreed on options has been heard; a request alone may be in anybody's name.
+        // A client that acknowledged the options is real; the source address of a request alone may be forged.
         let mut is_heard = self.options != Options::default();
         loop {
             match step {
@@ -96,7 +96,8 @@ impl Transfer {
         }
     }
 
-    /// Sends the options until the client has them; `false` when it wanted to know no more than the size of the file.
+    /// Sends the acknowledgement of the options until the client confirms it; `false` if the client aborts, because it wanted only the
+    /// size of the file.
     fn agree(&self, options: &[u8]) -> io::Result<bool> {
         for _ in 0..=limits::TFTP_FIRST_TRIES {
             self.socket.send(options)?;
@@ -113,7 +114,7 @@ impl Transfer {
         Err(ErrorKind::TimedOut.into())
     }
 
-    /// How long to wait before something is sent again.
+    /// Returns the time to wait before a block is sent again.
     fn patience(&self, is_heard: bool) -> Duration {
         if is_heard { self.patience } else { self.patience.min(limits::TFTP_PATIENCE) }
     }
@@ -128,7 +129,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// The number of a block that the client acknowledges; `None` when it says nothing for a moment, or nothing that matters.
+    /// Waits a moment for an acknowledgement, and returns its block number; `None` if none arrives or another message does.
     fn acknowledgement(&self) -> io::Result<Option<u16>> {
         if self.shutdown.is_cancelled() {
             return Err(ErrorKind::ConnectionAborted.into());
@@ -151,16 +152,16 @@ impl Transfer {
     }
 }
 
-/// What is sent.
+/// The content of a transfer.
 pub enum Content {
     /// A file, and its length in bytes.
     File(File, u64),
-    /// One that exists only as what it is made of.
+    /// A file that is assembled from pieces.
     Made(Pieces),
 }
 
 impl Content {
-    /// Bytes.
+    /// Returns the length in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::File(_, length) => *length,
@@ -176,7 +177,7 @@ impl Content {
     }
 }
 
-/// A file, a part of it in memory.
+/// A file, of which one part is in memory.
 struct Source {
     content: Content,
     length: u64,
@@ -185,7 +186,7 @@ struct Source {
 }
 
 impl Source {
-    /// Appends `length` bytes from `offset` on to `bytes`, fewer at the end of the file.
+    /// Appends `length` bytes from `offset` on to `bytes`, or fewer at the end of the file.
     fn append(&mut self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let end = (offset + length as u64).min(self.length);
         let held = self.first..self.first + self.part.len() as u64;

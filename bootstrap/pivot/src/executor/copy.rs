@@ -1,4 +1,4 @@
-//! Copying, round by round, until both sides are equal and the source is quiet.
+//! Copies in rounds, until both sides are equal and the source does not change any more.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,20 @@ use crate::plan::Step;
 use crate::progress::Phase;
 use crate::server::PatchKind;
 
-/// What is at the target, as far as this run knows: fingerprints of what was copied.
+/// The fingerprints of the objects that this run has copied.
 type Done = HashMap<Key, u64>;
 
-/// What became of one copy.
+/// The result of a copy.
 struct Copied {
     key: Key,
     uid: String,
-    /// It was there already and is left as it is.
+    /// The object existed at the target before, and is left unchanged.
     left: bool,
     waits_for_owners: bool,
 }
 
 impl Pivot {
-    /// Copies until everything was read back equal and the source has not changed meanwhile.
+    /// Copies until all copies have been read back as equal, and the source has not changed meanwhile.
     pub(super) async fn copy_until_equal(&mut self, work: &mut Work) -> Result<()> {
         let mut done = Done::new();
         let mut last = None;
@@ -71,7 +71,7 @@ impl Pivot {
         })
     }
 
-    /// Copies what is not yet there as it must be, owners first.
+    /// Copies the objects that are not up to date at the target, owners first.
     pub(super) async fn copy(&mut self, work: &mut Work, done: &mut Done) -> Result<()> {
         let began = self.begin(Phase::Copy);
         self.learn_identities(work);
@@ -168,14 +168,14 @@ impl Pivot {
         if let Some(written) = self.write_status(kind, key, &wanted, &object).await? {
             object = written;
         }
-        // What is paused gets its managers with the request that ends the pause.
+        // Paused objects get their field managers with the request that ends the pause.
         if !state.before.contains_key(key) {
             self.restore_managers(kind, key, &wanted, &object).await?;
         }
         Ok(ready(uid_of(&object), false))
     }
 
-    /// Owners that were created after what they own, since they own each other.
+    /// Sets the owner references to objects that were created later, because objects own each other.
     async fn add_late_owners(&self, work: &Work, late: &[Key]) -> Result<()> {
         let patches: Vec<_> = late
             .iter()
@@ -196,7 +196,7 @@ impl Pivot {
         stream::iter(patches).buffer_unordered(limits::IN_FLIGHT).try_collect().await
     }
 
-    /// What the source has lost since it was copied must not arrive either.
+    /// Removes the copies of objects that the source has lost since they were copied.
     async fn remove_vanished(&self, work: &Work) -> Result<()> {
         let state = self.journal.state();
         let items: &HashMap<Key, Item> = &work.inventory.items;

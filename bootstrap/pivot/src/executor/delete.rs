@@ -1,4 +1,4 @@
-//! Deleting at the source what was verified at the target.
+//! Deletes the verified objects at the source.
 
 use std::collections::HashSet;
 
@@ -19,23 +19,23 @@ use crate::plan::Step;
 use crate::progress::Phase;
 use crate::server::{PatchKind, encode};
 
-/// Custom resources of one kind and namespace that are marked, so that webhooks know why they go and finalizers do not hold them: one
-/// request deletes many.
+/// The custom resources of a kind and namespace that are marked for deletion: the mark tells webhooks the reason, and finalizers are
+/// removed with it. One request deletes many of them.
 struct Place<'a> {
     kind: &'a Kind,
-    /// Any of them.
+    /// The key of one of the objects.
     key: Key,
     marked: usize,
-    /// Somebody may put finalizers on them.
+    /// Whether controllers may set finalizers on the objects.
     held: bool,
 }
 
 impl Pivot {
-    /// Deletes all that the source does not keep, what is owned before its owners. An object that changed after it was copied is kept,
-    /// with its owners: without them the garbage collector would take it.
+    /// Deletes all objects that the source does not keep, dependents before their owners. An object that has changed since it was
+    /// copied is kept together with its owners, because otherwise the garbage collector would delete it.
     ///
-    /// All custom resources are marked before the first one goes: where they own each other, the garbage collector changes those that
-    /// are left.
+    /// All custom resources are marked before the first one is deleted, because otherwise the garbage collector changes the remaining
+    /// ones by deleting their owners.
     pub(super) async fn delete_source(&mut self, work: &Work) -> Result<()> {
         let began = self.begin(Phase::Delete);
         let plan = self.journal.state().plan.clone().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Pivot {
             changed.extend(kept);
             self.progress.at(Phase::Delete, through, total);
         }
-        // Those that own everything go last, whatever else stands above something of their kind.
+        // Clusters and ClusterClasses own everything else, so they are deleted last.
         places.sort_by_key(|place| place.key.is_cluster() || place.key.is_class());
         for place in &places {
             for number in 0..place.marked.div_ceil(limits::DELETE_BATCH) {
@@ -69,8 +69,8 @@ impl Pivot {
         Ok(())
     }
 
-    /// Marks the custom resources of a group, then deletes its Secrets and ConfigMaps: nothing asks about these, and few have finalizers.
-    /// Answers what has changed since it was verified.
+    /// Marks the custom resources of a group, and deletes its Secrets and ConfigMaps at once: no webhooks check these, and few have
+    /// finalizers. Returns the objects that have changed since they were verified.
     async fn mark_group<'a>(
         &mut self,
         work: &'a Work,
@@ -100,8 +100,8 @@ impl Pivot {
         Ok(marked.into_iter().chain(deleted).flatten().collect())
     }
 
-    /// Deletes all objects of a kind and namespace that carry the label. Controllers put their finalizers back on what they have not yet
-    /// seen deleted, paused or not; once deletion has begun nobody can.
+    /// Deletes all objects of a kind and namespace with the label. Controllers may set their finalizers again on objects whose deletion
+    /// they have not seen yet, paused or not; once a deletion has begun, no finalizer can be added.
     async fn delete_marked(&self, place: &Place<'_>, label: &str) -> Result<()> {
         let Place { kind, key, .. } = place;
         let selector = encode(&format!("{}={label}", names::BATCH));
@@ -138,7 +138,7 @@ impl Pivot {
         }
     }
 
-    /// Deletes an object in the state that was verified, or marks it with `label`. Answers the key of one that is another by now.
+    /// Deletes an object if it is still in the verified state, or marks it with `label`. Returns the key of an object that has changed.
     async fn delete_one(
         &self,
         work: &Work,
@@ -173,7 +173,7 @@ impl Pivot {
         Ok(Some(key.clone()))
     }
 
-    /// Providers put finalizers on Secrets that they use, too.
+    /// Deletes an object without a mark, and removes its finalizers: providers set finalizers on Secrets that they use, too.
     async fn delete_plain(&self, kind: &Kind, key: &Key, options: &Value) -> Result<()> {
         let answer = self.source.delete(&format!("delete {key}"), &path(kind, key), options).await?;
         match answer.filter(is_held) {
@@ -193,8 +193,8 @@ impl Pivot {
         self.source.patch(&format!("release {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
     }
 
-    /// Whether an object is still what was verified, although it was written since: controllers note that it is paused, a run that was
-    /// killed has marked it.
+    /// Returns whether an object is still equivalent to the verified one although it was written since: controllers may have recorded
+    /// the pause, or a killed run may have marked it.
     async fn unchanged(&self, kind: &Kind, key: &Key, verified: &Verified) -> Result<State> {
         let Some(now) = self.source.find(&format!("get {key}"), &path(kind, key)).await? else {
             return Ok(State::Gone);
@@ -213,7 +213,7 @@ impl Pivot {
 }
 
 impl<'a> Place<'a> {
-    /// Takes note of an object that is about to be marked; answers how many there were before it.
+    /// Counts an object that is about to be marked, and returns the number of objects before it.
     fn of(places: &mut Vec<Self>, work: &Work, kind: &'a Kind, key: &Key) -> usize {
         let held = work.inventory.items.get(key).is_none_or(|item| may_be_held(&item.object.text.get()));
         let same = |place: &&mut Self| place.kind == kind && place.key.namespace == key.namespace;
@@ -231,7 +231,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Whether an object has finalizers, or had some until a run that was killed marked it.
+/// Returns whether an object has finalizers, or may have had some before a killed run marked it.
 fn may_be_held(text: &str) -> bool {
     ["\"finalizers\"", names::BATCH].iter().any(|sign| text.contains(sign))
 }
@@ -242,7 +242,7 @@ fn owners_of(item: &Item) -> Vec<String> {
     owners.filter_map(|owner| owner["uid"].as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// Whether finalizers hold an object that is being deleted.
+/// Returns whether finalizers block the deletion of an object.
 fn is_held(object: &Value) -> bool {
     let finalizers = object["metadata"]["finalizers"].as_array();
     object["metadata"]["deletionTimestamp"].is_string() && finalizers.is_some_and(|all| !all.is_empty())
@@ -254,7 +254,8 @@ enum State {
     Unchanged(String),
 }
 
-/// Whether a run that was killed has released it already: its finalizers are gone, so that it is no longer what was verified.
+/// Returns whether a killed run has already marked the object and removed its finalizers, so that its fingerprint differs from the
+/// verified one.
 fn is_marked(object: &Value) -> bool {
     object["metadata"]["annotations"].get(names::DELETE_FOR_MOVE).is_some()
 }

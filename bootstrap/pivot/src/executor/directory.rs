@@ -1,4 +1,4 @@
-//! Objects in a directory: what `clusterctl move --to-directory` writes and `--from-directory` reads, with checksums on top.
+//! Objects in a directory: the format of `clusterctl move --to-directory` and `--from-directory`, with additional checksums.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::preflight;
 use crate::progress::Phase;
 use crate::report::Report;
 
-/// How source or target of a journal begins where it is a directory.
+/// The prefix of a source or target in a journal that is a directory.
 pub(super) const DIRECTORY: &str = "directory ";
 
 impl Pivot {
-    /// Writes every object that would move into `folder`, with the source paused meanwhile.
+    /// Writes all objects that would move to `folder`, while the source is paused.
     ///
     /// # Errors
-    /// What is not at rest, a folder that holds something else, a disk or server that refuses.
+    /// The objects are not at rest, the folder contains other files, or a disk or server fails.
     pub async fn save(mut self, folder: &Path) -> Result<Report> {
         self.begin_anew()?;
         let mut work = self.read().await?;
@@ -44,7 +44,7 @@ impl Pivot {
         self.wait_until_released(&mut work).await?;
         work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
         let written = self.write(&work, folder);
-        // Whatever the disk says, the source must go on.
+        // The source must be unpaused even if the write failed.
         self.undo(&work).await?;
         written?;
         let mut report = self.finish();
@@ -66,10 +66,11 @@ impl Pivot {
         write_file(&folder.join(CHECKSUMS), checksums.as_bytes())
     }
 
-    /// Creates at the target what `folder` holds; what is there already is left as it is. Interrupted, it goes on when it is run again.
+    /// Creates the objects of `folder` at the target; existing objects are left unchanged. After an interruption, it can be run again
+    /// to continue.
     ///
     /// # Errors
-    /// A file that is missing, edited or no object, a server that refuses; a journal of something else that was interrupted.
+    /// A file is missing, edited or not an object, a server refuses a request, or the journal is of another interrupted operation.
     pub async fn restore_from(mut self, folder: &Path) -> Result<Report> {
         let mut discovery = Discovery::read(&self.target).await?;
         let reading = read_files(&mut discovery, folder)?;
@@ -100,7 +101,8 @@ impl Pivot {
         Ok(report)
     }
 
-    /// Notes what is at the target before anything is created there: all else of these names is ours, however often this is run.
+    /// Records the objects that exist at the target before any object is created there. All other objects of these names then belong to
+    /// this restore, however often it is repeated.
     async fn begin_restore(&mut self, discovery: &Discovery, inventory: &Inventory) -> Result<()> {
         let (source, target) = (format!("{DIRECTORY}{}", digest(inventory)), self.target.identity().await?);
         let state = self.journal.state();
@@ -152,7 +154,7 @@ impl Pivot {
     }
 }
 
-/// Tells what a directory holds from what another one does.
+/// Returns a digest that identifies the content of a directory.
 fn digest(inventory: &Inventory) -> String {
     let items: BTreeMap<_, _> = inventory.items.iter().collect();
     let mut digest = Sha256::new();

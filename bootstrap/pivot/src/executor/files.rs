@@ -1,4 +1,4 @@
-//! The files of a directory of objects.
+//! The files in a directory of objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
@@ -11,10 +11,11 @@ use crate::error::{Error, Result};
 use crate::inventory::{Discovery, Found, Inventory};
 use crate::object::{Key, Object};
 
-/// Holds the checksums as comments, so that clusterctl reads it as an empty document.
+/// The file with the checksums. They are comments, so that clusterctl reads the file as an empty document.
 pub(super) const CHECKSUMS: &str = "firstlight-checksums.yaml";
 
-/// `<Kind>_<namespace>_<name>.yaml`, as clusterctl names them; where two groups have a kind of that name, the group stands after it.
+/// Returns the file names `<Kind>_<namespace>_<name>.yaml`, like clusterctl; if two groups have a kind of the same name, the group
+/// follows the kind.
 pub(super) fn file_names(inventory: &Inventory) -> BTreeMap<Key, String> {
     let plain = |key: &Key| format!("{}_{}_{}.yaml", key.kind, key.namespace, key.name);
     let mut count: HashMap<String, usize> = HashMap::new();
@@ -32,7 +33,7 @@ fn file_error(path: &Path, why: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), why: why.to_string() }
 }
 
-/// The files of a folder, in the order of their names.
+/// Returns the files of a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|error| file_error(folder, error))?;
     let mut files = Vec::new();
@@ -50,7 +51,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A restore reads every file of the folder: one of an earlier save must not be among them.
+/// Fails if the folder contains other files: a restore reads every file of the folder, so files of an earlier save must not remain.
 pub(super) fn only_these(folder: &Path, names: &BTreeSet<&str>) -> Result<()> {
     for path in files(folder)? {
         let name = name_of(&path);
@@ -61,7 +62,7 @@ pub(super) fn only_these(folder: &Path, names: &BTreeSet<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Files hold keys and tokens: only their owner may read them.
+/// Writes a file that only its owner may read, because objects contain keys and tokens.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
@@ -83,7 +84,7 @@ pub(super) fn read_files(discovery: &mut Discovery, folder: &Path) -> Result<Vec
     contents.iter().map(|(name, content)| read_object(discovery, &folder.join(name), content)).collect()
 }
 
-/// Every file that was saved is there as it was, and no other.
+/// Checks that every saved file exists unchanged, and that there is no other file.
 fn check(folder: &Path, contents: &BTreeMap<String, Vec<u8>>, checksums: &str) -> Result<()> {
     let lines = checksums.lines().filter_map(|line| line.strip_prefix("# ")?.split_once("  "));
     let expected: BTreeMap<&str, &str> = lines.map(|(checksum, name)| (name, checksum)).collect();

@@ -1,4 +1,4 @@
-//! The hand-over: first the source says that it has lost its clusters, then the target may work.
+//! The hand-over: first the source's clusters are marked as moved, and then the target is unpaused.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::progress::Phase;
 use crate::server::PatchKind;
 
 impl Pivot {
-    /// Marks the source's Clusters and ClusterClasses as moved. False where one of them has changed since it was copied.
+    /// Marks the source's Clusters and ClusterClasses as moved. Returns `false` if one of them has changed since it was copied.
     pub(super) async fn mark(&mut self, work: &mut Work) -> Result<bool> {
         let began = self.begin(Phase::HandOver);
         if !self.journal.state().handing_over {
@@ -34,7 +34,7 @@ impl Pivot {
         Ok(work.marked.len() == all)
     }
 
-    /// The resourceVersion of the marked object; `None` where it has changed since it was copied.
+    /// Returns the `resourceVersion` of the marked object; `None` if it has changed since it was copied.
     async fn mark_one(&self, work: &Work, item: &Item, target: &str) -> Result<Option<(Key, String)>> {
         let key = &item.object.key;
         let plain = path(work.kind(item.kind), key);
@@ -59,8 +59,7 @@ impl Pivot {
         Ok(None)
     }
 
-    /// Gives the target's Clusters and ClusterClasses the pause that the user had set, or none, and their field managers. Classes come
-    /// first.
+    /// Restores the original pause (or none) and the field managers of the target's Clusters and ClusterClasses. Classes come first.
     pub(super) async fn unpause_target(&mut self, work: &mut Work) -> Result<()> {
         let began = self.begin(Phase::HandOver);
         self.learn_identities(work);
@@ -93,7 +92,7 @@ impl Pivot {
         }
         let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);
         match self.target.patch(&format!("unpause {key}"), &path, PatchKind::Merge, &patch).await {
-            // Whoever deleted it at the target after it was verified meant to.
+            // An object that was deleted at the target after its verification was deleted on purpose.
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }

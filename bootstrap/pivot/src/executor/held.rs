@@ -1,4 +1,4 @@
-//! Waiting for objects that providers hold back, and for what they hand over.
+//! Waits for objects that providers hold back, and for data that providers hand over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::server::Change;
 type Waiting = BTreeMap<Key, Held>;
 
 impl Pivot {
-    /// Waits until no object that moves is held back by its provider and all is ready that providers hand over; reads the source again
-    /// where that has happened. Who only hands over is not waited for for ever: it may not run.
+    /// Waits until no moving object is held back by its provider, and until providers have handed over their data; then reads the
+    /// source again if anything has changed. The wait for a hand-over is limited, because the provider may not be running.
     pub(super) async fn wait_until_released(&mut self, work: &mut Work) -> Result<()> {
         let began = self.begin(Phase::Pause);
         let items = work.inventory.items.iter();
@@ -34,21 +34,21 @@ impl Pivot {
             self.watch_until_released(work, &mut waiting, began).await?;
             self.give_up(work, &mut waiting, began)?;
             if !waiting.is_empty() {
-                // A server or a network has ended the watch.
+                // The server or the network ended the watch.
                 self.source.clock().sleep(pause).await;
                 pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
             }
         }
         self.end(Phase::Pause, began);
         if all > work.given_up.len() - given_up {
-            // Two inventories at once would not fit where there are many objects.
+            // The old inventory is freed first, because with many objects two inventories would not fit into memory.
             work.inventory = Inventory::default();
             work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
         }
         Ok(())
     }
 
-    /// Takes from `waiting` what is released, until nothing is left, time is up, or a watch ends.
+    /// Removes released objects from `waiting`, until none is left, the time is up, or a watch ends.
     async fn watch_until_released(&self, work: &Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
         let mut changes = self.watches(work, waiting).await?;
         while !waiting.is_empty() {
@@ -69,7 +69,8 @@ impl Pivot {
         Ok(())
     }
 
-    /// What becomes of the objects of all kinds and namespaces that are waited for. Ends when one of the watches ends.
+    /// Returns the changes of the objects that are waited for, from a watch for each kind and namespace. The stream ends when one of
+    /// the watches ends.
     async fn watches(
         &self,
         work: &Work,
@@ -95,7 +96,7 @@ impl Pivot {
             .boxed())
     }
 
-    /// Ends the waiting where it has lasted long enough.
+    /// Ends the wait when it has lasted too long.
     fn give_up(&mut self, work: &mut Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
         let waited = self.source.clock().monotonic() - began;
         let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
@@ -118,13 +119,13 @@ impl Pivot {
     }
 }
 
-/// How long those may be waited for of whom the first gives up.
+/// Returns the time after which the wait for the first kind of objects is given up.
 fn limit(waiting: &Waiting) -> Duration {
     let hands_over = waiting.values().any(|held| *held == Held::HandsOver);
     if hands_over { limits::HAND_OVER_WAIT } else { limits::BLOCK_MOVE_WAIT }
 }
 
-/// Which object has changed, and why it still has to wait; `None` where the watch has failed.
+/// Returns the changed object, and why it still has to be waited for; `None` if the watch has failed.
 fn state(kind: &Kind, change: &Change) -> Option<(Key, Option<Held>)> {
     let metadata = &change.object["metadata"];
     let key = Key {

@@ -1,8 +1,9 @@
-//! The executor: does what the plan says, a journal record before each step. It can be killed anywhere; run again it finishes or undoes.
+//! The executor: carries out the plan, with a journal record before each step. It can be killed at any point; another run completes or
+//! reverts the pivot.
 //!
-//! Order of things, so that at no instant both servers reconcile one cluster: the source is paused before anything is created at the
-//! target; what is created there is paused; the source is marked as moved before the target is unpaused. From that mark on there is only
-//! the way forward.
+//! The order of the steps ensures that both servers never reconcile the same cluster: the source is paused before anything is created
+//! at the target, the objects at the target are created paused, and the source is marked as moved before the target is unpaused. After
+//! that mark, the pivot can only be completed.
 
 mod copy;
 mod delete;
@@ -38,12 +39,12 @@ use crate::progress::{Phase, Progress};
 use crate::report::Report;
 use crate::server::Server;
 
-/// What is asked for.
+/// The options of a pivot.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Only this namespace; all where empty.
+    /// The namespace to move; empty for all namespaces.
     pub namespace: String,
-    /// The source keeps its objects, paused and marked.
+    /// Whether the source keeps its objects, paused and marked as moved.
     pub keep_source: bool,
 }
 
@@ -59,19 +60,20 @@ pub struct Pivot {
     report: Report,
 }
 
-/// What one run works with.
+/// The data of a run.
 struct Work {
     discovery: Discovery,
     scope: Scope,
     inventory: Inventory,
     identities: Identities,
-    /// Namespaces that are known to be at the target.
+    /// The namespaces that are known to exist at the target.
     namespaces: BTreeSet<String>,
-    /// What is not waited for any longer.
+    /// The objects for which the wait has been given up.
     given_up: BTreeSet<Key>,
-    /// resourceVersions at the source of what was marked as moved: but for the mark it is what was verified.
+    /// The `resourceVersion`s at the source of the objects that are marked as moved. Apart from the mark they are equal to the verified
+    /// ones.
     marked: BTreeMap<Key, String>,
-    /// The inventory of the target, where it was read already.
+    /// The provider inventory of the target, if it has been read.
     providers: Option<Vec<Provider>>,
 }
 
@@ -98,13 +100,13 @@ impl Work {
     }
 }
 
-/// The path of an object.
+/// Returns the URL path of an object.
 fn path(kind: &Kind, key: &Key) -> String {
     format!("{}/{}", kind.path(&key.namespace), key.name)
 }
 
 impl Pivot {
-    /// A pivot whose state is in `journal`.
+    /// Returns a pivot whose state is in `journal`.
     pub fn new(
         source: Server,
         target: Server,
@@ -117,22 +119,22 @@ impl Pivot {
         Self { source, target, journal, options, target_name, random, progress, report }
     }
 
-    /// Writes down what people call the target: where its objects are is said by this name later.
+    /// Sets the name of the target, which the journal records for later messages about the location of the objects.
     #[must_use]
     pub fn target_called(mut self, name: impl Into<String>) -> Self {
         self.target_name = name.into();
         self
     }
 
-    /// What would move and what stands in the way. Nothing is written on either server or in the journal.
+    /// Returns the plan, and a report with the findings of preflight. Nothing is written on either server or in the journal.
     ///
     /// # Errors
-    /// Where a server cannot be read.
+    /// A server cannot be read.
     pub async fn preview(mut self) -> Result<(Plan, Report)> {
         let work = self.read().await?;
         let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
         if source == target {
-            // Objects that are to be saved in a directory have no other target.
+            // Source and target are the same if the objects are saved in a directory.
             self.report.findings = work.inventory.unsteady.clone();
         } else {
             let there = Discovery::read(&self.target).await?;
@@ -144,10 +146,11 @@ impl Pivot {
         Ok((plan, self.finish()))
     }
 
-    /// Moves everything.
+    /// Runs the pivot.
     ///
     /// # Errors
-    /// What preflight found; a server that refuses or is away; a disk that refuses. The pivot can be resumed then.
+    /// Preflight finds errors, a server refuses a request or cannot be reached, or the journal cannot be written. The pivot can then be
+    /// resumed.
     pub async fn run(mut self) -> Result<Report> {
         self.begin_anew()?;
         let (source, target) = self.identities().await?;
@@ -169,7 +172,7 @@ impl Pivot {
         let refused = match tried {
             Ok(refused) => refused,
             Err(error) => {
-                // Nothing is paused yet: there is nothing to resume.
+                // Nothing is paused yet, so the pivot is reverted instead of resumed.
                 self.undo(&work).await?;
                 return Err(error);
             }
@@ -184,10 +187,10 @@ impl Pivot {
         Ok(self.finish())
     }
 
-    /// Finishes what the journal says was begun.
+    /// Completes the pivot in the journal.
     ///
     /// # Errors
-    /// As [`Pivot::run`]; a journal of another pair of servers, or of a pivot that has ended.
+    /// The errors of [`Pivot::run`]; the journal is of other servers, or of a pivot that has ended.
     pub async fn resume(mut self) -> Result<Report> {
         self.continue_journal().await?;
         if self.journal.state().rolling_back {
@@ -201,10 +204,10 @@ impl Pivot {
         Ok(self.finish())
     }
 
-    /// Undoes what the journal says was begun: the target loses the copies, the source goes on as before.
+    /// Reverts the pivot in the journal: the copies at the target are deleted, and the source is unpaused.
     ///
     /// # Errors
-    /// As [`Pivot::resume`]; a pivot that has handed over already.
+    /// The errors of [`Pivot::resume`]; the pivot has already handed over.
     pub async fn roll_back(mut self) -> Result<Report> {
         let saving = self.journal.state().header.as_ref();
         if !saving.is_some_and(|header| header.target.starts_with(directory::DIRECTORY)) {
@@ -216,11 +219,11 @@ impl Pivot {
         Ok(self.finish())
     }
 
-    /// Undoes at the source alone, where the target is gone for good. What was copied to it stays there, paused: should it come back, its
-    /// copies must be deleted before anybody unpauses them.
+    /// Reverts the pivot only at the source, if the target is gone for good. Its copies stay there, paused. If the target returns, they
+    /// must be deleted before they are unpaused.
     ///
     /// # Errors
-    /// As [`Pivot::roll_back`].
+    /// The errors of [`Pivot::roll_back`].
     pub async fn roll_back_without_target(mut self) -> Result<Report> {
         let source = self.source.identity().await?;
         self.check_journal(&[("source", source)])?;
@@ -240,7 +243,7 @@ impl Pivot {
         Ok(Work::new(discovery, scope, inventory))
     }
 
-    /// Preflight; answers the namespaces that the target has.
+    /// Runs preflight, and returns the namespaces that exist at the target.
     async fn look(&mut self, work: &Work, there: &Discovery) -> Result<BTreeSet<String>> {
         let began = self.begin(Phase::Preflight);
         let Work { discovery, inventory, .. } = work;
@@ -259,7 +262,7 @@ impl Pivot {
         Ok(tried.1)
     }
 
-    /// From wherever the journal stands to the end.
+    /// Continues from the state of the journal to the end of the pivot.
     async fn go_on(&mut self, work: &mut Work) -> Result<()> {
         if !self.journal.state().handed_over {
             for round in 0.. {

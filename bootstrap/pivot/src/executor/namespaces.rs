@@ -1,4 +1,4 @@
-//! Namespaces at the target.
+//! Creates namespaces at the target.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::{Pivot, Work};
 use crate::error::Result;
 use crate::server::Server;
 
-/// The label by which every namespace carries its own name.
+/// The label with which every namespace has its own name.
 const OWN_NAME: &str = "kubernetes.io/metadata.name";
 
 impl Pivot {
-    /// Makes the namespaces that the plan needs, with the labels and annotations that they have at the source. They stay when the pivot
-    /// is rolled back: somebody else may use them by then.
+    /// Creates the namespaces that the plan needs, with their labels and annotations of the source. A rollback keeps them, because
+    /// others may use them meanwhile.
     pub(super) async fn ensure_namespaces(&self, work: &mut Work) -> Result<()> {
         for name in work.inventory.plan.namespaces() {
             if !work.namespaces.contains(name) {

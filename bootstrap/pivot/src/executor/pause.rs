@@ -1,4 +1,4 @@
-//! Pausing the source.
+//! Pauses the source.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::object::Key;
 use crate::progress::Phase;
 use crate::server::PatchKind;
 
-/// The merge patch that sets the pause of a Cluster or ClusterClass to `value`; null takes it away.
+/// Returns the merge patch that sets the pause of a Cluster or ClusterClass to `value`; null removes it.
 pub(super) fn pause_patch(key: &Key, value: &Value) -> Value {
     if key.is_cluster() {
         json!({"spec": {"paused": value}})
@@ -22,7 +22,7 @@ pub(super) fn pause_patch(key: &Key, value: &Value) -> Value {
     }
 }
 
-/// The pause as it is; null for none.
+/// Returns the current pause; null if there is none.
 fn pause_of(key: &Key, object: &Value) -> Value {
     if key.is_cluster() {
         object["spec"]["paused"].clone()
@@ -31,7 +31,7 @@ fn pause_of(key: &Key, object: &Value) -> Value {
     }
 }
 
-/// The merge patch that pauses it, and tells a Cluster's providers why; `None` where nothing is left to do.
+/// Returns the merge patch that pauses an object and informs a Cluster's providers of the move; `None` if nothing has to change.
 fn pausing(key: &Key, object: &Value) -> Option<Value> {
     let pause = pause_of(key, object);
     if !key.is_cluster() {
@@ -43,7 +43,7 @@ fn pausing(key: &Key, object: &Value) -> Option<Value> {
 }
 
 impl Pivot {
-    /// Pauses every Cluster and ClusterClass that moves, and remembers whether the user had paused it.
+    /// Pauses all moving Clusters and ClusterClasses, and records whether the user had paused them.
     pub(super) async fn pause_source(&mut self, work: &Work) -> Result<()> {
         let roots: Vec<(&Item, Value)> =
             work.inventory.roots().map(|item| (item, item.object.value())).collect();

@@ -1,4 +1,4 @@
-//! The inventory of providers at the target.
+//! Maintains the inventory of providers at the target.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::inventory::{self, Provider};
 use crate::names;
 
 impl Pivot {
-    /// Enters the providers of the source that the target has without an entry of its own: preflight found their kinds there. It stays as
-    /// it is where it has no inventory at all.
+    /// Creates the entries of source providers that the target lacks; preflight has found their kinds there. Nothing happens if the
+    /// target has no inventory.
     pub(super) async fn enter_providers(&self, work: &mut Work) -> Result<()> {
         let there = match work.providers.take() {
             Some(there) => there,

@@ -1,4 +1,4 @@
-//! Whether the journal is of what is asked for.
+//! Checks that the journal matches the requested operation.
 
 use super::{Pivot, directory};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl Pivot {
         self.check_journal(&[("source", source), ("target", target)])
     }
 
-    /// Whether the journal is of a pivot between these servers that has not ended; takes over what was asked for then.
+    /// Checks that the journal is of an unfinished pivot between these servers, and takes its options over.
     pub(super) fn check_journal(&mut self, servers: &[(&str, String)]) -> Result<()> {
         let path = self.journal.path();
         let state = self.journal.state();

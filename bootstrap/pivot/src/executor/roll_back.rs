@@ -1,4 +1,4 @@
-//! Undoing a pivot that has not handed over: the target loses the copies, then the source goes on.
+//! Reverts a pivot before its hand-over: the copies at the target are deleted, and then the source is unpaused.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::progress::Phase;
 use crate::server::PatchKind;
 
 impl Pivot {
-    /// Deletes the copies, children first, then unpauses the source. Every step can be repeated.
+    /// Deletes the copies, dependents first, and unpauses the source. Every step can be repeated.
     pub(super) async fn undo(&mut self, work: &Work) -> Result<()> {
         let began = self.begin(Phase::RollBack);
         if !self.journal.state().rolling_back {
@@ -44,7 +44,7 @@ impl Pivot {
         self.undo_at_source(work).await
     }
 
-    /// The source goes on.
+    /// Unpauses the source.
     pub(super) async fn undo_at_source(&mut self, work: &Work) -> Result<()> {
         let began = self.begin(Phase::RollBack);
         if !self.journal.state().rolling_back {
@@ -58,8 +58,8 @@ impl Pivot {
         Ok(())
     }
 
-    /// Deletes a copy at the target, if it is ours: it has the identity that we noted, or where a kill came before the note, it is what we
-    /// were about to create.
+    /// Deletes a copy at the target if it belongs to this pivot: it has the recorded UID or, if a kill prevented the record, it is
+    /// equal to the object that was to be created.
     pub(super) async fn remove_copy(&self, work: &Work, key: &Key) -> Result<()> {
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
         let (what, path) = (format!("get {key}"), path(kind, key));
@@ -85,7 +85,7 @@ impl Pivot {
             "preconditions": {"uid": uid_of(&there)},
         });
         let answer = self.target.delete(&format!("delete {key}"), &path, &options).await?;
-        // Controllers of the target may have put their finalizers back before they saw the deletion.
+        // Controllers of the target may have set their finalizers again before they saw the deletion.
         if answer.is_some_and(|answer| held(&answer)) {
             self.release_copy(key, &path, uid_of(&there)).await?;
         }
@@ -102,7 +102,7 @@ impl Pivot {
         }
     }
 
-    /// Gives a Cluster or ClusterClass of the source back the pause that it had.
+    /// Restores the original pause of a Cluster or ClusterClass at the source.
     async fn restore(&self, work: &Work, before: &Before) -> Result<()> {
         let key = &before.object;
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
@@ -121,7 +121,7 @@ impl Pivot {
     }
 }
 
-/// Whether finalizers hold an object, or the last state of one.
+/// Returns whether an object, or the last state of a deleted one, has finalizers.
 fn held(object: &Value) -> bool {
     object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Reading everything back from the target and comparing it with the source.
+//! Reads all copies back from the target, and compares them with the source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::preflight::{Finding, lists};
 use crate::progress::Phase;
 use crate::server::Page;
 
-/// What one list showed: the objects that were compared, and where some of them differ.
+/// The result of a list: the compared objects, and the differences of some of them.
 #[derive(Default)]
 struct Seen {
     keys: Vec<Key>,
@@ -27,7 +27,8 @@ struct Seen {
 }
 
 impl Pivot {
-    /// What is not at the target as it must be: object and difference. Where there is nothing, the journal says so.
+    /// Returns the objects that are not as wanted at the target, with their differences. If there are none, the journal records the
+    /// verification.
     pub(super) async fn verify(&mut self, work: &Work) -> Result<Vec<(Key, String)>> {
         let began = self.begin(Phase::Verify);
         let this = &*self;
@@ -93,7 +94,7 @@ impl Pivot {
     }
 }
 
-/// A finding for each kind and what was added to its objects.
+/// Returns a finding for each kind and set of paths that the target added.
 fn additions(added: impl Iterator<Item = (Key, Vec<String>)>) -> Vec<Finding> {
     let mut alike: BTreeMap<(String, String, Vec<String>), (Key, usize)> = BTreeMap::new();
     for (key, paths) in added {

@@ -1,4 +1,4 @@
-//! Writing one object at the target.
+//! Writes single objects at the target.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::object::Key;
 use crate::server::{PatchKind, encode};
 
 impl Pivot {
-    /// `None` where the name is taken.
+    /// Creates an object; `None` if its name exists already.
     pub(super) async fn create(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Option<Value>> {
         let path = format!(
             "{}?fieldManager={}&fieldValidation=Ignore",
@@ -28,7 +28,8 @@ impl Pivot {
         }
     }
 
-    /// The name is taken although preflight found it free: by ourselves, before an answer was lost or we were killed, or by somebody else.
+    /// Handles a name that exists although preflight found it free: the object was created by this pivot before an answer was lost or
+    /// the process was killed, or by somebody else.
     pub(super) async fn take_over(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Value> {
         let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
         let found = Comparison::but_for_owners(&wanted.object, &there);
@@ -43,7 +44,7 @@ impl Pivot {
         if found.added.is_empty() {
             return Ok(there);
         }
-        // The target adds to objects, or the source took something away after we had written it.
+        // The target has added fields, or the source removed some after the object was written.
         self.replace(kind, key, wanted, &there).await
     }
 
@@ -57,7 +58,7 @@ impl Pivot {
         self.target.replace(&format!("update {key}"), &path, &object).await
     }
 
-    /// Brings a copy up to date that was made earlier.
+    /// Updates a copy that was made earlier.
     pub(super) async fn update(&self, kind: &Kind, key: &Key, wanted: &Desired, uid: &str) -> Result<Value> {
         let mut attempt = 0;
         loop {
@@ -81,7 +82,7 @@ impl Pivot {
         }
     }
 
-    /// `None` where there is nothing to write.
+    /// Writes the status; `None` if there is nothing to write.
     pub(super) async fn write_status(
         &self,
         kind: &Kind,

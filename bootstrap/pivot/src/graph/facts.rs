@@ -1,4 +1,4 @@
-//! What one object says about its place among others.
+//! The relations that one object states: its owners, its Cluster and the objects that it names.
 
 use serde_json::Value;
 
@@ -11,18 +11,18 @@ use crate::object::Key;
 pub struct Owner {
     /// The owner's identity at the source.
     pub uid: String,
-    /// `Kind name`, for a person.
+    /// `Kind name`, for messages.
     pub name: String,
 }
 
-/// What one object says about its place among others.
+/// The relations that one object states.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// Its owners.
     pub owners: Vec<Owner>,
-    /// Whether its kind, or a label of its own, makes it move.
+    /// Whether its kind, or a label on the object itself, makes it move.
     pub moves: bool,
-    /// The same with everything that it owns.
+    /// Whether it moves together with everything that it owns.
     pub moves_hierarchy: bool,
     /// Whether it is cluster-scoped.
     pub global: bool,
@@ -30,11 +30,13 @@ pub struct Facts {
     pub deleting: bool,
     /// The ClusterClass of a Cluster.
     pub class: Option<Key>,
-    /// The Cluster that clusterctl takes for its owner: a Secret named after it, the binding of its ClusterResourceSets.
+    /// The Cluster that clusterctl treats as its owner: of a Secret that is named after the Cluster, or of the binding of its
+    /// ClusterResourceSets.
     pub cluster: Option<Key>,
-    /// The Cluster that it names in `spec.clusterName`, or by label where it has no owner, beyond clusterctl's rules.
+    /// A Cluster that clusterctl's rules do not find: the one in `spec.clusterName` or, if the object has no owner, the one that its
+    /// label names.
     pub labelled: Option<Key>,
-    /// Objects that it names, beyond clusterctl's rules: credentials, contents, pools, templates.
+    /// Objects that it names and that clusterctl's rules do not find: credentials, contents, pools, templates.
     pub needs: Vec<Need>,
 }
 
@@ -45,20 +47,20 @@ pub struct Need {
     pub group: String,
     /// Kind.
     pub kind: String,
-    /// Where it says that it stands; `None` means beside the object itself.
+    /// The namespace that the reference names; `None` means the namespace of the object itself.
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
 }
 
-/// Last words of the names of a Cluster's own Secrets (upstream's `secret.ParseSecretName`).
+/// Last parts of the names of a Cluster's own Secrets (upstream's `secret.ParseSecretName`).
 const PURPOSES: &[&str] = &["kubeconfig", "ca", "etcd", "proxy", "sa"];
 
-/// A purpose that upstream's parser never finds, since it holds the separator.
+/// A purpose that upstream's parser never finds, because it contains the separator.
 const ETCD_CLIENT: &str = "-apiserver-etcd-client";
 
 impl Facts {
-    /// Reads them from an object.
+    /// Reads the relations from an object.
     pub fn of(kind: &Kind, key: &Key, object: &Value) -> Self {
         let metadata = &object["metadata"];
         let owners: Vec<Owner> = metadata["ownerReferences"]
@@ -113,14 +115,14 @@ fn class(key: &Key, object: &Value) -> Option<Key> {
     })
 }
 
-/// The Clusters that an object belongs to without an owner reference: by clusterctl's rules, and beyond them.
+/// The Clusters that an object belongs to without an owner reference: first by clusterctl's rules, then by our further rules.
 fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<Key>) {
     let beside = |name: &str| (!name.is_empty()).then(|| cluster_key(&key.namespace, name));
     if key.is(names::ADDONS_GROUP, "ClusterResourceSetBinding") {
         let name = object["spec"]["clusterName"].as_str().filter(|name| !name.is_empty());
         return (beside(name.unwrap_or(&key.name)), None);
     }
-    // Whoever else owns it (what applied it, what made it) may stay behind.
+    // Its owners (a tool that applied it, a controller that made it) may stay behind, so the Cluster that it names counts as well.
     let stated = object["spec"]["clusterName"].as_str();
     if !ownerless {
         return (None, stated.and_then(beside));
@@ -138,7 +140,7 @@ fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<
     (None, stated.or(label).and_then(beside))
 }
 
-/// Every reference to another object below `spec`.
+/// Every reference to another object in `spec`.
 fn needs(spec: &Value) -> Vec<Need> {
     let mut found = Vec::new();
     walk("", spec, &mut found);
@@ -180,16 +182,16 @@ fn reference(field: &str, value: &Value) -> Option<Need> {
     Some(Need { group: group.into(), kind: kind.into(), namespace, name: name.into() })
 }
 
-/// `secretName`, `credentialsName`, `configMapName`.
+/// Reads a field such as `secretName`, `credentialsName` or `configMapName`.
 fn named(field: &str, name: &str) -> Option<Need> {
     let kind = core_kind(field.strip_suffix("Name")?)?;
     let named = !name.is_empty();
     named.then(|| Need { group: String::new(), kind: kind.into(), namespace: None, name: name.into() })
 }
 
-/// What a field of that name holds where it does not say so.
+/// The core kind that a field of this name refers to when the reference does not state its kind.
 fn core_kind(field: &str) -> Option<&'static str> {
-    // Metal3's. With other capitals it is an object's own metadata.
+    // Fields of Metal3. The capitals matter: `metadata` is an object's own metadata.
     if matches!(field, "userData" | "metaData" | "networkData" | "preprovisioningNetworkData") {
         return Some("Secret");
     }

@@ -1,7 +1,7 @@
-//! The graph of objects: who owns whom, what moves, what stays and why. Pure.
+//! The graph of objects: which object owns which, what moves, what stays and why. Pure.
 //!
-//! The rules are those of `clusterctl move` (source: cluster-api v1.14, `cmd/clusterctl/client/cluster/objectgraph.go`). What moves although
-//! those rules would leave it behind is marked [`Fate::Beyond`].
+//! The rules are those of `clusterctl move` (source: cluster-api v1.14, `cmd/clusterctl/client/cluster/objectgraph.go`). Objects that
+//! move although those rules would leave them behind are marked [`Fate::Beyond`].
 
 mod facts;
 
@@ -15,46 +15,47 @@ use crate::object::Key;
 /// An object in the graph.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What names it.
+    /// Group, kind, namespace and name.
     pub key: Key,
     /// Its identity at the source.
     pub uid: String,
-    /// What it says.
+    /// The relations that it states.
     pub facts: Facts,
 }
 
-/// What becomes of an object.
+/// Whether an object moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It moves by clusterctl's rules.
     Moves,
-    /// It moves although clusterctl would leave it; why.
+    /// It moves although clusterctl would leave it behind, with the reason.
     Beyond(&'static str),
-    /// It stays; why.
+    /// It stays, with the reason.
     Stays(&'static str),
 }
 
-/// The graph with what follows from it. All vectors go with the nodes.
+/// The graph with the results for each node. All vectors have one entry per node.
 #[derive(Debug, Default)]
 pub struct Graph {
     /// The objects.
     pub nodes: Vec<Node>,
-    /// For each node those that must be there before it: its owners, and what clusterctl takes for them.
+    /// For each node, the nodes that must be created before it: its owners, and the objects that clusterctl treats as its owners.
     pub before: Vec<Vec<usize>>,
-    /// What becomes of each.
+    /// Whether each node moves.
     pub fates: Vec<Fate>,
-    /// Whether a node belongs to a cluster-scoped object: it is left alone where it exists already, and is not deleted at the source.
+    /// Whether a node belongs to a cluster-scoped object: if it already exists at the target it is left alone, and it is not deleted at
+    /// the source.
     pub shared_globally: Vec<bool>,
-    /// Why the source keeps it although it moves, besides that.
+    /// Other reasons why the source keeps the object although it moves.
     pub kept: Vec<Option<&'static str>>,
 }
 
-/// What of the source moves.
+/// Which part of the source moves.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    /// Only what stands in this namespace, and what that needs; everything where empty.
+    /// Only objects in this namespace, and what they need, move; if empty, everything moves.
     pub namespace: String,
-    /// Namespaces of infrastructure providers, where credentials of cluster-scoped identities stand.
+    /// Namespaces of infrastructure providers; the credentials of cluster-scoped identities are there.
     pub provider_namespaces: BTreeSet<String>,
 }
 
@@ -63,11 +64,12 @@ const GOVERNS: &str = "it has a say in how Machines that move are drained";
 const NEEDED: &str = "an object that moves names it";
 const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
 const DELETING: &str = "it is being deleted";
-/// Why the source keeps what stands in another namespace than what moves. The pivot of a third namespace may have brought it along already.
+/// The source keeps objects that are in another namespace than the one that moves. The pivot of another namespace may already have
+/// copied them.
 pub const ELSEWHERE: &str = "it stands in another namespace than what moves";
 
 impl Graph {
-    /// The graph of `nodes`.
+    /// Builds the graph of `nodes`.
     pub fn build(nodes: Vec<Node>, scope: &Scope) -> Self {
         let by_uid: HashMap<&str, usize> =
             nodes.iter().enumerate().map(|(index, node)| (node.uid.as_str(), index)).collect();
@@ -117,8 +119,8 @@ impl Graph {
         !matches!(self.fates[index], Fate::Stays(_))
     }
 
-    /// The objects that move, in groups: whoever stands in one has its owners in earlier ones. Objects that own each other stand
-    /// together in the last group.
+    /// The objects that move, in groups: the owners of an object are in earlier groups. Objects that own each other are together in the
+    /// last group.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.nodes.len()).filter(|index| self.moves(*index)).collect();
         let mut placed = vec![false; self.nodes.len()];
@@ -138,12 +140,12 @@ impl Graph {
         groups
     }
 
-    /// Roots are those of the namespace that moves, and cluster-scoped ones.
+    /// The roots are those of the namespace that moves, and cluster-scoped ones.
     fn move_by_clusterctls_rules(&mut self, owned: &[Vec<usize>], scope: &Scope) {
         for index in 0..self.nodes.len() {
             let Node { key, facts, .. } = &self.nodes[index];
             let ours = scope.namespace.is_empty() || facts.global || key.namespace == scope.namespace;
-            // Identities' Secrets stand in the namespaces of providers and move where they say so themselves.
+            // Secrets of identities are in the namespaces of providers and move if they have the label themselves.
             let labelled_secret = key.is("", "Secret") && scope.provider_namespaces.contains(&key.namespace);
             if !ours && !labelled_secret {
                 continue;
@@ -156,7 +158,7 @@ impl Graph {
                 self.move_hierarchy(index, owned, global, scope);
             }
         }
-        // The class of a Cluster that moves, wherever it stands, with its templates.
+        // The class of a Cluster that moves also moves with its templates, in whichever namespace it is.
         for index in 0..self.nodes.len() {
             if !self.nodes[index].key.is_cluster() || !self.moves(index) {
                 continue;
@@ -177,7 +179,8 @@ impl Graph {
         }
     }
 
-    /// Clusters of other namespaces that use a class which moves are known only because they keep it at the source.
+    /// Clusters of other namespaces that use a class which moves do not move; they are read only because they make the source keep the
+    /// class.
     fn move_hierarchy(&mut self, root: usize, owned: &[Vec<usize>], global: bool, scope: &Scope) {
         let mut seen = BTreeSet::from([root]);
         let mut next = vec![root];
@@ -218,8 +221,8 @@ impl Graph {
         }
     }
 
-    /// An object that moves by itself and is being deleted would only arrive to be deleted there; Clusters and Machines that are
-    /// being deleted are found by preflight instead.
+    /// An object that moves beyond clusterctl's rules and is being deleted would only be deleted again at the target, so it stays.
+    /// Preflight reports objects that move by clusterctl's rules and are being deleted.
     fn leave_deleting(&mut self) {
         for index in 0..self.nodes.len() {
             if self.nodes[index].facts.deleting && matches!(self.fates[index], Fate::Beyond(_)) {
@@ -247,7 +250,7 @@ impl Graph {
                 self.kept[index] = Some(ELSEWHERE);
             }
         }
-        // The templates of a class stay with it.
+        // The source keeps the templates of a class that it keeps.
         for index in 0..self.nodes.len() {
             let class = self.before[index].iter().find(|owner| self.nodes[**owner].key.is_class());
             if let Some(why) = class.and_then(|class| self.kept[*class])
@@ -263,8 +266,8 @@ impl Graph {
     }
 }
 
-/// The object that a reference means: in the namespace that it names, else beside whoever has the reference, else cluster-scoped,
-/// else (credentials of cluster-scoped identities) in a provider's namespace.
+/// The object that a reference means: in the namespace that it names (or else cluster-scoped); without one, in the namespace of the
+/// object that has the reference, else cluster-scoped, else (credentials of cluster-scoped identities) in a provider's namespace.
 fn find(need: &Need, from: &Key, scope: &Scope, by_key: &HashMap<&Key, usize>) -> Option<usize> {
     let at = |namespace: &str| {
         let key = Key {

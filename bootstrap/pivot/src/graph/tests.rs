@@ -1,4 +1,4 @@
-//! Tables over small graphs.
+//! Tests with tables of small graphs.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn kind(group: &str, kind: &str) -> Kind {
     }
 }
 
-/// `Kind namespace/name` with owners by the same text, and a spec.
+/// Makes a node from `Kind namespace/name`, owners in the same notation, and a spec.
 fn node(text: &str, owners: &[&str], spec: Value) -> Node {
     let (name_of_kind, rest) = text.split_once(' ').unwrap();
     let (namespace, name) = rest.split_once('/').unwrap_or(("", rest));
@@ -117,7 +117,8 @@ fn beyond_clusterctls_rules() {
     assert_eq!(graph.kept[3], Some("it is cluster-scoped"));
 }
 
-/// Without an owner that moves: by `spec.clusterName`, with what they name and own; rules of a namespace go with its Clusters.
+/// Objects without an owner that moves follow `spec.clusterName`, together with the objects that they name and own; drain rules of a
+/// namespace move with its Clusters.
 #[test]
 fn what_names_its_cluster_goes_with_it() {
     let of = |cluster: &str| json!({"clusterName": cluster});

@@ -1,4 +1,4 @@
-//! The journal's door to the disk.
+//! Access to the disk for the journal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,37 +7,37 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Where a journal is kept.
+/// Storage of a journal.
 pub trait Disk: Send + Sync {
-    /// Its name, for a person.
+    /// Its path, for messages.
     fn path(&self) -> String;
 
-    /// All of it.
+    /// Reads the whole content.
     ///
     /// # Errors
-    /// As the disk.
+    /// The disk fails.
     fn read(&mut self) -> io::Result<Vec<u8>>;
 
-    /// Adds to its end; durable when this returns, and without any effect where it fails.
+    /// Appends to the end. The bytes are durable when this returns; if it fails, nothing is written.
     ///
     /// # Errors
-    /// As the disk.
+    /// The disk fails.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts it off.
+    /// Cuts the content off at `length`.
     ///
     /// # Errors
-    /// As the disk.
+    /// The disk fails.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Keeps what there is under another name and begins anew.
+    /// Keeps the content under another name and begins an empty journal.
     ///
     /// # Errors
-    /// As the disk.
+    /// The disk fails.
     fn set_aside(&mut self) -> io::Result<()>;
 }
 
-/// A journal in a file, which one process at a time has open.
+/// A journal in a file, which only one process can have open at a time.
 pub struct FileDisk {
     path: PathBuf,
     file: File,
@@ -45,10 +45,10 @@ pub struct FileDisk {
 }
 
 impl FileDisk {
-    /// Opens the file, or makes it, readable by its owner only.
+    /// Opens the file, or creates it so that only its owner can read it.
     ///
     /// # Errors
-    /// Where the disk refuses, or another process works with it.
+    /// The disk fails, or another process has it open.
     pub fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -63,7 +63,7 @@ impl FileDisk {
             }
             std::fs::TryLockError::Error(error) => error,
         })?;
-        // The name must survive a crash as well as the content.
+        // The file's name must survive a crash as well as its content.
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
         let length = file.metadata()?.len();
         Ok(Self { path: path.to_owned(), file, length })
@@ -86,7 +86,7 @@ impl Disk for FileDisk {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.length))?;
         if let Err(error) = self.file.write_all(bytes).and_then(|()| self.file.sync_data()) {
-            // Half a record must not stand before the next one.
+            // A partly written record must not remain before the next one.
             self.file.set_len(self.length)?;
             return Err(error);
         }
@@ -115,12 +115,12 @@ impl Disk for FileDisk {
 pub struct MemoryDisk(Arc<Mutex<Vec<u8>>>);
 
 impl MemoryDisk {
-    /// With this content.
+    /// Makes a journal with this content.
     pub fn holding(content: Vec<u8>) -> Self {
         Self(Arc::new(Mutex::new(content)))
     }
 
-    /// What it holds.
+    /// Returns the content.
     pub fn content(&self) -> Vec<u8> {
         self.0.lock().clone()
     }

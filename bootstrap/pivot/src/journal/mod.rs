@@ -1,7 +1,7 @@
-//! The journal: what a pivot is about to do, on disk before it does it.
+//! The journal: it records on disk what a pivot is about to do, before the pivot does it.
 //!
-//! A file of lines: length of the record, its CRC-32, the record as JSON. An incomplete last line is a write that a crash cut off and
-//! counts for nothing; anything else that does not fit is damage, and refused.
+//! A file of lines: length of the record, its CRC-32, the record as JSON. An incomplete last line comes from a write that a crash cut
+//! off and is ignored; anything else that does not fit is damage and refused.
 
 mod disk;
 mod record;
@@ -12,7 +12,7 @@ pub use record::{Before, Header, Record, State, Verified};
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// An open journal and what it says.
+/// An open journal and the state that its records give.
 pub struct Journal {
     disk: Box<dyn Disk>,
     state: State,
@@ -22,7 +22,7 @@ impl Journal {
     /// Reads the journal on `disk`; an empty or missing one is a journal without records.
     ///
     /// # Errors
-    /// Where the disk refuses or the file is damaged.
+    /// The disk fails or the file is damaged.
     pub fn open(mut disk: Box<dyn Disk>) -> Result<Self> {
         let path = disk.path();
         let failed = |source| Error::Disk { path: path.clone(), source };
@@ -40,20 +40,20 @@ impl Journal {
         Ok(Self { disk, state })
     }
 
-    /// What the records say so far.
+    /// The state that the records give so far.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Where it is, for a person.
+    /// Where the journal is, for messages.
     pub fn path(&self) -> String {
         self.disk.path()
     }
 
-    /// Adds a record. When this returns, it survives a crash.
+    /// Appends a record. When this returns, the record survives a crash.
     ///
     /// # Errors
-    /// Where the disk refuses; the record does not count then.
+    /// The disk fails; the record does not count then.
     pub fn append(&mut self, record: Record) -> Result<()> {
         let path = self.disk.path();
         let failed = |source| Error::Disk { path: path.clone(), source };
@@ -63,10 +63,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Puts a finished journal aside, so that the next pivot begins a new one.
+    /// Sets a finished journal aside, so that the next pivot begins a new one.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// The disk fails.
     pub fn set_aside(&mut self) -> Result<()> {
         let path = self.disk.path();
         self.disk.set_aside().map_err(|source| Error::Disk { path, source })?;
@@ -80,14 +80,14 @@ fn line(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
     Ok(format!("{} {:08x} {text}\n", text.len(), crc32fast::hash(text.as_bytes())).into_bytes())
 }
 
-/// The records, and how many bytes they take; what follows was cut off by a crash.
+/// Returns the records and how many bytes they take; a crash cut off the rest.
 fn read(content: &[u8]) -> Result<(Vec<Record>, usize), (usize, &'static str)> {
     let mut records = Vec::new();
     let mut offset = 0;
     while offset < content.len() {
         let rest = &content[offset..];
         let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
-        // A file may have grown before its last bytes came to rest.
+        // After a crash a file may already have its new length while its last bytes are still zero.
         if rest[..end].contains(&0) && rest[end + 1..].iter().all(|byte| *byte == 0) {
             break;
         }

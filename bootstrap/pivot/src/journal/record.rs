@@ -1,4 +1,4 @@
-//! The records of a journal, and what they add up to.
+//! The records of a journal, and the state that they give.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,127 +8,127 @@ use serde_json::Value;
 use crate::object::Key;
 use crate::plan::Plan;
 
-/// Which pivot a journal belongs to.
+/// Describes the pivot that a journal belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// A random name of this pivot.
+    /// A random identifier of this pivot.
     pub id: String,
-    /// Identity of the source: UID of its namespace kube-system.
+    /// Identity of the source: the UID of its namespace kube-system.
     pub source: String,
-    /// The same of the target.
+    /// Identity of the target, likewise.
     pub target: String,
-    /// What people call the target: its address. Journals of earlier versions lack it.
+    /// The target's address, by which people know it. Journals of earlier versions lack it.
     #[serde(default)]
     pub target_name: String,
-    /// The namespace that moves; empty for all.
+    /// The namespace that moves; empty for all namespaces.
     pub namespace: String,
-    /// The source keeps its objects, paused and marked.
+    /// Whether the source keeps its objects, paused and marked.
     pub keep_source: bool,
 }
 
-/// What a Cluster or ClusterClass of the source was like before it was paused.
+/// State of a Cluster or ClusterClass of the source before it was paused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Before {
-    /// Which.
+    /// The Cluster or ClusterClass.
     pub object: Key,
-    /// The user's own `spec.paused`, or the annotation of a ClusterClass; null where there was none.
+    /// The user's own `spec.paused`, or the annotation of a ClusterClass; null if there was none.
     pub paused: Value,
-    /// Who managed which fields.
+    /// Its `managedFields`.
     pub managed_fields: Value,
 }
 
-/// A source object whose copy was found equal.
+/// A source object whose copy was compared and is equal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Which.
+    /// The object.
     pub object: Key,
-    /// Its state at the source.
+    /// Its resource version at the source.
     pub resource_version: String,
-    /// Of what must arrive ([`crate::normal::fingerprint`]).
+    /// Fingerprint of the parts that must arrive ([`crate::normal::fingerprint`]).
     pub fingerprint: u64,
 }
 
-/// What is about to be done, or has been done.
+/// A step that is about to be done, or has been done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
     /// A pivot begins.
     Started(Header),
-    /// What it is going to do; a later one replaces it.
+    /// The plan; a later one replaces it.
     Planned(Plan),
-    /// These are about to be paused at the source.
+    /// These objects are about to be paused at the source.
     Pausing(Vec<Before>),
     /// All of them are paused.
     Paused,
-    /// These are about to be created at the target, where they were not before.
+    /// These objects, which the target did not have before, are about to be created there.
     Copying(Vec<Key>),
-    /// They are there, with these identities.
+    /// They are created, with these UIDs at the target.
     Copied(Vec<(Key, String)>),
-    /// These were there already and are left as they are.
+    /// The target already had these objects, with these UIDs; they are left as they are.
     Left(Vec<(Key, String)>),
     /// All copies were read back and are equal.
     Verified(Vec<Verified>),
     /// The source's Clusters are about to be marked as moved.
     HandingOver,
-    /// They are marked: from here on the pivot can only be finished.
+    /// They are marked: from here on the pivot can only be finished, not rolled back.
     HandedOver,
-    /// The target's Clusters are no longer paused.
+    /// The target's Clusters are unpaused.
     Unpaused,
-    /// These are about to be deleted at the source.
+    /// These objects are about to be deleted at the source.
     Deleting(Vec<Key>),
-    /// They are gone, but for those that changed after they were copied, and their owners.
+    /// They are deleted, except those that changed after they were copied, and the owners of those.
     Deleted {
-        /// What was kept.
+        /// The objects that were kept.
         changed: Vec<Key>,
     },
-    /// All is done.
+    /// The pivot is complete.
     Done,
     /// The target's copies are about to be deleted and the source's Clusters unpaused.
     RollingBack,
-    /// That is done.
+    /// The roll-back is complete.
     RolledBack,
 }
 
-/// What the records add up to.
+/// The state that all records together give.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Which pivot it is; `None` before the first record.
+    /// Describes the pivot; `None` before the first record.
     pub header: Option<Header>,
     /// The last plan.
     pub plan: Option<Plan>,
-    /// The first entry of each object counts: later ones saw our own pause.
+    /// State of each object before it was paused. Only the first entry of an object counts: later ones already contain our own pause.
     pub before: BTreeMap<Key, Before>,
-    /// Everything is paused at the source.
+    /// Whether everything is paused at the source.
     pub paused: bool,
-    /// What may have been created at the target.
+    /// Objects that may have been created at the target.
     pub copying: BTreeSet<Key>,
-    /// Identities at the target of what was created there.
+    /// UIDs at the target of the objects that the pivot created there.
     pub copied: BTreeMap<Key, String>,
-    /// Identities at the target of what was there already.
+    /// UIDs at the target of the objects that it already had.
     pub left: BTreeMap<Key, String>,
-    /// The source's states that were found equal.
+    /// Source objects whose copies were compared and are equal.
     pub verified: BTreeMap<Key, Verified>,
-    /// Marking may have begun.
+    /// Whether marking may have begun.
     pub handing_over: bool,
-    /// No way back.
+    /// Whether the hand-over is complete; a roll-back is then impossible.
     pub handed_over: bool,
-    /// The target works.
+    /// Whether the target's Clusters are unpaused.
     pub unpaused: bool,
-    /// What may have been deleted at the source.
+    /// Objects that may have been deleted at the source.
     pub deleting: BTreeSet<Key>,
-    /// What was kept since it had changed.
+    /// Objects that the source kept because they had changed.
     pub changed: BTreeSet<Key>,
-    /// Finished.
+    /// Whether the pivot is finished.
     pub done: bool,
-    /// A roll-back has begun.
+    /// Whether a roll-back has begun.
     pub rolling_back: bool,
-    /// Rolled back.
+    /// Whether it is rolled back.
     pub rolled_back: bool,
-    /// How many records there are.
+    /// The number of records.
     pub records: usize,
 }
 
 impl State {
-    /// Takes note of a record.
+    /// Applies a record.
     pub fn take(&mut self, record: Record) {
         self.records += 1;
         match record {
@@ -157,7 +157,7 @@ impl State {
         }
     }
 
-    /// Whether the pivot has ended, one way or the other.
+    /// Whether the pivot has ended, by completion or by roll-back.
     pub fn ended(&self) -> bool {
         self.done || self.rolled_back
     }

@@ -1,4 +1,5 @@
-//! Whether the target accepts every object: a dry run of each creation, where something there could refuse what the source has accepted.
+//! Whether the target accepts every object: a dry run of each creation, if something at the target could refuse an object that the
+//! source accepted.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::kinds::{Definition, Kind};
 use crate::limits;
 use crate::server::Server;
 
-/// Where configurations of admission stand: one of any kind, and every object is tried.
+/// Paths of admission configurations: if one of any kind exists, every object is tried.
 const CONFIGURATIONS: &[(&str, &str)] = &[
     (
         "list ValidatingWebhookConfigurations",
@@ -32,12 +33,12 @@ const CONFIGURATIONS: &[(&str, &str)] = &[
     ("list ResourceQuotas", "/api/v1/resourcequotas"),
 ];
 
-/// Tries to create every object without creating it. Objects are left out whose definition is the same at both servers when these are of
-/// one release and the target has no configuration of admission: what the source has stored, such a target accepts. Answers how many
-/// were tried, and what was refused.
+/// Tries to create every object in a dry run. An object is left out if its definition is the same at both servers, both run the same
+/// release, and the target has no admission configuration: such a target accepts what the source has stored. Returns how many objects
+/// were tried, and the refusals.
 ///
 /// # Errors
-/// Where a server cannot be reached.
+/// A server cannot be reached.
 pub async fn try_all(
     source: &Server,
     target: &Server,
@@ -71,7 +72,7 @@ async fn try_one(target: &Server, kind: &Kind, item: &Item) -> Result<Option<Fin
     let path = format!("{}?dryRun=All&fieldValidation=Ignore", kind.path(&key.namespace));
     match target.create(&format!("try to create {key}"), &path, &wanted.object).await {
         Ok(_) => Ok(None),
-        // Preflight has told what was there before; what is there now is ours.
+        // Preflight has already reported the objects that existed before; an object that exists now is ours.
         Err(error) if error.is_already_exists() => Ok(None),
         // Webhooks that cannot be reached refuse with 500.
         Err(error) if error.is_answer() => Ok(Some(Finding::error(
@@ -97,7 +98,7 @@ async fn has_admission(target: &Server) -> Result<bool> {
             Ok(list) if list["items"].as_array().is_some_and(|items| !items.is_empty()) => return Ok(true),
             Ok(_) => {}
             Err(error) if error.is_not_found() => {}
-            // Who may not know whether something refuses must try.
+            // We may not list these configurations, so something may refuse objects: they must be tried.
             Err(error) if error.is_refusal() => return Ok(true),
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! What the target has already.
+//! Finds out what the target already has.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::object::Key;
 use crate::plan::Step;
 use crate::server::Server;
 
-/// What of the inventory the target has already, of the kinds that are `usable` there, with its identities.
+/// The objects of the inventory that the target already has, of the kinds that are `usable` there, with their UIDs.
 ///
 /// # Errors
-/// Where the target refuses.
+/// The target refuses a request or cannot be reached.
 pub async fn existing(
     target: &Server,
     discovery: &Discovery,
@@ -37,7 +37,7 @@ pub async fn existing(
     Ok(there.into_iter().flatten().filter(|(key, _)| inventory.items.contains_key(key)).collect())
 }
 
-/// Objects of the target that must not be there; those of cluster-scoped hierarchies may be.
+/// Objects of the target that must not be there; those that belong to cluster-scoped objects may be.
 pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) -> Vec<Finding> {
     let shared: BTreeSet<&Key> =
         inventory.plan.steps().filter(|step| step.shared).map(|step| &step.object).collect();
@@ -51,8 +51,8 @@ pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) ->
     found.collect()
 }
 
-/// What the target keeps of its own although it is another object than the source's. Where Clusters that move follow a ClusterClass of
-/// another namespace, theirs must be there.
+/// Objects that the target keeps although they differ from the source's. If Clusters that move use a ClusterClass of another namespace,
+/// the target's must be the same as the source's.
 pub(super) async fn differing(
     target: &Server,
     discovery: &Discovery,
@@ -103,7 +103,7 @@ async fn list(target: &Server, kind: &Kind, namespace: &str) -> Result<Vec<(Key,
     Ok(items.iter().map(|item| (key(item), field(item, "uid"))).collect())
 }
 
-/// Namespaces that the target has, and those that it is about to lose.
+/// The needed namespaces that the target has, and findings for those that are being deleted.
 pub(super) async fn namespaces(
     target: &Server,
     inventory: &Inventory,

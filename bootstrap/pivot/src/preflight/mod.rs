@@ -1,4 +1,4 @@
-//! What is found before anything is touched.
+//! The checks before anything is written.
 
 mod admission;
 mod existing;
@@ -21,30 +21,30 @@ use crate::kinds::Definition;
 use crate::limits;
 use crate::server::Server;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Severity {
-    /// Nothing is moved until it is put right.
+    /// Nothing is moved until it is fixed.
     Error,
-    /// Worth knowing.
+    /// The user should know it, but objects move.
     Warning,
 }
 
-/// One thing that is not as it should be.
+/// A problem that a check found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// Which object, on which server.
+    /// The object concerned, and its server where that matters.
     pub object: String,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// What the user should do.
     pub advice: String,
 }
 
 impl Finding {
-    /// A finding that must be put right.
+    /// A finding that must be fixed.
     pub fn error(object: impl fmt::Display, what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// A finding that is worth knowing.
+    /// A finding that the user should know.
     pub fn warning(object: impl fmt::Display, what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(object, what, advice) }
     }
@@ -70,24 +70,24 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A line a finding.
+/// Writes one line per finding.
 pub fn in_words(findings: &[Finding]) -> String {
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     format!("nothing was moved:\n{}", lines.join("\n"))
 }
 
-/// What a look at both servers showed.
+/// Result of the checks of both servers.
 pub struct Looked {
-    /// What is not as it should be.
+    /// The problems that were found.
     pub findings: Vec<Finding>,
-    /// The namespaces of what moves that the target has.
+    /// The needed namespaces that the target has.
     pub namespaces: BTreeSet<String>,
 }
 
-/// Looks at both servers; writes nothing. The findings are sorted, errors first.
+/// Checks both servers; writes nothing. The findings are sorted, errors first.
 ///
 /// # Errors
-/// Where a server refuses to be looked at.
+/// A server refuses a request or cannot be reached.
 pub async fn look(
     source: &Server,
     target: &Server,
@@ -143,7 +143,7 @@ pub async fn look(
     Ok(Looked { findings: found, namespaces })
 }
 
-/// Which kinds of the plan the target can take; notes those that it cannot.
+/// Returns the kinds of the plan that the target can accept; adds findings for the others.
 fn definitions(
     discovery: &Discovery,
     there: &Discovery,
@@ -185,7 +185,7 @@ fn definitions(
     usable
 }
 
-/// The kinds and namespaces of what moves.
+/// The namespaces of the objects that move, by kind.
 pub fn places(inventory: &Inventory) -> BTreeMap<usize, BTreeSet<&str>> {
     let mut places: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for (key, item) in &inventory.items {
@@ -194,7 +194,7 @@ pub fn places(inventory: &Inventory) -> BTreeMap<usize, BTreeSet<&str>> {
     places
 }
 
-/// The lists that hold all that moves: a kind in a namespace, or in all of them where these are many.
+/// The lists that contain all objects that move: a kind in one namespace, or in all namespaces if there are many.
 pub fn lists(inventory: &Inventory) -> Vec<(usize, &str)> {
     let mut lists = Vec::new();
     for (kind, namespaces) in places(inventory) {

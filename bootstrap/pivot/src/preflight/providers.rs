@@ -1,12 +1,12 @@
-//! Providers of both servers.
+//! Checks the providers of both servers.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 use crate::inventory::Provider;
 
-/// Every provider of the source must be at the target, as new or newer. Whoever has installed one there without clusterctl has its kinds
-/// and no entry of the inventory: the pivot enters it.
+/// The target must have every provider of the source in the same version or a newer one. If a provider was installed there without
+/// clusterctl, the target has its kinds but no entry in the inventory; the pivot adds the entry.
 pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
     let mut found = Vec::new();
     for provider in source {

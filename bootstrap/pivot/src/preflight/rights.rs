@@ -1,4 +1,4 @@
-//! Whether the pivot's user may do what it needs to do.
+//! Checks whether the users of both servers have the rights that the pivot needs.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::kinds::Kind;
 use crate::limits;
 use crate::server::Server;
 
-/// What is done to objects of the source.
+/// Verbs that the pivot uses on objects of the source.
 pub const SOURCE_VERBS: &[&str] = &["list", "get", "patch", "delete"];
-/// What is done to objects of the target.
+/// Verbs that the pivot uses on objects of the target.
 pub const TARGET_VERBS: &[&str] = &["list", "get", "create", "update", "patch", "delete"];
 
 #[derive(Deserialize)]
@@ -55,8 +55,8 @@ impl Rule {
     }
 }
 
-/// A finding for each kind and namespace in which a right is missing. Authorisers that cannot list their rules are not asked further:
-/// the dry run of every object tells more.
+/// Returns a finding for each kind and namespace in which a right is missing. Nothing is found where an authoriser cannot list all its
+/// rules: the dry run of every object tells more.
 pub async fn missing(
     server: &Server,
     inventory: &Inventory,
@@ -88,7 +88,7 @@ pub async fn missing(
 }
 
 async fn rules(server: &Server, namespace: &str) -> Result<Rules> {
-    // Cluster-scoped objects: rules of ClusterRoleBindings show in every namespace.
+    // For cluster-scoped objects any namespace will do: rules of ClusterRoleBindings show in every namespace.
     let namespace = if namespace.is_empty() { "default" } else { namespace };
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace},

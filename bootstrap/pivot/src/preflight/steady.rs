@@ -1,4 +1,4 @@
-//! What is at rest, and so ready to move.
+//! Checks whether objects are stable enough to move.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::Finding;
 use crate::names;
 use crate::object::Key;
 
-/// Why an object is not ready to move: its deletion has begun, or it is a Cluster or a Machine that is not at rest (contract of
+/// Why an object is not ready to move: it is being deleted, or it is a Cluster or a Machine that is not ready yet (contract of
 /// `clusterctl move`).
 pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
     const WAIT: &str = "wait until it is, or delete it, then try again";
     let mut found = Vec::new();
     let mut add = |what: &str, advice: &str| found.push(Finding::error(key, what, advice));
     let is_machine = key.is(names::CLUSTER_GROUP, "Machine");
-    // Nothing arrives as being deleted: whatever is would come back to life.
+    // A copy cannot be in deletion: the object would come back to life at the target.
     if object["metadata"]["deletionTimestamp"].is_string() {
         add("it is being deleted", "wait until it is gone, then try again");
         return found;

@@ -1,4 +1,4 @@
-//! One of the two servers: requests that are tried again where that is safe, lists in pages, a bound on what is in flight.
+//! A client of one of the two servers: retries requests, and reads lists page by page.
 
 mod watch;
 
@@ -28,26 +28,26 @@ pub struct Server {
     client: Client,
     clock: Clock,
     requests: Arc<AtomicU64>,
-    /// How far the server's clock is ahead of ours, in seconds, as far as its answers tell.
+    /// By how many seconds the server's clock is ahead of ours, according to its answers.
     skew: Arc<Mutex<Option<i64>>>,
 }
 
-/// A list without the content of its objects.
+/// Asks for a list with only the metadata of its objects.
 const METADATA_ONLY: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// Media types of the patches in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchKind {
-    /// RFC 7386
+    /// JSON Merge Patch (RFC 7386).
     Merge,
-    /// RFC 6902
+    /// JSON Patch (RFC 6902).
     Json,
 }
 
 const JSON: &str = "application/json";
 
-/// What a request is besides its path.
+/// The parts of a request other than its path.
 struct Call<'a> {
     method: Method,
     accept: Option<&'static str>,
@@ -68,10 +68,10 @@ impl<'a> Call<'a> {
 /// One page of a list.
 #[derive(Deserialize)]
 pub struct Page {
-    /// Where it stands in the list.
+    /// Says where the next page begins.
     #[serde(default)]
     metadata: PageMetadata,
-    /// The objects; those of built-in kinds do not say what they are.
+    /// The objects; those of built-in kinds lack `apiVersion` and `kind`.
     #[serde(default)]
     pub items: Vec<Box<RawValue>>,
 }
@@ -88,27 +88,27 @@ impl Server {
         Self { role, client, clock, requests: Arc::default(), skew: Arc::default() }
     }
 
-    /// `source` or `target`.
+    /// The role of the server: `source` or `target`.
     pub fn role(&self) -> &'static str {
         self.role
     }
 
-    /// The door to time.
+    /// Source of the time.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// How many requests were sent.
+    /// How many requests were sent so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// How far the server's clock is ahead of this machine's, in seconds; `None` where its answers bear no date.
+    /// By how many seconds the server's clock is ahead of this machine's; `None` if its answers have no date.
     pub fn skew(&self) -> Option<i64> {
         *self.skew.lock()
     }
 
-    /// What tells this server from any other: the UID of its namespace kube-system, which lives as long as its data.
+    /// Identifies this server: the UID of its namespace kube-system, which lives as long as its data.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -121,15 +121,15 @@ impl Server {
     /// Reads `path`.
     ///
     /// # Errors
-    /// Where the server refuses or cannot be reached.
+    /// The server refuses the request or cannot be reached.
     pub async fn get<T: for<'de> Deserialize<'de>>(&self, what: &str, path: &str) -> Result<T> {
         self.send(what, path, Call::read()).await
     }
 
-    /// Reads `path`; `None` where there is nothing.
+    /// Reads `path`; `None` if nothing is there.
     ///
     /// # Errors
-    /// As [`Server::get`], but for 404.
+    /// As [`Server::get`], except for 404.
     pub async fn find(&self, what: &str, path: &str) -> Result<Option<Value>> {
         match self.get(what, path).await {
             Ok(object) => Ok(Some(object)),
@@ -138,7 +138,7 @@ impl Server {
         }
     }
 
-    /// Creates an object. An answer that was lost shows as `AlreadyExists`.
+    /// Creates an object. If an earlier answer was lost, the repeated request returns `AlreadyExists`.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -146,7 +146,7 @@ impl Server {
         self.send(what, path, Call::write(Method::POST, JSON, object)).await
     }
 
-    /// Replaces an object, which must still be in the state that it names.
+    /// Replaces an object, which must still have the resource version that `object` states.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -166,7 +166,7 @@ impl Server {
         self.send(what, path, Call::write(Method::PATCH, media_type, patch)).await
     }
 
-    /// Deletes what `path` names. What is gone already is no error; the answer is `None` then.
+    /// Deletes the object or objects at `path`. If nothing is there any more, this is not an error; the answer is `None` then.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -178,7 +178,7 @@ impl Server {
         }
     }
 
-    /// The page of a list that follows `page`, or its first one; `None` after the last.
+    /// The page that follows `page`, or the first one; `None` after the last.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -209,7 +209,7 @@ impl Server {
         Ok(items)
     }
 
-    /// Names, labels and the like of all objects of a list, without what they hold.
+    /// The metadata of all objects of a list.
     ///
     /// # Errors
     /// As [`Server::get`].
@@ -265,7 +265,7 @@ impl Server {
         Ok(answer.into_body().collect().await?.to_bytes().into())
     }
 
-    /// Sends a request once. What the server refuses is an error.
+    /// Sends a request once. A refusal by the server is an error.
     async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, kube::Error> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let answer = self.client.send(request.map(Body::from)).await?;
@@ -291,7 +291,7 @@ impl Server {
     }
 }
 
-/// Whether the same request may succeed in a moment.
+/// Whether the same request may succeed soon.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
@@ -300,7 +300,7 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-/// Percent-encodes a value of a query.
+/// Percent-encodes a value in a query.
 pub fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

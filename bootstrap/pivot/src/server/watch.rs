@@ -1,4 +1,4 @@
-//! Changes as they happen, so that nobody has to ask again and again.
+//! Watches objects, so that nothing has to be polled.
 
 use futures::stream::{self, BoxStream, StreamExt};
 use http::Request;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Server, encode};
 use crate::error::Result;
 
-/// Objects without what they hold.
+/// Asks for the objects' metadata only.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /// One change of an object.
@@ -19,7 +19,7 @@ pub struct Change {
     /// `ADDED`, `MODIFIED`, `DELETED` or `ERROR`
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its metadata, or a `Status`.
+    /// Metadata of the object, or a `Status`.
     pub object: Value,
 }
 
@@ -29,7 +29,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next whole line; `None` where the server or the network has ended the watch.
+    /// The next complete line; `None` if the server or the network ended the watch, or the line cannot be read.
     async fn next(&mut self) -> Option<Change> {
         loop {
             if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
@@ -45,11 +45,11 @@ impl Lines {
 }
 
 impl Server {
-    /// All objects that `path` lists, then what becomes of them, without what they hold. The stream ends when the server or the network
-    /// ends it.
+    /// Sends all objects that `path` lists, then their changes, with metadata only. The stream ends when the server or the network ends
+    /// it.
     ///
     /// # Errors
-    /// As [`Server::get`]; it is tried once.
+    /// As [`Server::get`]; the request is sent only once.
     pub async fn watch(
         &self,
         what: &str,

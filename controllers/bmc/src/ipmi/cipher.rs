@@ -1,23 +1,23 @@
-//! Cipher suites 3 and 17: how a session's packets are signed and encrypted (IPMI 2.0, sections 13.28 to 13.32 and 22.15.2).
+//! Cipher suites 3 and 17: the integrity and encryption of a session's packets (IPMI 2.0, sections 13.28 to 13.32 and 22.15.2).
 
 use aes::Aes128;
 use aes::cipher::{Block, BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
 use ring::hmac;
 
-/// The bytes of a block, and of the key that encrypts it.
+/// The length in bytes of a block, and of the encryption key.
 pub(crate) const BLOCK: usize = 16;
 
-/// A set of algorithms.
+/// A cipher suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// 17: HMAC-SHA256, HMAC-SHA256-128, AES-CBC-128.
     Sha256,
-    /// 3: HMAC-SHA1, HMAC-SHA1-96, AES-CBC-128. What every controller has.
+    /// 3: HMAC-SHA1, HMAC-SHA1-96, AES-CBC-128. Every controller supports it.
     Sha1,
 }
 
 impl Suite {
-    /// IPMI's numbers of the algorithms: authentication, integrity, confidentiality.
+    /// Returns IPMI's numbers of the algorithms: authentication, integrity, confidentiality.
     pub(crate) fn algorithms(self) -> [u8; 3] {
         match self {
             Self::Sha256 => [3, 4, 1],
@@ -25,12 +25,12 @@ impl Suite {
         }
     }
 
-    /// The suite of these algorithms.
+    /// Returns the suite with these algorithms.
     pub(crate) fn of(algorithms: [u8; 3]) -> Option<Self> {
         [Self::Sha256, Self::Sha1].into_iter().find(|suite| suite.algorithms() == algorithms)
     }
 
-    /// How many bytes of a signature a packet carries.
+    /// Returns the length of a packet's integrity code in bytes.
     pub(crate) fn signature_length(self) -> usize {
         match self {
             Self::Sha256 => 16,
@@ -46,22 +46,22 @@ impl Suite {
         hmac::Key::new(algorithm, secret)
     }
 
-    /// The HMAC of `data`.
+    /// Returns the HMAC of `data`.
     pub(crate) fn sign(self, secret: &[u8], data: &[u8]) -> Vec<u8> {
         hmac::sign(&self.key(secret), data).as_ref().to_vec()
     }
 
-    /// Whether `signature` is the (shortened) HMAC of `data`, in a time that does not depend on where it differs.
+    /// Returns whether `signature` is the (truncated) HMAC of `data`, in constant time.
     pub(crate) fn verify(self, secret: &[u8], data: &[u8], signature: &[u8]) -> bool {
         let whole = self.sign(secret, data);
-        // Comparing HMACs under a second one takes the same time wherever they differ.
+        // The comparison of HMACs of both values takes the same time wherever they differ.
         let key = self.key(secret);
         let wanted = whole.get(..signature.len()).unwrap_or_default();
         !wanted.is_empty() && hmac::verify(&key, wanted, hmac::sign(&key, signature).as_ref()).is_ok()
     }
 }
 
-/// The keys of a session.
+/// The keys of a session for integrity and encryption.
 #[derive(Clone)]
 pub struct Keys {
     suite: Suite,
@@ -70,8 +70,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those that follow from the session integrity key. The constants have 20 bytes in both suites: the specification says so for
-    /// SHA-1, and implementations do so for SHA-256.
+    /// Derives the keys from the session integrity key. The constants have 20 bytes in both suites: the specification says so for
+    /// SHA-1, and implementations do the same for SHA-256.
     pub(crate) fn derive(suite: Suite, integrity_key: &[u8]) -> Self {
         let second = suite.sign(integrity_key, &[2; 20]);
         let mut encrypting = [0; BLOCK];
@@ -93,7 +93,7 @@ impl Keys {
         self.suite.verify(&self.signing, data, signature)
     }
 
-    /// `message` encrypted, behind its initialisation vector. It is filled up with 1, 2, 3 … and their number.
+    /// Returns the initialisation vector followed by the encrypted message. The padding is 1, 2, 3 … and its length.
     pub(crate) fn encrypt(&self, message: &[u8], vector: [u8; BLOCK]) -> Vec<u8> {
         let mut blocks = message.to_vec();
         let filling = (BLOCK - (message.len() + 1) % BLOCK) % BLOCK;
@@ -105,7 +105,7 @@ impl Keys {
         [&vector[..], &blocks].concat()
     }
 
-    /// What [`Self::encrypt`] was given; `None` when it does not come out as it should.
+    /// Decrypts a payload of [`Self::encrypt`]; `None` if its length or padding is invalid.
     pub(crate) fn decrypt(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let (vector, blocks) = payload.split_first_chunk::<BLOCK>()?;
         if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK) {

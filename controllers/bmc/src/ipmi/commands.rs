@@ -1,4 +1,4 @@
-//! The commands that are used, and what their answers say.
+//! The IPMI commands that the client uses, and the parsing of their answers.
 
 use super::message::Command;
 use crate::{Boot, BootDevice, BootMode, Persistence, Power, Privilege};
@@ -7,9 +7,9 @@ const CHASSIS: u8 = 0x00;
 const APPLICATION: u8 = 0x06;
 const STORAGE: u8 = 0x0a;
 
-/// The boot flags' parameter (table 28-14).
+/// The number of the boot flags parameter (table 28-14).
 const BOOT_FLAGS: u8 = 5;
-/// The flags hold.
+/// The flag "boot flags valid".
 const VALID: u8 = 0x80;
 const PERSISTENT: u8 = 0x40;
 const EFI: u8 = 0x20;
@@ -18,7 +18,7 @@ fn command(name: &'static str, function: u8, number: u8, data: &[u8]) -> Command
     Command { name, function, number, data: data.to_vec() }
 }
 
-/// Outside of a session: what the controller can do, in the terms of IPMI 2.0, at the channel that it was asked through.
+/// Outside of a session: asks for the controller's capabilities, with the IPMI 2.0 data, on the current channel.
 pub(crate) fn authentication_capabilities() -> Command {
     command(
         "Get Channel Authentication Capabilities",
@@ -45,7 +45,7 @@ pub(crate) fn chassis_status() -> Command {
     command("Get Chassis Status", CHASSIS, 0x01, &[])
 }
 
-/// The power that the answer to [`chassis_status`] tells.
+/// Returns the power state in the answer to [`chassis_status`].
 pub(crate) fn power(data: &[u8]) -> Power {
     match data.first() {
         Some(state) if state & 1 == 1 => Power::On,
@@ -54,7 +54,7 @@ pub(crate) fn power(data: &[u8]) -> Power {
     }
 }
 
-/// What Chassis Control can do (table 28-4).
+/// The actions of Chassis Control (table 28-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Control {
@@ -69,14 +69,14 @@ pub(crate) fn chassis_control(control: Control) -> Command {
     command("Chassis Control", CHASSIS, 0x02, &[control as u8])
 }
 
-/// What is to be said before the boot flags: that they are not to be forgotten a minute later (bit 3 of parameter 3), and that
-/// nobody has used them (parameter 4). Controllers do without either.
+/// Commands before the boot flags: they keep the flags from expiring after 60 s (bit 3 of parameter 3), and mark them as not yet used
+/// (parameter 4). Controllers that lack either parameter work without it.
 pub(crate) fn before_boot_flags() -> [Command; 2] {
     let set = |data: &[u8]| command("Set System Boot Options", CHASSIS, 0x08, data);
     [set(&[3, 0x08]), set(&[4, 0x01, 0x01])]
 }
 
-/// The boot flags for a device; `None` for one that IPMI does not have.
+/// Returns the command that sets the boot flags for a device; `None` if IPMI does not have the device.
 pub(crate) fn set_boot_flags(boot: &Boot) -> Option<Command> {
     let device = match boot.device {
         BootDevice::Network => 1,
@@ -94,7 +94,7 @@ pub(crate) fn boot_flags() -> Command {
     command("Get System Boot Options", CHASSIS, 0x09, &[BOOT_FLAGS, 0, 0])
 }
 
-/// The boot device that the answer to [`boot_flags`] tells.
+/// Returns the boot device in the answer to [`boot_flags`].
 pub(crate) fn boot(data: &[u8]) -> Option<Boot> {
     let flags = *data.get(2)?;
     if flags & VALID == 0 {
@@ -115,7 +115,7 @@ pub(crate) fn device_id() -> Command {
     command("Get Device ID", APPLICATION, 0x01, &[])
 }
 
-/// The version of the controller's firmware, as the answer to [`device_id`] tells it.
+/// Returns the firmware version of the controller in the answer to [`device_id`].
 pub(crate) fn firmware_version(data: &[u8]) -> Option<String> {
     let (major, minor) = (*data.get(2)? & 0x7f, *data.get(3)?);
     Some(format!("{major}.{minor:02x}"))
@@ -125,8 +125,8 @@ pub(crate) fn system_guid() -> Command {
     command("Get System GUID", APPLICATION, 0x37, &[])
 }
 
-/// The system's UUID. Controllers send it as SMBIOS stores it (the first three fields turned round), as IPMI says (all turned round),
-/// or as it is written; which one shows in where its version stands.
+/// Returns the system's UUID. Controllers send it as SMBIOS stores it (the first three fields reversed), as IPMI specifies (all bytes
+/// reversed), or in network order; the position of the version field shows which.
 pub(crate) fn uuid(data: &[u8]) -> Option<String> {
     let bytes: [u8; 16] = data.get(..16)?.try_into().ok()?;
     if bytes.iter().all(|byte| *byte == 0) || bytes.iter().all(|byte| *byte == 0xff) {

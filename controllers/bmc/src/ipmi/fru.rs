@@ -1,8 +1,9 @@
-//! The inventory of a field replaceable unit: who made the machine (IPMI Platform Management FRU Information Storage Definition 1.0).
+//! The inventory of a field replaceable unit: manufacturer, model and serial number of the machine (IPMI Platform Management FRU
+//! Information Storage Definition 1.0).
 
 use crate::Identity;
 
-/// How many bytes of the inventory its head has.
+/// The length of the inventory's header in bytes.
 pub(crate) const HEAD: u8 = 8;
 
 /// An area of the inventory.
@@ -15,7 +16,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// Where the area begins, as the head of the inventory says.
+    /// Returns the offset of the area in bytes, as the inventory's header says; `None` if the area does not exist.
     pub(crate) fn offset(self, head: &[u8]) -> Option<u16> {
         let place = if self == Self::Product { 4 } else { 3 };
         head.get(place)
@@ -23,7 +24,7 @@ impl Area {
             .map(|offset| u16::from(*offset) * 8)
     }
 
-    /// Reads an area. Fields that it does not have are empty; `None` when it is not one.
+    /// Parses an area. Missing fields are empty; `None` if the area is invalid.
     pub fn read(self, area: &[u8]) -> Option<Identity> {
         let length = usize::from(*area.get(1)?) * 8;
         let area =
@@ -49,7 +50,7 @@ impl Area {
     }
 }
 
-/// A field in its encoding: binary, BCD plus, packed ASCII of six bits, or eight bits.
+/// Decodes a field: binary, BCD plus, packed 6-bit ASCII, or 8-bit text.
 fn text(encoding: u8, field: &[u8]) -> String {
     let decoded: String = match encoding {
         0 => field.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -102,7 +103,7 @@ mod tests {
             (read.manufacturer.as_str(), read.model.as_str(), read.serial.as_str()),
             ("QEMU", "Pc i4", "123")
         );
-        // "IPMI" in six bits, from the specification's example.
+        // "IPMI" in 6-bit ASCII, from the specification's example.
         let board: [&[u8]; 3] = [b"\x83\x29\xdc\xa6", b"\xc1"[..0].as_ref(), b""];
         let read = Area::Board.read(&area(Area::Board, &board)).unwrap();
         assert_eq!((read.manufacturer.as_str(), read.serial.as_str()), ("IPMI", ""));

@@ -1,34 +1,34 @@
-//! How a session begins: Open Session and RAKP messages 1 to 4 (IPMI 2.0, sections 13.17 to 13.24).
+//! The handshake of a session: Open Session and RAKP messages 1 to 4 (IPMI 2.0, sections 13.17 to 13.24).
 
 use super::cipher::{Keys, Suite};
 use crate::Privilege;
 
-/// A name is looked up by itself, not together with a privilege.
+/// The flag that the user is looked up by name only, not by name and privilege.
 const NAME_ONLY: u8 = 0x10;
 
-/// Why a controller does not go on (table 13-15), or why its message cannot be used.
+/// The reason why the controller refuses a step (table 13-15), or why its message is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its status code.
+    /// The status code of the controller.
     Status(u8),
-    /// It cannot be read.
+    /// The message is malformed.
     Garbage,
-    /// The controller does not know the password that was used.
+    /// The controller's message was not made with this password.
     Password,
 }
 
 impl Refusal {
-    /// Whether another cipher suite may be taken.
+    /// Returns whether another cipher suite may succeed.
     pub(crate) fn is_of_suite(self) -> bool {
         matches!(self, Self::Status(0x04..=0x07 | 0x10..=0x12))
     }
 
-    /// Whether user, password or privilege are wrong.
+    /// Returns whether user, password or privilege are wrong.
     pub(crate) fn is_of_user(self) -> bool {
         matches!(self, Self::Password | Self::Status(0x09 | 0x0a | 0x0c | 0x0d | 0x0f))
     }
 
-    /// In words.
+    /// Returns the reason as text.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Garbage => "it cannot be read",
@@ -48,7 +48,7 @@ impl Refusal {
     }
 }
 
-/// The Open Session request: as much privilege as the user may have.
+/// Returns the Open Session request, which asks for the highest privilege that the user may have.
 pub(crate) fn open_request(tag: u8, console: u32, suite: Suite) -> Vec<u8> {
     let mut request = vec![tag, 0, 0, 0];
     request.extend(console.to_le_bytes());
@@ -58,7 +58,7 @@ pub(crate) fn open_request(tag: u8, console: u32, suite: Suite) -> Vec<u8> {
     request
 }
 
-/// The controller's identifier of the session, and the suite that it has taken. `None`: an answer to something else.
+/// Returns the controller's session identifier and the suite that it selected; `None` if the payload answers another request.
 pub fn read_open(payload: &[u8], tag: u8, console: u32) -> Option<Result<(u32, Suite), Refusal>> {
     check(payload, tag)?;
     let status = *payload.get(1)?;
@@ -73,7 +73,7 @@ pub fn read_open(payload: &[u8], tag: u8, console: u32) -> Option<Result<(u32, S
     Some(read().ok_or(Refusal::Garbage))
 }
 
-/// What both sides know of a session that begins, from RAKP message 2 on.
+/// The data of both sides from RAKP message 2 on.
 pub(crate) struct Exchange {
     pub suite: Suite,
     pub console: u32,
@@ -85,17 +85,17 @@ pub(crate) struct Exchange {
     pub user: String,
 }
 
-/// RAKP message 1.
+/// Returns RAKP message 1.
 pub(crate) fn rakp_1(tag: u8, managed: u32, random: [u8; 16], privilege: Privilege, user: &str) -> Vec<u8> {
     let length = u8::try_from(user.len()).unwrap_or_default();
     let role = privilege as u8 | NAME_ONLY;
     [&[tag, 0, 0, 0], &managed.to_le_bytes()[..], &random, &[role, 0, 0, length], user.as_bytes()].concat()
 }
 
-/// RAKP message 2: the controller's random number, its GUID, its code.
+/// RAKP message 2: the controller's random number, its GUID, its authentication code.
 type Rakp2 = ([u8; 16], [u8; 16], Vec<u8>);
 
-/// Reads RAKP message 2. `None`: an answer to something else.
+/// Parses RAKP message 2; `None` if the payload answers another request.
 pub fn read_rakp_2(payload: &[u8], tag: u8, console: u32) -> Option<Result<Rakp2, Refusal>> {
     check(payload, tag)?;
     let status = *payload.get(1)?;
@@ -110,7 +110,7 @@ pub fn read_rakp_2(payload: &[u8], tag: u8, console: u32) -> Option<Result<Rakp2
     Some(read().ok_or(Refusal::Garbage))
 }
 
-/// RAKP message 4: the controller's check value.
+/// Parses RAKP message 4 and returns its integrity check value; `None` if the payload answers another request.
 pub fn read_rakp_4(payload: &[u8], tag: u8, console: u32) -> Option<Result<Vec<u8>, Refusal>> {
     check(payload, tag)?;
     let status = *payload.get(1)?;
@@ -121,13 +121,13 @@ pub fn read_rakp_4(payload: &[u8], tag: u8, console: u32) -> Option<Result<Vec<u
 }
 
 impl Exchange {
-    /// Role and name, as the codes hold them.
+    /// Returns role and user name in the form of the authentication codes.
     fn who(&self) -> Vec<u8> {
         let length = u8::try_from(self.user.len()).unwrap_or_default();
         [&[self.privilege as u8 | NAME_ONLY, length], self.user.as_bytes()].concat()
     }
 
-    /// Whether the controller knows the password: the code of RAKP message 2.
+    /// Returns whether the authentication code of RAKP message 2 matches the password.
     pub(crate) fn is_known(&self, password: &str, code: &[u8]) -> bool {
         let (console, managed) = (self.console.to_le_bytes(), self.managed.to_le_bytes());
         let data =
@@ -136,14 +136,14 @@ impl Exchange {
         code.len() == whole && self.suite.verify(password.as_bytes(), &data.concat(), code)
     }
 
-    /// RAKP message 3.
+    /// Returns RAKP message 3.
     pub(crate) fn rakp_3(&self, tag: u8, password: &str) -> Vec<u8> {
         let data = [&self.managed_random[..], &self.console.to_le_bytes(), &self.who()].concat();
         let code = self.suite.sign(password.as_bytes(), &data);
         [&[tag, 0, 0, 0], &self.managed.to_le_bytes()[..], &code].concat()
     }
 
-    /// The session's keys, once the controller's check value of RAKP message 4 has shown that it has the same.
+    /// Returns the session's keys if the check value of RAKP message 4 shows that the controller has derived the same ones.
     pub(crate) fn keys(&self, password: &str, check: &[u8]) -> Result<Keys, Refusal> {
         let data = [&self.console_random[..], &self.managed_random, &self.who()].concat();
         let integrity_key = self.suite.sign(password.as_bytes(), &data);
@@ -156,7 +156,7 @@ impl Exchange {
     }
 }
 
-/// Whether the payload answers the request of this tag.
+/// Returns `Some` if the payload answers the request with this tag.
 fn check(payload: &[u8], tag: u8) -> Option<()> {
     (*payload.first()? == tag).then_some(())
 }

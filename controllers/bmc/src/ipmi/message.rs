@@ -1,36 +1,36 @@
 //! IPMI messages (IPMI 2.0, section 13.8) and completion codes (section 5.2).
 
-/// The controller's address.
+/// The slave address of the controller.
 const CONTROLLER: u8 = 0x20;
-/// The address of software at a console.
+/// The address of remote console software.
 const CONSOLE: u8 = 0x81;
 
 /// A command with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
-    /// What errors call it.
+    /// The name for error messages.
     pub name: &'static str,
     /// The network function.
     pub function: u8,
-    /// Its number.
+    /// The command number.
     pub number: u8,
-    /// Its data.
+    /// The command data.
     pub data: Vec<u8>,
 }
 
-/// Both checksums make the sum of what they cover zero.
+/// Returns the checksum that makes the sum of the covered bytes zero.
 fn checksum(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)).wrapping_neg()
 }
 
-/// A request; `sequence` has six bits.
+/// Returns a request; `sequence` has six bits.
 pub(crate) fn request(command: &Command, sequence: u8) -> Vec<u8> {
     let head = [CONTROLLER, command.function << 2];
     let body = [&[CONSOLE, sequence << 2, command.number], &command.data[..]].concat();
     [&head[..], &[checksum(&head)], &body, &[checksum(&body)]].concat()
 }
 
-/// The completion code and the data of the answer to a request. `None`: an answer to something else, or not one.
+/// Returns the completion code and the data of the answer to a request; `None` if the message is malformed or answers another request.
 pub fn read_response(message: &[u8], function: u8, number: u8, sequence: u8) -> Option<(u8, Vec<u8>)> {
     let (head, body) = message.split_at_checked(3)?;
     if checksum(head) != 0 || checksum(body) != 0 {
@@ -42,7 +42,7 @@ pub fn read_response(message: &[u8], function: u8, number: u8, sequence: u8) -> 
     Some((*body.get(3)?, data.to_vec()))
 }
 
-/// What a completion code means.
+/// Returns the meaning of a completion code.
 pub(crate) fn meaning(code: u8) -> &'static str {
     match code {
         0x80 => "the parameter is not supported",

@@ -1,4 +1,4 @@
-//! IPMI 2.0 over LAN (RMCP+): a session for each call, since controllers have few and end them soon.
+//! IPMI 2.0 over LAN (RMCP+). Each call uses its own session, since controllers have few sessions and end them soon.
 
 mod cipher;
 mod commands;
@@ -25,14 +25,14 @@ use crate::{
     Settings, Subscribed, Subscription, Target, Task, TaskState, limits,
 };
 
-/// A machine behind an IPMI controller.
+/// The client of an IPMI controller.
 pub(crate) struct Ipmi {
     target: Target,
     credentials: Credentials,
     doors: Doors,
-    /// The suite that the controller took the last time.
+    /// The cipher suite of the last session.
     suite: Mutex<Option<Suite>>,
-    /// One session at a time.
+    /// Serialises calls, so that there is one session at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -50,7 +50,7 @@ impl Ipmi {
         Ok(Self { target, credentials, doors, suite: Mutex::new(None), turn: tokio::sync::Mutex::new(()) })
     }
 
-    /// Begins a session: with cipher suite 17, or else with 3.
+    /// Opens a session with cipher suite 17, or else with suite 3.
     async fn open(&self) -> Result<Session> {
         let known = *self.suite.lock();
         let suites = known.map_or_else(|| vec![Suite::Sha256, Suite::Sha1], |suite| vec![suite]);
@@ -72,7 +72,7 @@ impl Ipmi {
                 Err(Failure::Other(error)) => return Err(error),
             }
         }
-        // It may have another suite now.
+        // The suites of the controller may have changed, so the next call tries both again.
         *self.suite.lock() = None;
         Err(last.unwrap_or_else(|| self.unsupported("the session", "there is no cipher suite")))
     }
@@ -124,7 +124,7 @@ impl Ipmi {
         session.ask(&flags).await?;
         let found = commands::boot(&session.ask(&commands::boot_flags()).await?);
         match found {
-            // The mode is a wish: most controllers leave it to the firmware's own settings.
+            // The mode is not checked: most controllers leave it to the firmware's own settings.
             Some(found) if found.device == wanted.device => Ok(found),
             found => Err(Error::NotStored {
                 call: session.call(flags.name),
@@ -148,7 +148,7 @@ impl Ipmi {
         Ok(identity)
     }
 
-    /// The product area of the machine's inventory, or else that of its board.
+    /// Returns the product area of the machine's inventory, or else the board area.
     async fn read_fru(&self, session: &mut Session) -> Result<Identity> {
         let head = read_bytes(session, 0, u16::from(fru::HEAD)).await?;
         for area in [Area::Product, Area::Board] {
@@ -164,7 +164,7 @@ impl Ipmi {
     }
 }
 
-/// `count` bytes of the inventory, or fewer when it ends before.
+/// Reads `count` bytes of the inventory, or fewer if it ends earlier.
 async fn read_bytes(session: &mut Session, from: u16, count: u16) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     while let Some(left) = usize::from(count).checked_sub(found.len()).filter(|left| *left > 0) {
@@ -179,7 +179,7 @@ async fn read_bytes(session: &mut Session, from: u16, count: u16) -> Result<Vec<
     Ok(found)
 }
 
-/// Opens a session, does something in it, and closes it.
+/// Opens a session, runs the work in it, and closes it.
 macro_rules! in_session {
     ($self:ident, $session:ident, $work:expr) => {
         Box::pin(async move {

@@ -1,14 +1,14 @@
-//! RMCP+: what goes over the wire (IPMI 2.0, sections 13.6 and 13.8).
+//! The packets of RMCP+ (IPMI 2.0, sections 13.6 and 13.8).
 
 use super::cipher::{BLOCK, Keys};
 
-/// RMCP 1.0, without an acknowledgement, class IPMI.
+/// The header of RMCP 1.0: no acknowledgement, class IPMI.
 const RMCP: [u8; 4] = [6, 0, 0xff, 7];
 /// The session header of IPMI 1.5, without authentication.
 const VERSION_1_5: u8 = 0;
 /// The session header of IPMI 2.0.
 const VERSION_2_0: u8 = 6;
-/// The trailer's last byte before the signature.
+/// The last byte of the trailer before the integrity code.
 const NEXT_HEADER: u8 = 7;
 const ENCRYPTED: u8 = 0x80;
 const SIGNED: u8 = 0x40;
@@ -31,29 +31,29 @@ pub mod payload {
     pub const RAKP_4: u8 = 0x15;
 }
 
-/// A packet that was received.
+/// A received packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Packet {
-    /// IPMI 1.5, outside of a session.
+    /// An IPMI 1.5 packet outside of a session, with its message.
     Plain(Vec<u8>),
-    /// IPMI 2.0, outside of a session: the payload's type, and the payload.
+    /// An IPMI 2.0 packet outside of a session, with payload type and payload.
     Outside(u8, Vec<u8>),
-    /// IPMI 2.0, inside of the session of this identifier; signed and encrypted.
+    /// An IPMI 2.0 packet of the session with this identifier, with its verified and decrypted message.
     Inside(u32, Vec<u8>),
 }
 
-/// An IPMI message outside of a session, as IPMI 1.5 has it.
+/// Returns an IPMI 1.5 packet outside of a session.
 pub(crate) fn plain(message: &[u8]) -> Vec<u8> {
     let length = u8::try_from(message.len()).unwrap_or_default();
     [&RMCP[..], &[VERSION_1_5], &[0; 8], &[length], message].concat()
 }
 
-/// A payload outside of a session.
+/// Returns an IPMI 2.0 packet outside of a session.
 pub(crate) fn outside(kind: u8, payload: &[u8]) -> Vec<u8> {
     [&RMCP[..], &[VERSION_2_0, kind], &[0; 8], &length(payload), payload].concat()
 }
 
-/// An IPMI message inside of a session: encrypted, then signed.
+/// Returns a packet of a session: the message is encrypted, then signed.
 pub(crate) fn inside(
     keys: &Keys,
     session: u32,
@@ -66,7 +66,7 @@ pub(crate) fn inside(
     let (session, sequence) = (session.to_le_bytes(), sequence.to_le_bytes());
     let mut signed =
         [&[VERSION_2_0, kind], &session[..], &sequence, &length(&encrypted), &encrypted].concat();
-    // What is signed is a multiple of four bytes long, with the two that follow the filling.
+    // The length of the signed data, including the pad length and the next header, must be a multiple of four bytes.
     let filling = (4 - (signed.len() + 2) % 4) % 4;
     signed.extend(std::iter::repeat_n(0xff, filling));
     signed.extend([u8::try_from(filling).unwrap_or_default(), NEXT_HEADER]);
@@ -77,10 +77,10 @@ fn length(payload: &[u8]) -> [u8; 2] {
     u16::try_from(payload.len()).unwrap_or_default().to_le_bytes()
 }
 
-/// Reads a packet. `None` for what is not one, and inside of a session for what is not signed and encrypted with its keys.
+/// Parses a packet; `None` if it is malformed, or belongs to a session and is not signed and encrypted with its keys.
 pub fn read(datagram: &[u8], keys: Option<&Keys>) -> Option<Packet> {
     let rest = datagram.strip_prefix(&RMCP[..]).or_else(|| {
-        // The sequence number is for acknowledgements only: some controllers count.
+        // Some controllers send a sequence number, which matters only for acknowledgements.
         let (header, rest) = datagram.split_first_chunk::<4>()?;
         (header[0] == RMCP[0] && header[3] == RMCP[3]).then_some(rest)
     })?;
@@ -103,7 +103,7 @@ fn read_version_2(rest: &[u8], keys: Option<&Keys>) -> Option<Packet> {
         return (kind & (ENCRYPTED | SIGNED) == 0).then(|| Packet::Outside(kind, body.to_vec()));
     }
     let keys = keys.filter(|_| kind == payload::IPMI | ENCRYPTED | SIGNED)?;
-    // Behind the payload: filling, its length, the next header, the signature of all before it.
+    // The payload is followed by padding, its length, the next header, and the integrity code of everything before.
     let end = rest.len().checked_sub(keys.signature_length())?;
     let (signed, signature) = rest.split_at_checked(end)?;
     if !keys.verify(signed, signature) || signed.len() < 12 + length + 2 {

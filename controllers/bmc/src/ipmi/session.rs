@@ -12,20 +12,20 @@ use super::packet::{self, Packet, payload};
 use crate::network::Datagrams;
 use crate::{Credentials, Doors, Error, Privilege, Result, Target, limits};
 
-/// What errors call the step that names the user.
+/// The name in error messages of the step that names the user.
 const RAKP_1: &str = "RAKP 1 (which some controllers do not answer when they do not know the user)";
 
-/// Where the controller is, and the way to it.
+/// The datagrams to a controller.
 pub(super) struct Way {
     wire: Box<dyn Datagrams>,
     origin: String,
 }
 
-/// Why there is no session.
+/// The reason why a session cannot be opened.
 pub(super) enum Failure {
-    /// The controller wants another cipher suite.
+    /// The controller requires another cipher suite.
     Suite(Error),
-    /// Anything else.
+    /// Any other reason.
     Other(Error),
 }
 
@@ -48,7 +48,7 @@ impl Way {
         format!("{name} at {}", self.origin)
     }
 
-    /// Sends what `make` makes until `read` finds the answer in what comes back; a datagram may be lost.
+    /// Sends the datagrams of `make` until `read` accepts an answer; lost datagrams are repeated.
     async fn exchange<T>(
         &self,
         name: &str,
@@ -70,7 +70,7 @@ impl Way {
             match tokio::time::timeout(patience, answering).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => {
-                    // Nobody listens, or not now: the controller may be starting.
+                    // The port is closed, perhaps because the controller is starting, so one more attempt is made.
                     let error: std::io::Error = error;
                     let again = broken.replace(error.to_string()).is_some();
                     if again {
@@ -89,7 +89,7 @@ impl Way {
         })
     }
 
-    /// Finds out whether the controller makes sessions of IPMI 2.0.
+    /// Checks that the controller supports IPMI 2.0 sessions.
     pub(super) async fn check_version(&self) -> Result<()> {
         let command = commands::authentication_capabilities();
         let (_, data) = self
@@ -112,7 +112,7 @@ impl Way {
         Err(Error::Unsupported { call, what, reason: reason.to_owned() })
     }
 
-    /// One step of the beginning of a session.
+    /// Performs one step of the handshake.
     async fn step<T>(
         &self,
         name: &str,
@@ -151,21 +151,21 @@ impl Way {
     }
 }
 
-/// A session, open until [`Self::close`].
+/// An open session, which the caller ends with [`Self::close`].
 pub(super) struct Session {
     way: Way,
     keys: Keys,
     console: u32,
     managed: u32,
-    /// Of packets; starts at 1.
+    /// The sequence number of packets; starts at 1.
     sequence: u32,
-    /// Of messages; six bits.
+    /// The sequence number of messages, with six bits.
     message: u8,
     random: Random,
 }
 
 impl Session {
-    /// Begins a session.
+    /// Opens a session.
     pub(super) async fn open(
         way: Way,
         random: Random,
@@ -177,13 +177,13 @@ impl Session {
         random.fill(&mut bytes);
         let (console_random, identifier) = bytes.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
         let console_random = *console_random;
-        // Zero is no session.
+        // Zero is not a valid session identifier.
         let console = identifier.iter().fold(0u32, |number, byte| (number << 8) | u32::from(*byte)).max(1);
         let request = (payload::OPEN_REQUEST, handshake::open_request(1, console, suite));
         let opened = |answer: &[u8]| handshake::read_open(answer, 1, console);
         let opening = way.step("Open Session", request, payload::OPEN_RESPONSE, opened).await;
         let (managed, suite) = opening.map_err(|failure| match failure {
-            // There are controllers that do not answer a proposal that they do not know.
+            // Some controllers do not answer a proposal of a suite that they do not support.
             Failure::Other(error @ Error::TimedOut { .. }) => Failure::Suite(error),
             failure => failure,
         })?;
@@ -207,7 +207,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Sends a command; the data of its answer.
+    /// Sends a command, and returns the data of its answer. It is repeated while the controller is busy.
     pub(super) async fn ask(&mut self, command: &Command) -> Result<Vec<u8>> {
         for _ in 1..limits::IPMI_ATTEMPTS {
             match self.once(command).await {
@@ -223,7 +223,7 @@ impl Session {
         let (number, keys, managed, console) = (self.message, &self.keys, self.managed, self.console);
         let request = message::request(command, number);
         let (sequence, random) = (&mut self.sequence, &self.random);
-        // A packet that is sent again is a new packet with the same message.
+        // A repeated request is a new packet with the same message.
         let make = || {
             *sequence = sequence.wrapping_add(1).max(1);
             let mut vector = [0; BLOCK];
@@ -253,7 +253,7 @@ impl Session {
         self.way.call(name)
     }
 
-    /// Ends the session. One that cannot be ended runs out by itself, within a minute.
+    /// Ends the session. If that fails, the controller ends it by itself within a minute.
     pub(super) async fn close(mut self) {
         let command = commands::close_session(self.managed);
         drop(tokio::time::timeout(limits::IPMI_TIMEOUT, self.once(&command)).await);

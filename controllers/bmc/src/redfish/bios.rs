@@ -1,4 +1,4 @@
-//! The firmware's settings: `Bios`, its settings object, and the registry that says what each may be.
+//! The firmware's settings: `Bios`, its settings object, and the attribute registry with the constraints.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::http::Resource;
 use super::{Redfish, link, members};
 use crate::{Error, Result, Setting, SettingLimits, SettingType, Settings};
 
-/// The settings of a resource. Those without a value, or with one that is not a plain one, are left out.
+/// Returns the settings of a resource; those without a value, or with a value that is not a scalar, are left out.
 fn attributes(bios: &Value) -> BTreeMap<String, Setting> {
     let each = bios["Attributes"].as_object().into_iter().flatten();
     each.filter_map(|(name, value)| setting(value).map(|setting| (name.clone(), setting))).collect()
@@ -31,7 +31,7 @@ fn value(setting: &Setting) -> Value {
     }
 }
 
-/// What settings may be (`AttributeRegistry`).
+/// Returns the constraints in an `AttributeRegistry`.
 fn limits(registry: &Value) -> BTreeMap<String, SettingLimits> {
     let entries =
         registry.pointer("/RegistryEntries/Attributes").and_then(Value::as_array).into_iter().flatten();
@@ -86,12 +86,12 @@ impl Redfish {
         Ok(Settings { current, pending, limits })
     }
 
-    /// The registry of this name, in English or in whatever there is.
+    /// Returns the registry of this name, in English if it exists in English.
     async fn registry(&self, name: &str) -> Result<Option<Value>> {
         let Some(collection) = link(self.root().await?, "/Registries").filter(|_| !name.is_empty()) else {
             return Ok(None);
         };
-        // `BiosAttributeRegistryP89.v1_0_0` is found as `BiosAttributeRegistryP89`, too.
+        // A registry like `BiosAttributeRegistryP89.v1_0_0` may be listed as `BiosAttributeRegistryP89`.
         let stem = name.split('.').next().unwrap_or(name);
         let paths = members(&self.http.get(&collection).await?.body);
         let last =
@@ -121,13 +121,13 @@ impl Redfish {
             Some(path) => self.http.get(&path).await?,
             None => bios.clone(),
         };
-        // iDRAC makes the job that applies the change only when it is told when.
+        // iDRAC creates the job that applies the change only if the request has an apply time.
         let times = super::texts(&bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
         if times.iter().any(|time| time == "OnReset") {
             body["@Redfish.SettingsApplyTime"] = json!({"ApplyTime": "OnReset"});
         }
         let answer = self.http.patch(&resource, &body).await?;
-        // A service with a task (202) applies it at the next start, and may show nothing until then.
+        // A service that creates a task (202) applies it at the next start, and may show the old values until then.
         if answer.status == 202 {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The boot device: `Boot` of the system.
+//! The boot device selection: the property `Boot` of the system.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::vendor::Vendor;
 use super::{Redfish, texts};
 use crate::{Boot, BootDevice, BootMode, Error, Persistence, Result, limits};
 
-/// The boot device that the service says is chosen.
+/// Returns the stored boot device selection.
 pub(crate) fn stored(system: &Value) -> Option<Boot> {
     let boot = &system["Boot"];
     let device = match boot["BootSourceOverrideTarget"].as_str()? {
@@ -33,7 +33,7 @@ fn mode(system: &Value) -> Option<BootMode> {
     }
 }
 
-/// Redfish's names of a device, the best one first. Supermicro's virtual CD is one on USB.
+/// Returns Redfish's names of a device, the preferred one first. Supermicro's virtual CD is a USB CD.
 fn names(device: &BootDevice, vendor: Vendor) -> &'static [&'static str] {
     match device {
         BootDevice::Network => &["Pxe"],
@@ -51,7 +51,7 @@ fn enabled(persistence: Persistence) -> &'static str {
     }
 }
 
-/// What to send, or why the service has no such boot device.
+/// Returns the request body, or the reason why the service does not have the boot device.
 fn change(system: &Value, wanted: &Boot, persistence: Persistence, vendor: Vendor) -> Result<Value, String> {
     let current = &system["Boot"];
     let offered = texts(&current["BootSourceOverrideTarget@Redfish.AllowableValues"]);
@@ -63,14 +63,14 @@ fn change(system: &Value, wanted: &Boot, persistence: Persistence, vendor: Vendo
     let target = target.ok_or_else(|| format!("the service offers only {}", offered.join(", ")))?;
     let mut boot = Map::new();
     boot.insert("BootSourceOverrideTarget".to_owned(), json!(target));
-    // There are services that refuse a value that they have already; Supermicro's refuse when it is left out.
+    // Some services refuse a value that is stored already; Supermicro's refuse requests that omit it.
     let mut differing = |property: &str, value: &str| {
         if current[property] != *value || vendor == Vendor::Supermicro {
             boot.insert(property.to_owned(), json!(value));
         }
     };
     differing("BootSourceOverrideEnabled", enabled(persistence));
-    // A service that knows no modes does not show one.
+    // A service without boot modes does not show the property.
     if let Some(mode) = wanted.mode.filter(|_| current["BootSourceOverrideMode"].is_string()) {
         differing("BootSourceOverrideMode", if mode == BootMode::Uefi { "UEFI" } else { "Legacy" });
     }
@@ -82,7 +82,7 @@ fn change(system: &Value, wanted: &Boot, persistence: Persistence, vendor: Vendo
     Ok(json!({"Boot": boot}))
 }
 
-/// What was read back that is not as it should be: which property, what it should be, what it is.
+/// Returns the first difference between the stored and the wanted selection: property, wanted value, found value.
 fn difference(system: &Value, wanted: &Boot) -> Option<(&'static str, String, String)> {
     let found = &system["Boot"];
     let shown = |property: &str| found[property].as_str().unwrap_or("not set").to_owned();
@@ -91,7 +91,7 @@ fn difference(system: &Value, wanted: &Boot) -> Option<(&'static str, String, St
         return Some(("the boot device", wanted.device.to_string(), what));
     };
     match (&wanted.device, &boot.device) {
-        // Addresses may hold tokens: they are not shown.
+        // URLs may contain tokens, so they are not shown.
         (BootDevice::UefiHttp { url: Some(wanted) }, BootDevice::UefiHttp { url }) => {
             if url.as_ref() != Some(wanted) {
                 let found = if url.is_some() { "another one" } else { "not set" };
@@ -120,7 +120,7 @@ impl Redfish {
         let refused = |reason: String| self.unsupported(&wanted.device.to_string(), &reason);
         let patch = change(&system.body, wanted, wanted.persistence, vendor).map_err(refused)?;
         let mut answer = self.http.patch(&system, &patch).await;
-        // Persistent boot devices have left the standard: what such a service takes is one start at a time.
+        // The standard has removed persistent boot devices: services without them accept a device for a single start.
         if wanted.persistence == Persistence::Always
             && matches!(answer, Err(Error::Status { status: 400 | 405 | 422 | 500 | 501, .. }))
         {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over one connection at a time.
+//! HTTP/1.1 over a single connection at a time.
 
 use std::error::Error as _;
 use std::io;
@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use crate::network::{Network, Stream};
 use crate::{Result, Target, Verification, limits, tls};
 
-/// An answer before anything is made of it.
+/// A response before it is interpreted.
 pub(crate) struct Raw {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -31,31 +31,31 @@ impl Raw {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 pub(crate) enum Failure {
-    /// The request cannot be made.
+    /// The request cannot be built.
     Input(String),
-    /// Not in time.
+    /// The service did not answer in time.
     TimedOut(Duration),
-    /// The service is not trusted.
+    /// The service's certificate is not trusted.
     Certificate(String),
-    /// No connection, or not any more.
+    /// The connection cannot be established, or broke.
     Broken(String),
-    /// Not HTTP, or too much of it.
+    /// The response is not HTTP, or too large.
     Answer(String),
 }
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// The way to a service.
+/// The connection to a service.
 pub(crate) struct Connection {
     network: Arc<dyn Network>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     host: String,
     port: u16,
     authority: String,
-    /// The connection of the last answer. Only reads use it again: when a service has dropped it meanwhile, nobody would know whether
-    /// a write was done.
+    /// The connection of the last response. Only GET requests reuse it: if the service closed it meanwhile, it would be unknown whether
+    /// a write was carried out.
     kept: Mutex<Option<Sender>>,
 }
 
@@ -80,7 +80,7 @@ impl Connection {
         Ok(Self { network, tls, host, port, authority, kept: Mutex::new(None) })
     }
 
-    /// Whether an address is one of this service.
+    /// Returns whether a URI belongs to this service.
     pub(crate) fn is_here(&self, uri: &Uri) -> bool {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
@@ -90,12 +90,12 @@ impl Connection {
             && host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
     }
 
-    /// Drops the kept connection.
+    /// Closes the kept connection.
     pub(crate) fn close(&self) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// One request and its answer.
+    /// Sends a request, and returns the response.
     pub(crate) async fn exchange(
         &self,
         method: &Method,
@@ -178,7 +178,7 @@ impl Connection {
     }
 }
 
-/// Why a connection could not be made.
+/// Returns why a connection could not be established.
 fn refused(error: &io::Error) -> Failure {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match tls {
@@ -188,7 +188,7 @@ fn refused(error: &io::Error) -> Failure {
     }
 }
 
-/// Why a connection is no more, or never was one of HTTP.
+/// Returns why a connection broke, or that the peer does not speak HTTP.
 fn broken(error: &hyper::Error) -> Failure {
     let mut text = error.to_string();
     if let Some(below) = error.source() {

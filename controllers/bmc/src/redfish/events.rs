@@ -1,4 +1,4 @@
-//! Events: `EventService`.
+//! Event subscriptions: `EventService`.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Redfish, link};
 use crate::{Error, Result, Subscribed, Subscription};
 
 impl Redfish {
-    /// The path of the collection of subscriptions.
+    /// Returns the path of the collection of subscriptions.
     async fn collection(&self) -> Result<String> {
         let none =
             || self.unsupported("sending events", "the service has no EventService with subscriptions");
@@ -16,7 +16,7 @@ impl Redfish {
         link(&service, "/Subscriptions").ok_or_else(none)
     }
 
-    /// All that there are, by path. One that goes meanwhile is left out.
+    /// Returns all subscriptions; the identifier of each is its path. A subscription that disappears meanwhile is left out.
     pub(super) async fn read_subscriptions(&self) -> Result<Vec<Subscribed>> {
         let known = self.http.get(&self.collection().await?).await?.body;
         let mut found = Vec::new();
@@ -37,7 +37,7 @@ impl Redfish {
         Ok(found)
     }
 
-    /// Subscribes to alerts; the answer is the subscription's path.
+    /// Subscribes to alerts, and returns the path of the subscription.
     pub(super) async fn start_events(&self, subscription: &Subscription) -> Result<String> {
         let collection = self.collection().await?;
         let mut body = json!({

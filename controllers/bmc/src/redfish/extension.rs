@@ -1,4 +1,4 @@
-//! Boot from virtual media where a service has a way of its own for it.
+//! Boot from virtual media on services with their own extension for it.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,13 @@ use super::vendor::Vendor;
 use super::{Redfish, paths};
 use crate::{Boot, BootDevice, Error, Persistence, Result, limits};
 
-/// iDRAC's attribute that says what is started first.
+/// iDRAC's attribute for the first boot device.
 const DELL_DEVICE: &str = "ServerBoot.1.FirstBootDevice";
-/// iDRAC's attribute that says for how long.
+/// iDRAC's attribute for the duration of that selection.
 const DELL_ONCE: &str = "ServerBoot.1.BootOnce";
 
 impl Redfish {
-    /// Chooses virtual media by the service's own way; `None` where there is none, or where the standard's does.
+    /// Selects virtual media by the service's extension; `None` if it has none, or if the standard property must be used.
     pub(super) async fn choose_by_extension(
         &self,
         system: &Resource,
@@ -30,7 +30,8 @@ impl Redfish {
         }
     }
 
-    /// iDRAC's standard override means a drive in the machine: its virtual one is an attribute (`DellAttributes` of the manager).
+    /// iDRAC's standard boot override selects a physical drive, so its virtual drive is selected by an attribute (`DellAttributes` of
+    /// the manager).
     async fn choose_dell(&self, system: &Resource, wanted: &Boot) -> Result<Option<Boot>> {
         let manager = self.read_manager(system).await?;
         let attributes =
@@ -46,7 +47,7 @@ impl Redfish {
         Ok(Some(Boot { mode: None, ..wanted.clone() }))
     }
 
-    /// iLO starts once from the image when its device says so.
+    /// iLO boots once from the image if the virtual device has `BootOnNextServerReset`.
     async fn choose_hpe(&self, system: &Resource, wanted: &Boot) -> Result<Option<Boot>> {
         const ONCE: &str = "BootOnNextServerReset";
         let device = self.cd(system).await?;
@@ -58,7 +59,7 @@ impl Redfish {
         Ok(Some(Boot { mode: None, ..wanted.clone() }))
     }
 
-    /// Writes, and reads back until it `holds`.
+    /// Writes the change, and reads it back until it `holds`.
     async fn write(
         &self,
         resource: &Resource,

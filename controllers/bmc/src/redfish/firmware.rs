@@ -1,4 +1,4 @@
-//! Versions of firmware, and new ones: `UpdateService`.
+//! Firmware versions and updates: `UpdateService`.
 
 use http::Method;
 use serde_json::json;
@@ -22,7 +22,7 @@ impl Redfish {
         Ok(named.map(|(component, version)| FirmwareComponent { component, version }).collect())
     }
 
-    /// Network adapters of a chassis, with the version of their first controller.
+    /// Returns the network adapters of a chassis, each with the firmware version of its first controller.
     async fn adapters(&self, chassis: &str) -> Result<Vec<(String, String)>> {
         let Some(collection) = link(&self.http.get(chassis).await?.body, "/NetworkAdapters") else {
             return Ok(Vec::new());
@@ -38,7 +38,8 @@ impl Redfish {
             .collect())
     }
 
-    /// `UpdateService.SimpleUpdate`: the service fetches the image, and finds out by itself what it is for.
+    /// Starts an update by `UpdateService.SimpleUpdate`: the service fetches the image, and determines by itself which component it is
+    /// for.
     pub(super) async fn install(&self, component: &str, url: &str) -> Result<Task> {
         let none = || self.unsupported("updating firmware", "the service has no UpdateService.SimpleUpdate");
         if component != "bios" && component != "bmc" && !component.starts_with("nic:") {
@@ -61,7 +62,7 @@ impl Redfish {
         }
         let answer = self.http.send(Method::POST, target, Some(&body)).await;
         let answer = answer.map_err(|error| error.without(url))?;
-        // Without a task there is nothing to look at: the versions tell.
+        // If the service creates no task, the returned task counts as done, and only the versions show the result.
         Ok(tasks::begun(&answer).unwrap_or(Task { path: String::new() }))
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to a Redfish service: authentication, time limits, second attempts, errors.
+//! Requests to a Redfish service: authentication, timeouts, retries, errors.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,30 +12,30 @@ use super::message::{excerpt, message};
 use crate::network::Network;
 use crate::{Credentials, Error, Result, Target, Verification, limits};
 
-/// Where sessions are made when the service root does not say.
+/// The path of the collection of sessions.
 pub(crate) const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 
-/// A resource of the service, as it was read.
+/// A resource of the service.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
-    /// Where it was read.
+    /// The path of the resource.
     pub path: String,
-    /// Which version of it, for `If-Match`.
+    /// The entity tag, for `If-Match`.
     pub etag: Option<String>,
-    /// What it holds.
+    /// The content of the resource.
     pub body: Value,
 }
 
-/// An answer to a call that is not an error.
+/// A successful answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// The call, for errors about what it led to.
+    /// The call, for later error messages.
     pub call: String,
-    /// HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// `Location`, as a path.
+    /// The header `Location`, as a path.
     pub location: Option<String>,
-    /// The body; null when there is none or when it is not JSON.
+    /// The body; null if it is empty or not JSON.
     pub body: Value,
 }
 
@@ -45,14 +45,15 @@ struct Session {
     path: Option<String>,
 }
 
-/// The service.
+/// The client of a service.
 pub(crate) struct Http {
     connection: Connection,
     credentials: Credentials,
     origin: String,
-    /// Basic authentication is tried first; a service that refuses it gets a session.
+    /// The session, if one is open. Basic authentication is tried first; a service that refuses it gets a session.
     session: Mutex<Option<Session>>,
-    /// It has refused Basic authentication. A wrong password is then sent once a call and not twice: services lock users out.
+    /// Whether the service has refused Basic authentication. Then each call sends a wrong password only once, because services lock
+    /// users out after several failures.
     wants_session: AtomicBool,
 }
 
@@ -73,17 +74,17 @@ impl Http {
         })
     }
 
-    /// What errors call a request.
+    /// Returns the name of a request for error messages.
     pub(crate) fn call(&self, method: &Method, path: &str) -> String {
         format!("{method} {path} at {}", self.origin)
     }
 
-    /// `scheme://host:port` of the service.
+    /// Returns `scheme://host:port` of the service.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Reads a resource. It is asked for again when the service is too busy or the connection breaks.
+    /// Reads a resource. The request is repeated if the service is busy or the connection breaks.
     pub(crate) async fn get(&self, path: &str) -> Result<Resource> {
         let mut path = path.to_owned();
         let mut redirects = 0;
@@ -123,15 +124,15 @@ impl Http {
         }
     }
 
-    /// Sends something that changes the service, once.
+    /// Sends a request that changes the service; it is not repeated.
     pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer> {
         let call = self.call(&method, path);
         let raw = self.authenticated(&method, path, body, None).await?;
         self.accept(&call, raw)
     }
 
-    /// Changes a resource, if it is still the one that was read. Services differ in which form of their own tags they take back: the
-    /// one that they gave, the strong one of a weak one, or none.
+    /// Changes a resource if its entity tag still matches. Services differ in the form of their own tags that they accept: the original
+    /// one, the strong form of a weak tag, or none.
     pub(crate) async fn patch(&self, resource: &Resource, body: &Value) -> Result<Answer> {
         let call = self.call(&Method::PATCH, &resource.path);
         let given = resource.etag.as_deref();
@@ -148,11 +149,11 @@ impl Http {
         }
     }
 
-    /// Ends the session, if there is one.
+    /// Closes the session, if there is one.
     pub(crate) async fn close(&self) {
         let session = self.session().take();
         if let Some(Session { token, path: Some(path) }) = session {
-            // A session that cannot be ended runs out by itself.
+            // If the session cannot be closed, it expires by itself.
             drop(self.connection.exchange(&Method::DELETE, &path, &[("x-auth-token", &token)], None).await);
         }
         self.connection.close();
@@ -185,7 +186,7 @@ impl Http {
         if raw.status != StatusCode::UNAUTHORIZED {
             return Ok(raw);
         }
-        // Basic authentication is switched off, the session has run out, or the password is wrong: a new session tells.
+        // Basic authentication is disabled, the session has expired, or the password is wrong: the attempt to log in shows which.
         let refusal = self.log_in().await?;
         let is_wanted = refusal.as_ref().is_none_or(|refusal| refusal.status == StatusCode::UNAUTHORIZED);
         self.wants_session.store(is_wanted, Ordering::Relaxed);
@@ -212,7 +213,7 @@ impl Http {
         answer.map_err(|failure| self.failed(self.call(method, path), failure))
     }
 
-    /// Makes a session; the answer of a service that does not.
+    /// Opens a session; returns the service's answer if it refuses.
     async fn log_in(&self) -> Result<Option<Raw>> {
         *self.session() = None;
         let body = json!({"UserName": self.credentials.username, "Password": self.credentials.password()});
@@ -236,7 +237,7 @@ impl Http {
         }
     }
 
-    /// The path of an address of this service; `None` for one of another.
+    /// Returns the path of a URL of this service; `None` if the URL belongs to another one.
     pub(crate) fn path_of(&self, address: &str) -> Option<String> {
         if address.starts_with('/') && !address.starts_with("//") {
             return Some(address.to_owned());
@@ -254,7 +255,7 @@ impl Http {
         })
     }
 
-    /// What an answer is, or which error.
+    /// Converts a response to an answer or an error.
     fn accept(&self, call: &str, raw: Raw) -> Result<Answer> {
         let parsed: Result<Value, _> = match raw.body.trim_ascii() {
             [] => Ok(Value::Null),
@@ -265,7 +266,7 @@ impl Http {
         if raw.status.is_success() {
             let body = match parsed {
                 Ok(body) => body,
-                // Some services answer writes with a page.
+                // Some services answer writes with an HTML page.
                 Err(_) if !call.starts_with("GET ") => Value::Null,
                 Err(error) => {
                     let text = self.credentials.redact(&excerpt(&raw.body));
@@ -289,7 +290,7 @@ impl Http {
     }
 }
 
-/// How long to wait before the next attempt: as the service says, or a second more each time.
+/// Returns the pause before the next attempt: `Retry-After`, or else one second more for each attempt.
 fn retry_after(headers: &HeaderMap, attempt: u32) -> Duration {
     let told = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     told.map_or(Duration::from_secs(1) * attempt, Duration::from_secs).min(limits::RETRY_AFTER_MAX)

@@ -1,4 +1,4 @@
-//! What a service knows about its machine.
+//! The identity of a machine, as a service reports it.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use super::vendor::Vendor;
 use super::{Redfish, link, text};
 use crate::{Error, Identity, Result};
 
-/// What the system itself says. Dell's serial number is that of the board: the service tag, which firmware shows as the machine's, is the SKU.
+/// Returns the identity in the system resource. Dell's `SerialNumber` is that of the board; the service tag, which the firmware shows
+/// as the machine's serial number, is the SKU.
 fn identity(system: &Value, vendor: Vendor) -> Identity {
     let sku = text(system, "/SKU");
     let serial = if vendor == Vendor::Dell && !sku.is_empty() { sku } else { text(system, "/SerialNumber") };
@@ -19,7 +20,7 @@ fn identity(system: &Value, vendor: Vendor) -> Identity {
     }
 }
 
-/// The address of a network card: the one it was made with, as long as it is one.
+/// Returns the MAC address of an interface: the permanent one if it is valid, otherwise the current one.
 fn mac(interface: &Value) -> Option<String> {
     let wanted = |name: &str| {
         let text = interface[name].as_str()?.to_lowercase().replace('-', ":");

@@ -1,4 +1,4 @@
-//! Virtual media: `VirtualMedia` of the system or of its manager.
+//! Virtual media: the collection `VirtualMedia` of the system or of its manager.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use super::message::names;
 use super::{Redfish, link};
 use crate::{Error, Result, limits};
 
-/// Whether a device takes a CD.
+/// Returns whether a device accepts a CD image.
 fn is_cd(device: &Value) -> bool {
     let kinds = device["MediaTypes"].as_array().into_iter().flatten().filter_map(Value::as_str);
     kinds.into_iter().any(|kind| kind.eq_ignore_ascii_case("CD") || kind.eq_ignore_ascii_case("DVD"))
 }
 
-/// The image that a device holds: an empty text where the service does not tell which.
+/// Returns the URL of the inserted image: `None` if none is inserted, an empty string if the service does not show the URL.
 fn image(device: &Value) -> Option<String> {
     let image = device["Image"].as_str().unwrap_or_default().to_owned();
     let inserted = match device["Inserted"].as_bool() {
@@ -24,7 +24,7 @@ fn image(device: &Value) -> Option<String> {
     inserted.then_some(image)
 }
 
-/// The path of an action of a device, the standard's or iLO's.
+/// Returns the path of an action of a device, either the standard's or iLO's.
 fn action(device: &Value, name: &str, hpe: &str) -> Option<String> {
     let standard = &device["Actions"][format!("#VirtualMedia.{name}")];
     let extension = &device["Oem"]["Hpe"]["Actions"][format!("#HpeiLOVirtualMedia.{hpe}")];
@@ -32,7 +32,7 @@ fn action(device: &Value, name: &str, hpe: &str) -> Option<String> {
 }
 
 impl Redfish {
-    /// The first device that takes a CD.
+    /// Returns the first device that accepts a CD image.
     pub(super) async fn cd(&self, system: &Resource) -> Result<Resource> {
         let mut found = Vec::new();
         if let Some(collection) = link(&system.body, "/VirtualMedia") {
@@ -68,7 +68,7 @@ impl Redfish {
         }
         let answer = match action(&device.body, "InsertMedia", "InsertVirtualMedia") {
             Some(target) => self.insert_by_action(&target, url).await?,
-            // Without the action the image is a property, and stays out unless it is said to be in.
+            // Without the action, the image is set as a property, and `Inserted` must be set too.
             None => {
                 let body = json!({"Image": url, "Inserted": true, "WriteProtected": true});
                 self.http.patch(&device, &body).await?
@@ -78,7 +78,8 @@ impl Redfish {
         self.read_back_media(&answer, &device.path, Some(url)).await
     }
 
-    /// The action with as little as possible: there are services that refuse the other parameters, and some that ask for them.
+    /// Calls the action with the fewest parameters, and adds others only if the service names them in an error: some services refuse
+    /// the optional parameters, and others require them.
     async fn insert_by_action(&self, target: &str, url: &str) -> Result<Answer> {
         let mut body = json!({"Image": url});
         let protocol = if url.starts_with("https:") { "HTTPS" } else { "HTTP" };
@@ -123,7 +124,7 @@ impl Redfish {
         let mut attempt = 1;
         loop {
             let found = image(&self.http.get(path).await?.body);
-            // Some services do not show the address, or only a part of it.
+            // The URL is not compared, because some services do not show it, or only a part of it.
             if found.is_some() == wanted.is_some() {
                 return Ok(());
             }

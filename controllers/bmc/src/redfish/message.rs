@@ -1,11 +1,12 @@
-//! What a Redfish service says about an error.
+//! The messages in a service's error response.
 
 use serde_json::Value;
 
-/// How much of a text that is not JSON is shown.
+/// The number of characters that are shown of a text that is not JSON.
 const EXCERPT: usize = 200;
 
-/// The messages of an answer: those of `@Message.ExtendedInfo`, or else the general one (Redfish specification, "Error responses").
+/// Returns the messages of a response: those of `@Message.ExtendedInfo`, or else the general one (Redfish specification, "Error
+/// responses").
 pub(crate) fn message(body: &Value) -> String {
     let error = &body["error"];
     let extended = [&error["@Message.ExtendedInfo"], &body["@Message.ExtendedInfo"]];
@@ -28,7 +29,7 @@ pub(crate) fn message(body: &Value) -> String {
         .unwrap_or_else(|| "no message".to_owned())
 }
 
-/// A list, or the one entry that some services send in its place.
+/// Returns the entries of a list; some services send a single entry instead of a list.
 fn entries(list: &Value) -> Vec<&Value> {
     match list {
         Value::Array(entries) => entries.iter().collect(),
@@ -37,12 +38,12 @@ fn entries(list: &Value) -> Vec<&Value> {
     }
 }
 
-/// Whether an error names a parameter that is missing or wrong.
+/// Returns whether an error mentions a parameter.
 pub(crate) fn names(body: &Value, parameter: &str) -> bool {
     body.to_string().contains(parameter)
 }
 
-/// The beginning of a body that is not JSON, in one line.
+/// Returns the beginning of a body that is not JSON, on one line.
 pub(crate) fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -69,9 +70,9 @@ mod tests {
                 ),
                 "Not so.",
             ),
-            // As sushy-tools has it.
+            // The format of sushy-tools.
             (extended(json!([{"MessageId": "Base.1.0.GeneralError"}])), "General error."),
-            // As iLO 5 has it.
+            // The format of iLO 5.
             (
                 json!({"error": {"message": "See @Message.ExtendedInfo for more information.", "@Message.ExtendedInfo": [{"MessageId": "iLO.2.14.B"}]}}),
                 "iLO.2.14.B",

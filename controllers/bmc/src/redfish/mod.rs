@@ -1,4 +1,4 @@
-//! Redfish (DMTF DSP0266), and what is particular about services of Dell, HPE and Supermicro.
+//! Redfish (DMTF DSP0266), with the deviations of services of Dell, HPE and Supermicro.
 
 mod bios;
 mod boot;
@@ -34,10 +34,10 @@ use crate::{
 /// The service root.
 const ROOT: &str = "/redfish/v1";
 
-/// A machine behind a Redfish service.
+/// The client of a Redfish service.
 pub(crate) struct Redfish {
     http: Http,
-    /// The system's path as the target has it; empty when it is to be found.
+    /// The path of the system in the target; if empty, the only system of the service is used.
     path: String,
     root: OnceCell<Value>,
     system: OnceCell<String>,
@@ -56,12 +56,12 @@ impl Redfish {
         Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
     }
 
-    /// The service root; read once.
+    /// Returns the service root, which is read only once.
     async fn root(&self) -> Result<&Value> {
         self.root.get_or_try_init(|| async { Ok(self.http.get(ROOT).await?.body) }).await
     }
 
-    /// The path of the system: the target's, or the only one that there is.
+    /// Returns the path of the system: the target's, or that of the only system.
     async fn system_path(&self) -> Result<&str> {
         let find = || async {
             if !self.path.is_empty() {
@@ -88,7 +88,7 @@ impl Redfish {
         self.http.get(self.system_path().await?).await
     }
 
-    /// The manager of the system: the controller itself.
+    /// Reads the manager of the system, which is the controller itself.
     async fn read_manager(&self, system: &Resource) -> Result<Resource> {
         let managers = system.body.pointer("/Links/ManagedBy").map(paths).unwrap_or_default();
         let path = match managers.first() {
@@ -110,7 +110,7 @@ impl Redfish {
         Ok(Vendor::of(self.root().await?, &system.body))
     }
 
-    /// The members of a collection, read one after the other.
+    /// Reads the members of a collection one after the other.
     async fn read_members(&self, collection: &str) -> Result<Vec<Resource>> {
         let mut found = Vec::new();
         for path in members(&self.http.get(collection).await?.body).iter().take(limits::MEMBERS_MAX) {
@@ -125,27 +125,27 @@ impl Redfish {
     }
 }
 
-/// The path that a link below `pointer` leads to.
+/// Returns the path of the link at `pointer`.
 fn link(body: &Value, pointer: &str) -> Option<String> {
     body.pointer(pointer)?["@odata.id"].as_str().filter(|path| path.starts_with('/')).map(str::to_owned)
 }
 
-/// The paths of a list of links.
+/// Returns the paths of a list of links.
 fn paths(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|entry| link(entry, "")).collect()
 }
 
-/// The members of a collection.
+/// Returns the paths of a collection's members.
 fn members(collection: &Value) -> Vec<String> {
     paths(&collection["Members"])
 }
 
-/// A list of texts.
+/// Returns the strings of a list.
 fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
 }
 
-/// A text, or nothing.
+/// Returns the string at `pointer`, or an empty one.
 fn text(body: &Value, pointer: &str) -> String {
     body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Power: `PowerState` and the action `ComputerSystem.Reset`.
+//! Power: the property `PowerState` and the action `ComputerSystem.Reset`.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Redfish, link, texts};
 use crate::{Power, PowerAction, Reset, Result};
 
-/// Whether the machine runs. One that is about to stop still does.
+/// Returns the power state; a machine that is shutting down still counts as on.
 pub(crate) fn power(system: &Value) -> Power {
     match system["PowerState"].as_str() {
         Some("On" | "PoweringOn" | "PoweringOff" | "Paused") => Power::On,
@@ -15,7 +15,7 @@ pub(crate) fn power(system: &Value) -> Power {
     }
 }
 
-/// The reset types that do what an action says, the best one first.
+/// Returns the reset types for an action, the preferred one first.
 fn reset_types(action: PowerAction, power: Power) -> &'static [&'static str] {
     match action {
         PowerAction::On => &["On", "ForceOn"],
@@ -28,7 +28,8 @@ fn reset_types(action: PowerAction, power: Power) -> &'static [&'static str] {
     }
 }
 
-/// The reset type to send; `None` where the service offers no fitting one. A service that does not say what it offers gets the best.
+/// Returns the reset type to send, or `None` if the service offers no suitable one. If the service does not list its types, the
+/// preferred one is sent.
 fn choose(action: PowerAction, power: Power, offered: &[String]) -> Option<&'static str> {
     let fitting = reset_types(action, power);
     if offered.is_empty() {
@@ -41,7 +42,8 @@ impl Redfish {
     /// Sends `ComputerSystem.Reset`.
     pub(super) async fn reset(&self, action: PowerAction) -> Result<()> {
         let system = self.read_system().await?;
-        // A machine in between is told again: it may be on its way elsewhere.
+        // In a transitional state the action is sent even if the target state seems to be reached, because the machine may be leaving
+        // it.
         let settled = matches!(system.body["PowerState"].as_str(), Some("On" | "Off"));
         let moves = matches!(action, PowerAction::On | PowerAction::SoftOff | PowerAction::HardOff);
         if settled && moves && action.outcome() == Some(power(&system.body)) {
@@ -61,7 +63,7 @@ impl Redfish {
         self.settle(&answer).await
     }
 
-    /// The reset types that the service offers: in the action, or in what it says about the action elsewhere.
+    /// Returns the reset types that the service offers, from the action itself or from its `ActionInfo`.
     async fn offered(&self, reset: &Value) -> Result<Vec<String>> {
         let here = texts(&reset["ResetType@Redfish.AllowableValues"]);
         if !here.is_empty() {

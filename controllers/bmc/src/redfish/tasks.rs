@@ -1,4 +1,4 @@
-//! Work that a service goes on with after its answer (202): tasks, their monitors, and iDRAC's jobs.
+//! Work that a service continues after its answer (202): tasks, task monitors, and iDRAC's jobs.
 
 use http::Method;
 use serde_json::Value;
@@ -8,8 +8,8 @@ use super::message::message;
 use super::{Redfish, link};
 use crate::{Error, Result, Task, TaskState, limits};
 
-/// What an answer about a task says. A monitor answers 202 for as long as the task runs, then with the outcome; a task or a job
-/// always answers with itself.
+/// Returns the state in a response about a task. A monitor answers 202 while the task runs, and then with the outcome; a task or job
+/// resource always returns its own representation.
 fn state(status: u16, body: &Value) -> TaskState {
     let name = body["TaskState"].as_str().or(body["JobState"].as_str());
     let text = || match &body["Messages"] {
@@ -34,7 +34,7 @@ fn state(status: u16, body: &Value) -> TaskState {
     }
 }
 
-/// The task that an answer began.
+/// Returns the task that an answer refers to.
 pub(super) fn begun(answer: &Answer) -> Option<Task> {
     let here = answer.location.clone().or_else(|| answer.body["TaskMonitor"].as_str().map(str::to_owned));
     let is_task = answer.body.get("TaskState").is_some() || answer.status == 202;
@@ -48,7 +48,7 @@ impl Redfish {
         }
         match self.http.send(Method::GET, &task.path, None).await {
             Ok(answer) => Ok(state(answer.status, &answer.body)),
-            // A monitor is gone once it has told the outcome.
+            // A monitor disappears after it has returned the outcome.
             Err(Error::Status { status: 404 | 410, .. }) => Ok(TaskState::Done),
             Err(Error::Status { status: 503, message, .. }) => {
                 Ok(TaskState::Running { percent: None, message })
@@ -58,8 +58,8 @@ impl Redfish {
         }
     }
 
-    /// Waits for the task of an answer, if it began one. A task that takes longer than [`limits::TASK_TIMEOUT`] goes on alone: what
-    /// it was for is read back anyway.
+    /// Waits for the task of an answer, if it has one. A task that takes longer than [`limits::TASK_TIMEOUT`] is not waited for: the
+    /// caller reads its result back anyway.
     pub(super) async fn settle(&self, answer: &Answer) -> Result<()> {
         let Some(task) = Some(answer).filter(|answer| answer.status == 202).and_then(begun) else {
             return Ok(());

@@ -1,22 +1,22 @@
-//! Whose service it is, where that makes a difference.
+//! Recognises vendors whose services need special treatment.
 
 use serde_json::Value;
 
-/// Services that differ from the standard in something that is used here.
+/// Vendors whose services deviate from the standard in a way that matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vendor {
-    /// iDRAC.
+    /// Dell (iDRAC).
     Dell,
-    /// iLO.
+    /// HPE (iLO).
     Hpe,
-    /// Supermicro's.
+    /// Supermicro.
     Supermicro,
-    /// Any other.
+    /// Any other vendor.
     Other,
 }
 
 impl Vendor {
-    /// As the service root says; else as its extensions, or the system's manufacturer, do.
+    /// Recognises the vendor by the service root, its extensions, or the system's manufacturer.
     pub(crate) fn of(root: &Value, system: &Value) -> Self {
         let extensions =
             |body: &Value| body["Oem"].as_object().map(|oem| oem.keys().cloned().collect::<Vec<_>>());

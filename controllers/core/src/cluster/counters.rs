@@ -37,7 +37,8 @@ fn control_plane(
     }
 }
 
-/// What the control plane object reports; what it does not report stays.
+/// Copies the counters that the control plane object reports; a counter that it does not report stays
+/// unchanged.
 fn of_object(mut counters: ClusterReplicasStatus, object: &ExternalObject) -> ClusterReplicasStatus {
     let number = |pointer: &str| object.number(pointer);
     let desired = number("/spec/replicas");
@@ -85,7 +86,7 @@ fn machine_versions(machines: &[Arc<Machine>]) -> Vec<StatusVersion> {
     versions::count(machines.iter().filter_map(|machine| Some((machine.spec.version.as_deref()?, 1))))
 }
 
-/// The sum over what the Cluster owns itself.
+/// Adds up the replicas of the MachineDeployments, MachineSets and Machines that the Cluster itself owns.
 fn workers(observed: &Observed) -> Option<ClusterReplicasStatus> {
     let cluster = uid(observed.cluster.as_ref());
     let mut counters = ClusterReplicasStatus::default();

@@ -1,4 +1,5 @@
-//! The order in which a Cluster and what belongs to it is deleted: workers, control plane, infrastructure, the Cluster itself.
+//! The order in which a Cluster's objects are deleted: workers, control plane, infrastructure, the Cluster
+//! itself.
 
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use super::plan::Plan;
 use crate::change::Reference;
 use crate::text;
 
-/// How many names of a kind a message lists.
+/// How many names of a kind a message lists at most.
 const LISTED: usize = 5;
 
-/// What to delete.
+/// The objects to delete.
 #[derive(Debug, Default)]
 pub struct Deletions {
     /// MachineDeployments.
@@ -29,18 +30,18 @@ pub struct Deletions {
     pub external: Vec<ExternalObject>,
 }
 
-/// How far the deletion is.
+/// The progress of the deletion.
 #[derive(Debug)]
 pub enum Step {
     /// The Cluster is not being deleted.
     NotDeleting,
-    /// It waits: reason and message of the `Deleting` condition.
+    /// The deletion waits; holds reason and message of the `Deleting` condition.
     Waiting(&'static str, String),
-    /// Nothing is left.
+    /// All objects of the Cluster are deleted.
     Completed,
 }
 
-/// Plans the next step. Every wait ends with the event of an object that went away.
+/// Plans the next step. Each wait ends with the deletion event of an object.
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     delete_children(plan, observed);
     if let Some(message) = workers(observed) {
@@ -55,7 +56,8 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     Step::Completed
 }
 
-/// Deletes what the Cluster owns itself; the rest follows from its owners.
+/// Deletes the children that the Cluster itself owns; their owner references lead to the deletion of the
+/// rest.
 fn delete_children(plan: &mut Plan, observed: &Observed) {
     fn direct<K: Kind>(children: &[Arc<K>], cluster: &str) -> Vec<Arc<K>> {
         let is_direct =
@@ -72,7 +74,7 @@ fn delete_children(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// What still has to go before the control plane; `None` when nothing.
+/// Lists the workers that must be deleted before the control plane; `None` if there are none.
 fn workers(observed: &Observed) -> Option<String> {
     let mut lines = Vec::new();
     if matches!(observed.control_plane, Reference::None) {

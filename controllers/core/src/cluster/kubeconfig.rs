@@ -1,4 +1,4 @@
-//! The kubeconfig of a Cluster without a control plane object, made out of its certificate authority.
+//! The kubeconfig of a Cluster without a control plane object, issued by the cluster's certificate authority.
 
 use chrono::{DateTime, Utc};
 use engine::names::{CLUSTER_NAME, SECRET_TYPE};
@@ -11,10 +11,10 @@ use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, Leaf};
 use schemas::cluster::Cluster;
 
-/// The Secret `<cluster>-kubeconfig`, owned by the Cluster.
+/// Returns the Secret `<cluster>-kubeconfig`, owned by the Cluster.
 ///
 /// # Errors
-/// When the authority's Secret holds no usable certificate and key.
+/// Fails if the authority's Secret holds no usable certificate and key.
 pub fn secret(cluster: &Cluster, authority: &Secret, now: DateTime<Utc>, random: &Random) -> Result<Secret> {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let failed =

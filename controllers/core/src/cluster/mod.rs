@@ -56,7 +56,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the Cluster controller.
 fn start(manager: &Manager) {
     let clusters = manager.objects::<Cluster>();
     clusters.index(BY_REFERENCE, |cluster| {
@@ -97,7 +97,7 @@ fn start(manager: &Manager) {
     }));
 }
 
-/// The Cluster whose name an object has as label.
+/// Returns the Cluster that the object's cluster-name label names.
 fn by_label<K: Kind>(change: &Change<K>) -> Vec<Request> {
     let clusters = change.objects().filter_map(|object| {
         let namespace = object.meta().namespace.clone().unwrap_or_default();
@@ -108,7 +108,8 @@ fn by_label<K: Kind>(change: &Change<K>) -> Vec<Request> {
     requests
 }
 
-/// Clusters without a control plane object get their kubeconfig from this controller as soon as their certificate authority is there.
+/// Requests the Cluster of a changed Secret if it has no control plane object: this controller creates its
+/// kubeconfig as soon as its certificate authority exists.
 fn without_control_plane(clusters: &Objects<Cluster>) -> impl Fn(&Change<Secret>) -> Vec<Request> + use<> {
     let clusters = clusters.clone();
     move |change| {

@@ -11,32 +11,32 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, Machine
 
 use crate::change::Reference;
 
-/// Everything that a plan for a Cluster depends on.
+/// The state of the world that a Cluster's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The Cluster.
+    /// The reconciled Cluster.
     pub cluster: Arc<Cluster>,
-    /// `spec.infrastructureRef`.
+    /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
-    /// `spec.controlPlaneRef`.
+    /// The object that `spec.controlPlaneRef` names.
     pub control_plane: Reference,
-    /// Its control plane Machines.
+    /// The cluster's control plane Machines.
     pub control_plane_machines: Vec<Arc<Machine>>,
-    /// Its other Machines.
+    /// The cluster's worker Machines.
     pub worker_machines: Vec<Arc<Machine>>,
-    /// Its MachineDeployments.
+    /// The cluster's MachineDeployments.
     pub deployments: Vec<Arc<MachineDeployment>>,
-    /// Its MachineSets.
+    /// The cluster's MachineSets.
     pub sets: Vec<Arc<MachineSet>>,
-    /// Its MachinePools.
+    /// The cluster's MachinePools.
     pub pools: Vec<Arc<MachinePool>>,
-    /// The connection to it.
+    /// State of the connection to the cluster.
     pub health: Health,
-    /// The Secret with its kubeconfig exists.
+    /// Whether the Secret with the cluster's kubeconfig exists.
     pub has_kubeconfig: bool,
-    /// Its certificate authority, if there is one.
+    /// The Secret with the cluster's certificate authority, if it exists.
     pub authority: Option<Arc<Secret>>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 

@@ -1,4 +1,4 @@
-//! What a Cluster needs.
+//! The rules of the Cluster controller.
 
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
@@ -14,28 +14,28 @@ use super::observe::Observed;
 use super::{counters, status};
 use crate::change::{Event, ExternalChange, Reference};
 
-/// The finalizer.
+/// The finalizer of Clusters.
 pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
-/// What to do about a Cluster.
+/// The changes that a Cluster needs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The Cluster as it should be.
+    /// The Cluster with its wanted metadata, spec and status.
     pub cluster: Cluster,
-    /// Changes of its infrastructure and control plane objects.
+    /// Changes of the infrastructure and control plane objects.
     pub external: Vec<ExternalChange>,
-    /// What to delete.
+    /// The objects to delete.
     pub delete: Deletions,
-    /// Make the kubeconfig out of the certificate authority.
+    /// Whether to create the kubeconfig from the certificate authority.
     pub create_kubeconfig: bool,
-    /// Events about the Cluster.
+    /// Events to record about the Cluster.
     pub events: Vec<Event>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
-    /// What went wrong.
+    /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
 
-/// All the rules of a Cluster.
+/// Applies all rules of a Cluster. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { cluster: observed.cluster.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
@@ -60,19 +60,19 @@ fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatu
     status.initialization.get_or_insert_default()
 }
 
-/// Whether the infrastructure is, or once was, provisioned.
+/// Returns whether the infrastructure was provisioned at any time.
 pub(super) fn is_provisioned(cluster: &Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
 }
 
-/// Whether the control plane object is, or once was, initialized.
+/// Returns whether the control plane was initialized at any time.
 pub(super) fn is_initialized(cluster: &Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
 }
 
-/// Whether the endpoint of the control plane is known.
+/// Returns whether the control plane's endpoint is known.
 pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
     let endpoint = cluster.spec.control_plane_endpoint.as_ref();
     endpoint.is_some_and(|endpoint| {
@@ -92,7 +92,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         Reference::NotFound if provisioned && !is_deleting(observed.cluster.as_ref()) => {
             plan.errors.push(missing("infrastructure", observed.cluster.spec.infrastructure_ref.as_ref()));
         }
-        // An event tells when it appears.
+        // The object's creation event triggers the next reconcile.
         Reference::NotFound => {}
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
@@ -159,7 +159,8 @@ fn is_true_by_contract(object: &ExternalObject, v1beta2: &str, v1beta1: &str) ->
     object.is_true(if object.contract == "v1beta1" { v1beta1 } else { v1beta2 })
 }
 
-/// The Cluster owns its infrastructure and control plane objects; it controls them only when a topology made them.
+/// Adds the Cluster as owner of its infrastructure or control plane object. The reference is a controller
+/// reference only if a topology manages the Cluster.
 fn owned_by_cluster(cluster: &Cluster, object: &ExternalObject) -> Option<ExternalChange> {
     let mut wanted = object.object.as_ref().clone();
     owners::ensure(&mut wanted, owner_reference(cluster));
@@ -188,7 +189,7 @@ fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
     }
 }
 
-/// The failure domains by name: a list in contract v1beta2, a map in v1beta1.
+/// Reads the failure domains, sorted by name: a list in contract v1beta2, a map in v1beta1.
 fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
     let mut domains: Vec<FailureDomain> = match object.get("/status/failureDomains") {
         Some(Value::Array(list)) => {
@@ -210,7 +211,7 @@ fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
     domains
 }
 
-/// Only a Cluster without a control plane object gets its kubeconfig here.
+/// Only a Cluster without a control plane object gets its kubeconfig from this controller.
 fn kubeconfig(plan: &mut Plan, observed: &Observed) {
     plan.create_kubeconfig = observed.cluster.spec.control_plane_ref.is_none()
         && has_endpoint(&plan.cluster)
@@ -235,7 +236,7 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
     }
 }
 
-/// The phase; a change of it is an event.
+/// Sets the phase and records an event when it changes.
 fn phase(plan: &mut Plan) {
     let cluster = &plan.cluster;
     let phase = if is_deleting(cluster) {

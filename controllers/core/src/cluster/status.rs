@@ -19,12 +19,12 @@ use super::plan::{is_initialized, is_provisioned};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::change::Reference;
 
-/// The connection may be down for so long before the condition says so.
+/// The connection may be down this long before `RemoteConnectionProbe` becomes false.
 const CONNECTION_GRACE: Duration = Duration::from_secs(50);
-/// So many attempts fail before a connection that was never made counts as failed.
+/// A connection that was never made counts as failed after this many attempts.
 const NEVER_CONNECTED_FAILURES: u32 = 5;
 
-/// Sets all conditions of `cluster`.
+/// Sets all conditions of `cluster`. `was_initialized` is whether `ControlPlaneInitialized` was already true.
 pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initialized: bool) {
     let now = observed.now;
     let mut all = vec![infrastructure_ready(cluster, observed), control_plane_available(cluster, observed)];
@@ -43,13 +43,13 @@ pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initiali
     conditions::set(cluster, now, available);
 }
 
-/// A provider's condition, or why there is none.
+/// The inputs of a condition that mirrors a provider's condition.
 struct Provider<'a> {
     target: &'static str,
     source: &'static str,
     reference: &'a Reference,
     spec: Option<&'a ContractVersionedObjectReference>,
-    /// Was true once.
+    /// Whether the infrastructure was provisioned, or the control plane initialized, at any time.
     reached: bool,
     fallback: (&'static str, bool),
     reasons: (&'static str, &'static str),
@@ -170,7 +170,7 @@ fn is_stale(at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     (now - at).to_std().is_ok_and(|age| age > CONNECTION_GRACE)
 }
 
-/// While probes fail, the moment at which the grace period ends is no event.
+/// Returns when to reconcile again while probes fail, since no event reports the end of the grace period.
 pub fn requeue(observed: &Observed) -> Option<Duration> {
     let at = observed.health.last_success.filter(|_| observed.health.failures > 0)?;
     let age = (observed.now - at).to_std().ok()?;
@@ -274,7 +274,7 @@ fn deleting(step: &Step) -> Condition {
     }
 }
 
-/// The summary of it all.
+/// Returns the `Available` condition, the summary of the others.
 fn available(cluster: &Cluster) -> Condition {
     let gates = &cluster.spec.availability_gates;
     let mut types = vec![
@@ -300,7 +300,8 @@ fn available(cluster: &Cluster) -> Condition {
     })
 }
 
-/// What is no issue although its status says so.
+/// Returns the priority of a condition whose status alone would be misleading; `None` leaves it to the
+/// polarity.
 fn priority(condition: &Condition, is_deleting: bool) -> Option<Priority> {
     let reason = condition.reason.as_str();
     match condition.type_.as_str() {

@@ -52,7 +52,7 @@ impl MachineController {
     }
 }
 
-/// Evicts Pods; false when a PodDisruptionBudget forbids one for now.
+/// Evicts Pods; returns `false` if a PodDisruptionBudget forbids one of the evictions for now.
 async fn evict(workload: &Workload, pods: &[NamespacedName]) -> Result<bool> {
     let mut all = true;
     for pod in pods {

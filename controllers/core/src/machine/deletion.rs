@@ -1,4 +1,5 @@
-//! The steps of a Machine's deletion: hooks, drain, volumes, hooks, infrastructure, bootstrap, Node, finalizer.
+//! The steps of a Machine's deletion: pre-drain hooks, drain, volumes, pre-terminate hooks, infrastructure,
+//! bootstrap, Node, finalizer.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +18,27 @@ use crate::change::{Event, Reference};
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";
 const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io";
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
-/// How long the deletion of a Node is tried at least, in one life of this process.
+/// This process tries to delete a Node for at least this long, even after the deletion's time-out.
 const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
 /// How long a step of a deletion that no event ends waits before it is looked at again.
 const DELETION_RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
-/// How far the deletion is.
+/// The progress of the deletion.
 #[derive(Debug)]
 pub enum Step {
     /// The Machine is not being deleted.
     NotDeleting,
-    /// It waits: reason and message of the `Deleting` condition.
+    /// The deletion waits; holds reason and message of the `Deleting` condition.
     Waiting(&'static str, String),
-    /// Nothing is left.
+    /// The Machine's parts are deleted.
     Completed,
 }
 
-/// Whether the Node is drained and deleted with the Machine: not when the whole cluster or its control plane goes, or when nobody
-/// would notice. Whether the Node can be seen makes no difference.
+/// Returns whether the Node is drained and deleted with the Machine: not if the cluster or its control plane
+/// is being deleted, or if no other control plane Machine is left. Whether the Node is reachable makes no
+/// difference.
 fn concerns_node(observed: &Observed) -> bool {
     if is_deleting(observed.cluster.as_ref()) || !has_node(observed) {
         return false;
@@ -48,12 +50,13 @@ fn concerns_node(observed: &Observed) -> bool {
     }
 }
 
-/// A Machine that once had a Node has one for all that follows, even while the Node is gone or out of reach.
+/// Returns whether the Machine has or had a Node. A Machine that once had one counts as having it, even while
+/// the Node is absent or unreachable.
 fn has_node(observed: &Observed) -> bool {
     node_name(&observed.machine).is_some() || observed.node.found().is_some()
 }
 
-/// Whether the Node concerns the Machine depends on a control plane object that can't be read.
+/// Returns the error if the control plane object, on which [`concerns_node`] depends, could not be read.
 fn unreadable_control_plane(observed: &Observed) -> Option<&str> {
     match &observed.control_plane {
         Reference::Failed(error) if has_node(observed) && !is_deleting(observed.cluster.as_ref()) => {
@@ -71,7 +74,8 @@ fn deletion(observed: &Observed) -> MachineDeletionStatus {
     observed.machine.status.as_ref().and_then(|status| status.deletion.clone()).unwrap_or_default()
 }
 
-/// Past the pre-terminate hooks, or without infrastructure, there is nothing left to drain.
+/// Returns whether draining is pointless: the infrastructure is being deleted (after the pre-terminate hooks)
+/// or does not exist.
 fn is_past_termination(observed: &Observed) -> bool {
     match &observed.infrastructure {
         Reference::Found(object) => is_deleting(object.object.as_ref()),
@@ -88,7 +92,7 @@ fn skips_drain(observed: &Observed) -> bool {
         || is_over(observed, timeout, since.as_deref())
 }
 
-/// The end of a time-out; `None` where it never ends (unset or 0) or has not begun.
+/// Returns the end of a time-out; `None` if it never ends (unset or 0) or has not begun.
 fn end(timeout: Option<i32>, since: Option<&str>) -> Option<DateTime<Utc>> {
     let timeout =
         timeout.filter(|seconds| *seconds > 0).map(|seconds| Duration::seconds(i64::from(seconds)))?;
@@ -99,19 +103,20 @@ fn is_over(observed: &Observed, timeout: Option<i32>, since: Option<&str>) -> bo
     end(timeout, since).is_some_and(|end| observed.now >= end)
 }
 
-/// Comes again when a time-out ends, and no later than [`DELETION_RETRY`]: time-outs run whether or not anything happens.
+/// Requests a reconcile for the end of a time-out, and at the latest after [`DELETION_RETRY`], since
+/// time-outs end without an event.
 fn come_again(plan: &mut Plan, observed: &Observed, end: Option<DateTime<Utc>>) {
     let left = end.and_then(|end| (end - observed.now).to_std().ok());
     let delay = left.map_or(DELETION_RETRY, |left| left.min(DELETION_RETRY));
     plan.action = plan.action.min(Action::requeue_after(delay));
 }
 
-/// Whether the plan will look at the Pods of the Node.
+/// Returns whether the plan needs the Pods of the Node.
 pub fn needs_pods(observed: &Observed) -> bool {
     concerns_node(observed) && hooks(observed, PRE_DRAIN).is_empty() && !skips_drain(observed)
 }
 
-/// The hooks of a stage that still stand: annotations `<prefix>` and `<prefix>/…`.
+/// Returns the remaining hooks of a stage: the annotations `<prefix>` and `<prefix>/...`.
 fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
     let annotations: Option<&BTreeMap<String, String>> = observed.machine.metadata.annotations.as_ref();
     annotations
@@ -146,7 +151,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     node_step(plan, observed).unwrap_or(Step::Completed)
 }
 
-/// Hooks, drain and volumes, as far as the Node matters.
+/// Plans pre-drain hooks, drain and volume detachment; `None` if they are complete or do not apply.
 fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     if !concerns_node(observed) {
         return None;
@@ -257,14 +262,14 @@ fn delete(plan: &mut Plan, object: &ExternalObject) -> String {
     format!("Waiting for {} to be deleted", object.resource.kind)
 }
 
-/// Deletes the Node. It is tried until its time-out, which began with the Machine's deletion, and for a while in any case: a drain may
-/// have taken longer than the time-out.
+/// Deletes the Node. Deletion is retried until its time-out, which starts with the Machine's deletion, and
+/// for at least [`NODE_DELETION_LEAST`], since the drain may have taken longer than the time-out.
 fn node_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     if !concerns_node(observed) || matches!(observed.node, NodeState::Absent) {
         return None;
     }
     if observed.node.found().is_some_and(|node| is_deleting(node.as_ref())) {
-        // Whoever put a finalizer on it does the rest.
+        // The Node waits only for finalizers of other controllers.
         return None;
     }
     let since = observed.machine.metadata.deletion_timestamp.as_ref().map(engine::time::utc);

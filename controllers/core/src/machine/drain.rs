@@ -1,4 +1,4 @@
-//! Draining a Node: cordon it, evict its Pods, wait until they are gone.
+//! Draining a Node: cordon it, evict its Pods, and wait until they are gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 
 use crate::text;
 
-/// How long to wait before an eviction that a PodDisruptionBudget forbids is tried again.
+/// Delay before retrying an eviction that a PodDisruptionBudget forbids.
 pub const RETRY: Duration = Duration::from_secs(20);
 const DRAIN_LABEL: &str = "cluster.x-k8s.io/drain";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 const LISTED: usize = 5;
 
-/// What to do about the Pods of a Node.
+/// The planned treatment of a Node's Pods.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Pods to evict.
     pub evict: Vec<NamespacedName>,
-    /// What the drain waits for; empty when it is complete.
+    /// The reasons why the drain is not complete, one line each; empty if it is complete.
     pub messages: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ enum Behavior {
     Drain,
 }
 
-/// Plans the eviction of what has to go.
+/// Plans the eviction of the Pods that a drain must remove.
 pub fn plan(node: &Node, pods: &[Arc<Pod>], now: DateTime<Utc>) -> Outcome {
     let mut outcome = Outcome::default();
     let (mut terminating, mut waiting, mut evicted) = (Vec::new(), Vec::new(), Vec::new());
@@ -40,7 +40,7 @@ pub fn plan(node: &Node, pods: &[Arc<Pod>], now: DateTime<Utc>) -> Outcome {
         let key = NamespacedName::of(pod.as_ref());
         match behavior(pod) {
             Behavior::Skip => {}
-            // An unreachable kubelet never confirms the deletion.
+            // An unreachable kubelet never confirms the deletion of its Pods.
             _ if is_unreachable(node) && is_terminating_for_a_second(pod, now) => {}
             Behavior::WaitCompleted => {
                 if !is_finished(pod) {
@@ -95,7 +95,8 @@ fn is_terminating_for_a_second(pod: &Pod, now: DateTime<Utc>) -> bool {
     since.is_some_and(|since| now - since > chrono::Duration::seconds(1))
 }
 
-/// The Node's kubelet has not been heard of for a while.
+/// Returns whether the Node's kubelet stopped reporting: `Ready` is unknown and the Node has the unreachable
+/// taint.
 pub fn is_unreachable(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     let unknown = conditions
@@ -106,7 +107,7 @@ pub fn is_unreachable(node: &Node) -> bool {
     unknown && taints.into_iter().flatten().any(|taint| taint.key == UNREACHABLE)
 }
 
-/// The Node cordoned; `None` when it is already.
+/// Returns the cordoned Node; `None` if it is already cordoned.
 pub fn cordoned(node: &Node) -> Option<Node> {
     if node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)) {
         return None;

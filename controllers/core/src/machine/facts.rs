@@ -3,7 +3,7 @@
 use engine::ExternalObject;
 use schemas::cluster::Machine;
 
-/// Whether an infrastructure object reports that its machine runs.
+/// Returns whether an infrastructure object reports that its machine is provisioned.
 pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
     object.is_true(if object.contract == "v1beta1" {
         "/status/ready"
@@ -12,13 +12,13 @@ pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
     })
 }
 
-/// Whether the Machine's infrastructure is, or once was, provisioned.
+/// Returns whether the Machine's infrastructure was provisioned at any time.
 pub(super) fn was_provisioned(machine: &Machine) -> bool {
     let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
 }
 
-/// Whether the Machine's bootstrap data is, or once was, there.
+/// Returns whether the Machine's bootstrap data was created at any time.
 pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
     let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.bootstrap_data_secret_created == Some(true))

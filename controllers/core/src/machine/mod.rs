@@ -47,7 +47,8 @@ const OWNED: &[&str] = &[
     "Deleting",
 ];
 const CONCURRENCY: usize = 100;
-/// A workload cluster that answers no more is noticed sooner; then the time-outs of deletions have to run.
+/// Limit for a reconcile. A workload cluster that stops answering is detected earlier; after that, the
+/// time-outs of deletions must continue.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 const BY_REFERENCE: &str = "reference";
 
@@ -58,7 +59,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the Machine controller.
 fn start(manager: &Manager) {
     let machines = manager.objects::<Machine>();
     machines.index(BY_REFERENCE, |machine| {
@@ -118,13 +119,13 @@ fn watch_workloads(manager: &Manager, machines: &Objects<Machine>, queue: &Arc<e
     });
 }
 
-/// `namespace/cluster/value`: an index value that is unique across clusters.
+/// Returns `namespace/cluster/value`, an index key that is unique across clusters.
 fn scoped(machine: &Machine, value: &str) -> String {
     let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
     format!("{namespace}/{}/{value}", machine.spec.cluster_name)
 }
 
-/// The Machines of a Cluster, when something changed that concerns them.
+/// Requests the Machines of a Cluster if a field changed that their plans depend on.
 fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {
@@ -142,7 +143,7 @@ fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<R
     }
 }
 
-/// The Machines of a MachineSet, when its template or revision changed.
+/// Requests the Machines of a MachineSet if its template or revision changed.
 fn of_set(machines: &Objects<Machine>) -> impl Fn(&Change<MachineSet>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {
@@ -159,7 +160,7 @@ fn of_set(machines: &Objects<Machine>) -> impl Fn(&Change<MachineSet>) -> Vec<Re
     }
 }
 
-/// The Machines of a MachineDeployment, when its template, rollout or revision changed.
+/// Requests the Machines of a MachineDeployment if its template, rollout or revision changed.
 fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployment>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {

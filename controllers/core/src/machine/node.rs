@@ -1,4 +1,4 @@
-//! A Machine and its Node: finding it, and what the Machine writes on it.
+//! A Machine and its Node: finding the Node, and the metadata and taints that the Machine sets on it.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
 const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
 const OUTDATED_REVISION: &str = "node.cluster.x-k8s.io/outdated-revision";
 
-/// Finds the Node and brings it in line.
+/// Sets `nodeRef` and `nodeInfo` of the Machine, and plans the changes of the Node.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
-    // Without a provider ID there is nothing to look for.
+    // Without a provider ID no Node can be found.
     if plan.machine.spec.provider_id.is_none() {
         return;
     }
@@ -58,7 +58,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// The Node with labels, annotations and taints as the Machine wants them.
+/// Returns the Node with the labels, annotations and taints that the Machine requires.
 fn wanted(observed: &Observed, node: &Node) -> Node {
     let machine = observed.machine.as_ref();
     let mut wanted = node.clone();
@@ -78,7 +78,7 @@ fn wanted(observed: &Observed, node: &Node) -> Node {
     wanted
 }
 
-/// The part of a map that goes to the Node, by the domain of its keys.
+/// Returns the entries that are synced to the Node, selected by the domain of their keys.
 fn synced(map: Option<&BTreeMap<String, String>>, wants: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let domain = |key: &str| key.split_once('/').map_or("", |(domain, _)| domain).to_owned();
     map.into_iter()
@@ -98,7 +98,8 @@ fn is_synced_label(domain: &str) -> bool {
         .any(|parent| within(domain, parent))
 }
 
-/// Sets what comes from the Machine, removes what came from it before, and notes which keys those are.
+/// Sets the entries that come from the Machine, removes those that came from it earlier, and records the keys
+/// in the annotation `tracking`.
 fn replace(
     node: &mut Node,
     values: &BTreeMap<String, String>,
@@ -135,7 +136,8 @@ fn back_references(node: &mut Node, observed: &Observed) {
     }
 }
 
-/// The Node is initialised now; it is outdated if its MachineSet is not of the MachineDeployment's latest revision.
+/// Removes the uninitialized taint, and sets the outdated taint while the MachineSet's revision is older than
+/// the MachineDeployment's.
 fn taints(node: &mut Node, observed: &Observed) {
     let spec = node.spec.get_or_insert_default();
     let taints = spec.taints.get_or_insert_default();

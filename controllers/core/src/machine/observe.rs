@@ -21,7 +21,7 @@ use crate::change::Reference;
 pub(super) const BY_PROVIDER_ID: &str = "providerID";
 /// Index of Machines and of Pods by Node.
 pub(super) const BY_NODE: &str = "node";
-/// How long a reconcile waits for the Pods of a cluster whose Pods nobody has asked for before.
+/// How long a reconcile waits for the first list of a workload cluster's Pods.
 const PODS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The controller of Machines.
@@ -34,7 +34,7 @@ pub(super) struct MachineController {
     pub external: External,
     pub recorder: engine::events::Recorder,
     pub queue: Arc<engine::Queue>,
-    /// Since when the deletion of a Machine's Node is tried.
+    /// When this process first tried to delete the Node of each Machine.
     pub node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
 }
 
@@ -80,7 +80,7 @@ impl MachineController {
         observed
     }
 
-    /// Whether a Machine has infrastructure or bootstrap data, or may have.
+    /// Returns whether the Machine's infrastructure or bootstrap object exists or could not be read.
     pub(super) async fn has_any_part(&self, machine: &Machine) -> bool {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         for reference in [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()]
@@ -107,7 +107,8 @@ impl MachineController {
         }
     }
 
-    /// The Pods on a Node; `None` where the cluster does not tell in time. The first drain in a cluster starts to watch its Pods.
+    /// Returns the Pods on a Node; `None` if the cluster does not list them in time. The first drain in a
+    /// cluster starts the watch of its Pods.
     async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Option<Vec<Arc<Pod>>> {
         let pods = workload.objects::<Pod>();
         if workload.first_time("drain") {
@@ -121,13 +122,13 @@ impl MachineController {
                 names(&list)
             });
         }
-        // The connection may end at any time, and the time-outs of the deletion have to run on.
+        // The connection may end at any time, and the time-outs of the deletion must continue.
         tokio::time::timeout(PODS_TIMEOUT, pods.wait_until_synced()).await.ok()?;
         Some(pods.by_index(BY_NODE, node))
     }
 }
 
-/// The provider ID: the Machine's, or what its infrastructure reports once it is provisioned.
+/// Returns the Machine's provider ID, or else the ID that its provisioned infrastructure reports.
 fn provider_id(machine: &Machine, infrastructure: &Reference) -> Option<String> {
     machine.spec.provider_id.clone().or_else(|| {
         let object = infrastructure.found().filter(|object| is_infrastructure_provisioned(object))?;
@@ -142,7 +143,7 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
         .index(BY_PROVIDER_ID, |node| node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect());
     let found = provider_id.map(|id| nodes.by_index(BY_PROVIDER_ID, id)).unwrap_or_default();
     let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
-    // A Node of that name with another provider ID is another machine's.
+    // A Node with the Machine's node name but another provider ID belongs to another machine.
     let is_other = |node: &Arc<Node>| {
         let id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).filter(|id| !id.is_empty());
         id.is_some() && provider_id.is_some() && id != provider_id

@@ -9,17 +9,17 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 use crate::change::Reference;
 
-/// The Machine's Node, as far as it can be known.
+/// The observed state of the Machine's Node.
 #[derive(Debug, Clone, Default)]
 pub enum NodeState {
     /// The workload cluster is not connected.
     #[default]
     NotConnected,
-    /// The cluster is connected and has no such Node.
+    /// The workload cluster is connected and has no such Node.
     Absent,
     /// The Node.
     Found(Arc<Node>),
-    /// Several Nodes have the Machine's provider ID: their names.
+    /// Several Nodes have the Machine's provider ID; holds their names.
     Ambiguous(Vec<String>),
 }
 
@@ -33,33 +33,34 @@ impl NodeState {
     }
 }
 
-/// Everything that a plan for a Machine depends on.
+/// The state of the world that a Machine's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The Machine.
+    /// The reconciled Machine.
     pub machine: Arc<Machine>,
-    /// Its Cluster.
+    /// The Machine's Cluster.
     pub cluster: Arc<Cluster>,
-    /// The MachineSet that controls it.
+    /// The MachineSet that controls the Machine.
     pub set: Option<Arc<MachineSet>>,
-    /// The MachineDeployment that controls that.
+    /// The MachineDeployment that controls the MachineSet.
     pub deployment: Option<Arc<MachineDeployment>>,
-    /// `spec.bootstrap.configRef`.
+    /// The object that `spec.bootstrap.configRef` names.
     pub bootstrap: Reference,
-    /// `spec.infrastructureRef`.
+    /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
-    /// Its Node.
+    /// The Machine's Node.
     pub node: NodeState,
-    /// The connection to the cluster.
+    /// State of the connection to the workload cluster.
     pub health: Health,
-    /// Only while it is being deleted: the Cluster's control plane object.
+    /// The Cluster's control plane object; only read while the Machine is being deleted.
     pub control_plane: Reference,
-    /// Only while it is being deleted: there are control plane Machines that are not.
+    /// Whether there are control plane Machines that are not being deleted; only computed while the Machine
+    /// is being deleted.
     pub has_control_plane_machines: bool,
-    /// Only while it is being deleted: the Pods on its Node; `None` while they are not known.
+    /// The Pods on the Node, only read while the Machine is being deleted; `None` if they are not known.
     pub pods: Option<Vec<Arc<Pod>>>,
-    /// Since when this process has tried to delete its Node.
+    /// When this process first tried to delete the Node.
     pub node_deletion_since: Option<DateTime<Utc>>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }

@@ -1,4 +1,4 @@
-//! What a Machine needs.
+//! The rules of the Machine controller.
 
 use engine::names::{CLUSTER_NAME, CONTROL_PLANE, CONTROL_PLANE_NAME, POOL_NAME, SET_NAME};
 use engine::object::{annotation, is_deleting, label};
@@ -14,40 +14,40 @@ use crate::change::{Event, ExternalChange, Reference};
 
 const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
 
-/// The finalizer.
+/// The finalizer of Machines.
 pub const FINALIZER: &str = "machine.cluster.x-k8s.io";
 
-/// What to do about a Machine.
+/// The changes that a Machine needs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The Machine as it should be.
+    /// The Machine with its wanted metadata, spec and status.
     pub machine: Machine,
-    /// Changes of its bootstrap and infrastructure objects.
+    /// Changes of the bootstrap and infrastructure objects.
     pub external: Vec<ExternalChange>,
-    /// Its Node as it should be.
+    /// The changed Node; `None` if it needs no change.
     pub node: Option<Node>,
-    /// Pods to evict from its Node.
+    /// Pods to evict from the Node.
     pub evict: Vec<NamespacedName>,
-    /// Its infrastructure or bootstrap object, to be deleted.
+    /// The infrastructure or bootstrap objects to delete.
     pub delete: Vec<ExternalObject>,
-    /// Delete its Node.
+    /// Whether to delete the Node.
     pub delete_node: bool,
-    /// Events about the Machine.
+    /// Events to record about the Machine.
     pub events: Vec<Event>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
-    /// What went wrong.
+    /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
 
 impl Plan {
-    /// The parts of the status that tell how far the Machine is.
+    /// Returns `status.initialization`.
     pub(super) fn initialization(&mut self) -> &mut MachineInitializationStatus {
         self.machine.status.get_or_insert_default().initialization.get_or_insert_default()
     }
 }
 
-/// All the rules of a Machine.
+/// Applies all rules of a Machine. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { machine: observed.machine.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.machine, Some(&observed.cluster), observed.now);
@@ -71,7 +71,8 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// A Machine that nobody controls belongs to its Cluster.
+/// Makes the Cluster the owner of a Machine that has no controller and comes from no MachineSet, MachinePool
+/// or control plane.
 fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     let name = observed.machine.spec.cluster_name.clone();
     plan.machine.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
@@ -85,7 +86,8 @@ fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// The Machine controls its bootstrap and infrastructure objects; whoever made them for it no longer owns them.
+/// Makes the Machine the controller of its bootstrap or infrastructure object, in place of the Machine's own
+/// controller, which created the object.
 fn controlled_by_machine(machine: &Machine, object: &ExternalObject) -> Option<ExternalChange> {
     let mut wanted = object.object.as_ref().clone();
     if let Some(creator) = owners::controller(machine) {
@@ -102,7 +104,7 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
         Reference::None if plan.machine.spec.bootstrap.data_secret_name.is_some() => {
             plan.initialization().bootstrap_data_secret_created = Some(true);
         }
-        // An event tells when it appears.
+        // The object's creation event triggers the next reconcile.
         Reference::None | Reference::NotFound => {}
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
@@ -153,7 +155,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
     if let Some(domain) = object.text("/spec/failureDomain").filter(|_| object.contract == "v1beta1") {
         plan.machine.spec.failure_domain = Some(domain.to_owned());
     }
-    // A provider that reports no ID yet is heard of again when it does.
+    // The event of the provider setting the ID triggers the next reconcile.
     let Some(id) = object.text("/spec/providerID") else { return };
     plan.machine.spec.provider_id = Some(id.to_owned());
     let status = plan.machine.status.get_or_insert_default();
@@ -167,7 +169,8 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
     plan.initialization().infrastructure_provisioned = Some(true);
 }
 
-/// Only control plane Machines have certificates of their own; the Machine's annotation wins over its bootstrap object's.
+/// Only control plane Machines have certificates of their own. The Machine's annotation takes precedence over
+/// its bootstrap object's.
 fn certificates_expiry(plan: &mut Plan, observed: &Observed) {
     let machine = observed.machine.as_ref();
     if label(machine, CONTROL_PLANE).is_none() {

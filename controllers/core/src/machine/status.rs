@@ -20,9 +20,9 @@ use super::plan::Plan;
 use crate::change::Reference;
 use crate::machine_deployment::template;
 
-/// The connection may be down for so long before a Machine's Node counts as unknown.
+/// The connection may be down this long before the conditions of a Machine's Node become unknown.
 const CONNECTION_GRACE: Duration = Duration::from_secs(300);
-/// A deletion that takes longer than this says so.
+/// A deletion that takes longer than this says so in its message.
 const SLOW_DELETION_MINUTES: i64 = 15;
 const COMPONENTS: [&str; 4] =
     ["APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy"];
@@ -49,7 +49,7 @@ struct Provider<'a> {
     kind: &'a str,
     reference: &'a Reference,
     path: &'static str,
-    /// Was true once.
+    /// Whether the bootstrap data was created, or the infrastructure provisioned, at any time.
     reached: bool,
     is_deleting: bool,
 }
@@ -125,7 +125,7 @@ fn both(status: &str, reason: &str, message: &str) -> Vec<Condition> {
     ["NodeReady", "NodeHealthy"].iter().map(|type_| conditions::new(type_, status, reason, message)).collect()
 }
 
-/// `NodeReady` and `NodeHealthy`.
+/// Returns the conditions `NodeReady` and `NodeHealthy`.
 fn node(plan: &mut Plan, observed: &Observed) -> Vec<Condition> {
     let inspection = |message: &str| both(UNKNOWN, "InspectionFailed", message);
     let cluster = observed.cluster.as_ref();
@@ -164,7 +164,7 @@ fn node(plan: &mut Plan, observed: &Observed) -> Vec<Condition> {
     }
 }
 
-/// The conditions while the Node can't be seen; `None` when it can, or when what was seen last still counts.
+/// Returns the conditions while the workload cluster is unreachable; `None` if the Node's state is known.
 fn connection_down(plan: &mut Plan, observed: &Observed) -> Option<Vec<Condition>> {
     let down = |message: String| Some(both(UNKNOWN, "ConnectionDown", &message));
     let Some(at) = observed.health.last_success else {
@@ -181,7 +181,7 @@ fn connection_down(plan: &mut Plan, observed: &Observed) -> Option<Vec<Condition
     if !matches!(observed.node, NodeState::NotConnected) {
         return None;
     }
-    // The last known conditions stay until the grace period ends, which no event tells.
+    // The last known conditions stay until the grace period ends, which no event reports.
     let left = CONNECTION_GRACE.saturating_sub(age) + Duration::from_millis(1);
     plan.action = plan.action.min(Action::requeue_after(left));
     let known =
@@ -210,7 +210,7 @@ fn node_ready(node: &Node) -> Condition {
     condition
 }
 
-/// Ready and not under pressure.
+/// Returns `NodeHealthy`: true if the Node is ready and under no pressure.
 fn node_healthy(node: &Node) -> Condition {
     let (mut bad, mut unknown, mut lines) = (false, false, Vec::new());
     for (type_, good) in
@@ -244,7 +244,7 @@ fn deleting(step: &Step) -> Condition {
     }
 }
 
-/// Only for Machines of a MachineDeployment: a control plane sets this condition on its own Machines.
+/// Returns `UpToDate`, only for Machines of a MachineDeployment; a control plane sets it on its own Machines.
 fn up_to_date(observed: &Observed) -> Option<Condition> {
     const TYPE: &str = "UpToDate";
     let (set, deployment) = (observed.set.as_ref()?, observed.deployment.as_ref()?);
@@ -315,7 +315,7 @@ fn deletion_message(machine: &Machine, stage: &str, observed: &Observed) -> Stri
     format!("Machine deletion in progress, stage: {stage}")
 }
 
-/// One line for all control plane components when they say the same.
+/// Folds the lines of all control plane components into one line if they have the same text.
 fn fold_components(message: &str) -> String {
     let mut blocks: Vec<String> = Vec::new();
     for line in message.split('\n') {
@@ -347,7 +347,8 @@ fn fold_components(message: &str) -> String {
     folded.join("\n")
 }
 
-/// Ready for long enough; when not yet, the plan comes again.
+/// Sets `Available`: true after the Machine was ready for `minReadySeconds`; requests a reconcile for the end
+/// of that time.
 fn available(plan: &mut Plan, observed: &Observed) {
     let ready = plan.machine.condition("Ready").cloned().unwrap_or_default();
     let wait = chrono::Duration::seconds(i64::from(plan.machine.spec.min_ready_seconds.unwrap_or(0)));

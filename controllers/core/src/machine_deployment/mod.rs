@@ -48,7 +48,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the MachineDeployment controller.
 fn start(manager: &Manager) {
     let deployments = manager.objects::<MachineDeployment>();
     deployments.index(BY_REFERENCE, |deployment| {
@@ -78,7 +78,8 @@ fn start(manager: &Manager) {
     let queue = controller.queue();
     let referring = deployments.clone();
     let external = External::new(manager, &queue, move |resource, change| {
-        // Templates are read when something is made of them: only coming and going matters.
+        // The content of a template is only read when a Machine is created from it, so only its creation and
+        // deletion matter.
         if change.old.is_some() && change.new.is_some() {
             return Vec::new();
         }
@@ -99,7 +100,7 @@ fn start(manager: &Manager) {
     }));
 }
 
-/// MachineDeployments whose selector matches a MachineSet that nobody controls.
+/// Returns the MachineDeployments whose selector matches a MachineSet without a controller.
 fn selected_by(change: &Change<MachineSet>, deployments: &Objects<MachineDeployment>) -> Vec<Request> {
     let Some(set) = change.new.as_ref().filter(|set| owners::controller(set.as_ref()).is_none()) else {
         return Vec::new();

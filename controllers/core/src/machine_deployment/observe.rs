@@ -11,24 +11,25 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use crate::change::Reference;
 use crate::selector;
 
-/// Everything that a plan for a MachineDeployment depends on.
+/// The state of the world that a MachineDeployment's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The MachineDeployment.
+    /// The reconciled MachineDeployment.
     pub deployment: Arc<MachineDeployment>,
-    /// Its Cluster.
+    /// The MachineDeployment's Cluster.
     pub cluster: Arc<Cluster>,
-    /// Its MachineSets, and those without an owner that its selector matches.
+    /// The MachineSets that the MachineDeployment controls, and those without a controller that its selector
+    /// matches.
     pub sets: Vec<Arc<MachineSet>>,
-    /// Its Machines.
+    /// The Machines with the MachineDeployment's label.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
     pub bootstrap: Reference,
     /// The infrastructure template.
     pub infrastructure: Reference,
-    /// The end of the name of the next MachineSet.
+    /// Random suffix for the name of the next MachineSet.
     pub suffix: String,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 

@@ -1,4 +1,4 @@
-//! What a MachineDeployment needs.
+//! The rules of the MachineDeployment controller.
 
 use std::sync::Arc;
 
@@ -14,37 +14,37 @@ use super::rollout::{self, Limits, Set};
 use super::{sets, status, template};
 use crate::change::{Event, ExternalChange, Reference};
 
-/// The finalizer.
+/// The finalizer of MachineDeployments.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// Annotation on MachineDeployments and MachineSets: which change of the template this is.
+/// Annotation on MachineDeployments and MachineSets: the number of the template's revision.
 pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 
-/// What to do about a MachineDeployment.
+/// The changes that a MachineDeployment needs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The MachineDeployment as it should be.
+    /// The MachineDeployment with its wanted metadata and status.
     pub deployment: MachineDeployment,
-    /// Changes of its templates.
+    /// Changes of the templates.
     pub external: Vec<ExternalChange>,
-    /// MachineSets as they are (`None` for a new one) and should be.
+    /// MachineSets to apply: the current object (`None` for a new one) and the wanted object.
     pub sets: Vec<(Option<Arc<MachineSet>>, MachineSet)>,
     /// MachineSets to delete.
     pub delete: Vec<Arc<MachineSet>>,
-    /// Events about the MachineDeployment.
+    /// Events to record about the MachineDeployment.
     pub events: Vec<Event>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
-    /// What went wrong.
+    /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
 
-/// The MachineSet with the current template, and the others, oldest first.
+/// The MachineSet with the current template, and all others, oldest first.
 pub(super) struct Split {
     pub new: Option<Arc<MachineSet>>,
     pub old: Vec<Arc<MachineSet>>,
 }
 
-/// All the rules of a MachineDeployment.
+/// Applies all rules of a MachineDeployment. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { deployment: observed.deployment.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.deployment, Some(&observed.cluster), observed.now);
@@ -71,7 +71,7 @@ fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// Templates belong to the Cluster, so that they go with it.
+/// Makes the Cluster an owner of the templates, so that they are deleted with it.
 fn templates(plan: &mut Plan, observed: &Observed) {
     for reference in [&observed.infrastructure, &observed.bootstrap] {
         match reference {
@@ -83,13 +83,14 @@ fn templates(plan: &mut Plan, observed: &Observed) {
                 }
             }
             Reference::Failed(error) => plan.errors.push(error.clone()),
-            // An event tells when it appears; until then the MachineSet says what is missing.
+            // The template's creation event triggers the next reconcile; until then the MachineSet reports
+            // that it is missing.
             Reference::None | Reference::NotFound => {}
         }
     }
 }
 
-/// When everything older than a point in time has to be replaced, and that time has come.
+/// Returns `spec.rollout.after`: once that time has come, MachineSets created before it are replaced.
 fn rollout_after(observed: &Observed) -> Option<chrono::DateTime<chrono::Utc>> {
     let rollout = observed.deployment.spec.rollout.as_ref()?;
     parse_rfc3339(rollout.after.as_deref()?)
@@ -126,7 +127,7 @@ fn numbers(set: &MachineSet) -> Set {
     }
 }
 
-/// `spec.replicas` with its limits.
+/// Returns `spec.replicas` with the resolved surge and unavailability limits.
 pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
     let rolling = deployment
         .spec
@@ -142,7 +143,7 @@ pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
     )
 }
 
-/// Whether old Machines are replaced only when somebody deletes them.
+/// Returns whether old Machines are replaced only after a user deletes them.
 pub(super) fn is_on_delete(deployment: &MachineDeployment) -> bool {
     let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
     strategy.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE)
@@ -209,7 +210,8 @@ fn is_complete(limits: &Limits, new: &Set, old: &[Set]) -> bool {
     all.iter().all(|number| *number == limits.replicas) && old.iter().all(is_gone)
 }
 
-/// Nothing keeps old revisions: a rollout back makes a new MachineSet.
+/// Deletes the old MachineSets after a completed rollout. Old revisions are not kept: a rollback creates a
+/// new MachineSet.
 fn clean_up(plan: &mut Plan, split: &Split) {
     for set in &split.old {
         let observed = set.status.as_ref().and_then(|status| status.observed_generation);

@@ -1,12 +1,12 @@
-//! How many replicas each MachineSet of a MachineDeployment gets. Plain numbers, no objects.
+//! Computes the number of replicas of each MachineSet of a MachineDeployment. Plain numbers, no objects.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::defaults;
 
-/// A MachineSet in numbers.
+/// The replica counts of a MachineSet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Set {
-    /// `spec.replicas` now.
+    /// Current `spec.replicas`.
     pub spec: i32,
     /// `status.replicas`.
     pub status: i32,
@@ -14,32 +14,32 @@ pub struct Set {
     pub available: i32,
     /// `status.upToDateReplicas`.
     pub up_to_date: i32,
-    /// What `spec.replicas` shall be.
+    /// Wanted `spec.replicas`.
     pub intent: i32,
 }
 
 impl Set {
     #[cfg(test)]
-    /// A set with `spec` replicas, of which `status` exist and `available` are available.
+    /// Creates a set with `spec` replicas, of which `status` exist and `available` are available.
     pub fn new(spec: i32, status: i32, available: i32) -> Self {
         Self { spec, status, available, up_to_date: 0, intent: spec }
     }
 }
 
-/// What a rollout may do, in Machines.
+/// The limits of a rollout, in Machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// `spec.replicas` of the MachineDeployment.
     pub replicas: i32,
-    /// So many more may exist meanwhile.
+    /// How many Machines above `replicas` may exist during the rollout.
     pub surge: i32,
-    /// So many may be unavailable meanwhile.
+    /// How many Machines may be unavailable during the rollout.
     pub unavailable: i32,
 }
 
 impl Limits {
-    /// Resolves `maxSurge` (rounded up) and `maxUnavailable` (rounded down); if both come out as 0, one may be unavailable, or the
-    /// rollout could not move.
+    /// Resolves `maxSurge` (rounded up) and `maxUnavailable` (rounded down). If both resolve to 0, one
+    /// Machine may be unavailable, since the rollout could not progress otherwise.
     pub fn resolve(replicas: i32, surge: Option<&IntOrString>, unavailable: Option<&IntOrString>) -> Self {
         let surge = value(surge, replicas, defaults::MAX_SURGE, true);
         let mut unavailable = value(unavailable, replicas, defaults::MAX_UNAVAILABLE, false);
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// A number, or a percentage of `total`.
+/// Resolves a number or a percentage of `total`.
 pub fn value(value: Option<&IntOrString>, total: i32, default: i32, round_up: bool) -> i32 {
     match value {
         None => default,
@@ -72,7 +72,7 @@ fn total(new: &Set, old: &[Set]) -> i32 {
     std::iter::once(new).chain(old).map(|set| set.spec.max(set.status)).sum()
 }
 
-/// A step of a rolling update; `old` oldest first.
+/// Computes one step of a rolling update; `old` is sorted oldest first.
 pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set]) {
     if new.spec > limits.replicas {
         new.intent = limits.replicas;
@@ -84,7 +84,7 @@ pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set]) {
     break_deadlock(limits, new, old);
 }
 
-/// Shrinks old sets as far as availability allows: unavailable replicas first, then any.
+/// Scales old sets down as far as availability allows: unavailable replicas first, then any.
 fn scale_down_old(limits: &Limits, new: &Set, old: &mut [Set]) {
     let all = || std::iter::once(new).chain(old.iter());
     let spec: i32 = all().map(|set| set.spec).sum();
@@ -97,7 +97,7 @@ fn scale_down_old(limits: &Limits, new: &Set, old: &mut [Set]) {
             let unavailable = (set.spec - set.available).max(0) - (set.spec - set.intent);
             let wanted = if only_unavailable { unavailable.max(0) } else { set.intent };
             let count = affordable(set, wanted.min(budget), spare);
-            // The worst case: those that go are available ones.
+            // Assumes the worst case, that the removed replicas are available ones.
             let existing = (count - (set.intent - set.status).max(0)).max(0);
             spare -= existing.min(set.available);
             budget -= count;
@@ -106,12 +106,13 @@ fn scale_down_old(limits: &Limits, new: &Set, old: &mut [Set]) {
     }
 }
 
-/// How many of `wanted` replicas can go when no more than `spare` available ones may be lost.
+/// Returns how many of `wanted` replicas can be removed without losing more than `spare` available ones.
 fn affordable(set: &Set, wanted: i32, spare: i32) -> i32 {
     if wanted <= 0 {
         return 0;
     }
-    // Replicas that do not exist yet, and those of a set without available ones, hurt nobody.
+    // Removing replicas that do not exist yet, or replicas of a set without available ones, costs no
+    // availability.
     if set.available == 0 {
         return wanted;
     }
@@ -119,7 +120,8 @@ fn affordable(set: &Set, wanted: i32, spare: i32) -> i32 {
     wanted.min(missing + spare.max(0))
 }
 
-/// Old replicas that never become available would hold a rollout up for ever when nothing else moves.
+/// Removes one unavailable old replica if no set can change otherwise: old replicas that never become
+/// available would block the rollout forever.
 fn break_deadlock(limits: &Limits, new: &Set, old: &mut [Set]) {
     let is_still = |set: &Set| set.spec == set.status && set.intent == set.spec;
     let all_still = is_still(new) && old.iter().all(is_still);
@@ -131,7 +133,7 @@ fn break_deadlock(limits: &Limits, new: &Set, old: &mut [Set]) {
     }
 }
 
-/// Replaces what the user deleted; `old` oldest first.
+/// Replaces the Machines that the user deleted; `old` is sorted oldest first.
 pub fn on_delete(limits: &Limits, new: &mut Set, old: &mut [Set]) {
     if new.spec > limits.replicas {
         new.intent = limits.replicas;
@@ -150,12 +152,13 @@ pub fn on_delete(limits: &Limits, new: &mut Set, old: &mut [Set]) {
     }
 }
 
-/// Old Machines that are gone count as missing at once.
+/// Counts the Machines for `OnDelete`: a deleted old Machine counts as missing at once.
 fn total_on_delete(new: &Set, old: &[Set]) -> i32 {
     new.spec.max(new.status) + old.iter().map(|set| set.status).sum::<i32>()
 }
 
-/// Follows `spec.replicas` without rolling out, while the MachineDeployment is paused. `new` may be absent; `old` oldest first.
+/// Follows `spec.replicas` without a rollout, while the MachineDeployment is paused. `new` may be absent;
+/// `old` is sorted oldest first.
 pub fn scale(limits: &Limits, new: Option<&mut Set>, old: &mut [Set], rolling: bool) {
     let mut sets: Vec<&mut Set> = new.into_iter().chain(old.iter_mut()).collect();
     let active: Vec<usize> = (0..sets.len()).filter(|index| sets[*index].spec > 0).collect();
@@ -177,7 +180,8 @@ pub fn scale(limits: &Limits, new: Option<&mut Set>, old: &mut [Set], rolling: b
     }
 }
 
-/// Spreads growth or shrinkage over the sets by their size; the rest goes to the first.
+/// Distributes the change in replicas over the sets in proportion to their size; the remainder goes to the
+/// first set.
 fn proportional(limits: &Limits, sets: &mut [&mut Set]) {
     let before: i32 = sets.iter().map(|set| set.spec).sum();
     let allowed = if limits.replicas > 0 { limits.replicas + limits.surge } else { 0 };
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn one_step_of_a_rolling_update() {
-        // new (spec, status, available), old sets, wanted intents (new, old…)
+        // Columns: new set (spec, status, available), old sets, wanted intents (new, old...).
         type Row = ((i32, i32, i32), &'static [(i32, i32, i32)], &'static [i32]);
         let rows: &[Row] = &[
             ((0, 0, 0), &[], &[3]),
@@ -217,7 +221,7 @@ mod tests {
             ((3, 3, 3), &[(0, 0, 0)], &[3, 0]),
             // Unavailable old replicas go first, from the oldest set.
             ((1, 1, 1), &[(2, 2, 0), (1, 1, 1)], &[1, 1, 1]),
-            // Scaling down the whole.
+            // The MachineDeployment is scaled down.
             ((5, 5, 5), &[], &[3]),
         ];
         for (new, old, wanted) in rows {
@@ -230,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Runs rollouts to their end, with Machines that become available in some order, and checks the limits at each step.
+    /// Runs rollouts to completion while Machines become available one at a time, and checks the limits at
+    /// each step.
     #[test]
     fn rollouts_end_within_their_limits() {
         for (replicas, surge, unavailable) in
@@ -245,7 +250,7 @@ mod tests {
                 }
                 let available = new.available + old.iter().map(|set| set.available).sum::<i32>();
                 assert!(available >= replicas - unavailable, "{limits:?} step {step}: {new:?} {old:?}");
-                // One thing happens at a time: a Machine goes, appears, or becomes available.
+                // One event per step: a Machine is deleted, is created, or becomes available.
                 if let Some(set) = old.iter_mut().find(|set| set.status > set.spec) {
                     set.status -= 1;
                     set.available = set.available.min(set.status);

@@ -1,4 +1,4 @@
-//! A MachineSet as its MachineDeployment wants it.
+//! Computes the MachineSets that a MachineDeployment wants.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const REVISION_HISTORY: &str = "machinedeployment.clusters.x-k8s.io/revision-his
 const DESIRED_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/desired-replicas";
 const MAX_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/max-replicas";
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
-/// Annotations of a MachineDeployment that are not those of its MachineSets.
+/// Annotations of a MachineDeployment that are not copied to its MachineSets.
 const NOT_PROPAGATED: &[&str] = &[
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -29,20 +29,22 @@ const NOT_PROPAGATED: &[&str] = &[
     DISABLE_CREATE,
     "cluster.x-k8s.io/conversion-data",
 ];
-/// The longest part of a MachineDeployment's name in those of its MachineSets: a dash and five characters follow, at most 63 in all.
+/// How much of a MachineDeployment's name goes into the names of its MachineSets; with the dash and the
+/// five-character suffix that is at most 63 characters.
 const LONGEST_BASE: usize = 57;
 
 fn revision(set: &MachineSet) -> i64 {
     annotation(set, REVISION).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The revision of the new MachineSet: past all others.
+/// Returns the revision of the new MachineSet: its own, or one more than the highest old revision.
 pub fn next_revision(split: &Split) -> i64 {
     let oldest = split.old.iter().map(|set| revision(set)).max().unwrap_or(0);
     split.new.as_deref().map(revision).unwrap_or(0).max(oldest + 1)
 }
 
-/// The MachineSet with `replicas`. `current` is what there is; `new_revision` marks the one with the current template.
+/// Returns the wanted MachineSet with `replicas`. `current` is the existing object; `new_revision` is set for
+/// the MachineSet with the current template.
 pub fn wanted(
     observed: &Observed,
     current: Option<&MachineSet>,
@@ -68,7 +70,8 @@ pub fn wanted(
     MachineSet {
         metadata: ObjectMeta {
             name: Some(own_name.unwrap_or_else(|| format!("{base}-{}", observed.suffix))),
-            // An object that was deleted meanwhile must not come back.
+            // With the UID, the apply fails instead of recreating a MachineSet that was deleted in the
+            // meantime.
             uid: current.and_then(|current| current.metadata.uid.clone()),
             namespace: deployment.metadata.namespace.clone(),
             labels: Some(labels),
@@ -97,7 +100,8 @@ fn selector(observed: &Observed, current: Option<&MachineSet>, hash: &str) -> La
     selector
 }
 
-/// The template: what needs a rollout stays as it is in an existing MachineSet, the rest follows the MachineDeployment.
+/// Returns the template: fields that need a rollout keep their value in an existing MachineSet, the others
+/// follow the MachineDeployment.
 fn template_of(
     observed: &Observed,
     current: Option<&MachineSet>,

@@ -117,7 +117,7 @@ fn available(status: &MachineDeploymentStatus, observed: &Observed) -> Condition
     is_false(TYPE, "NotAvailable", message)
 }
 
-/// `maxUnavailable` as the user wrote it.
+/// Returns `maxUnavailable` as the user wrote it.
 fn max_unavailable(observed: &Observed) -> String {
     let strategy = observed.deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
     let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
@@ -141,7 +141,7 @@ fn rolling_out(observed: &Observed) -> Condition {
             continue;
         }
         for line in condition.message.lines().filter(|line| line.starts_with("* ")) {
-            // A change of version comes first.
+            // Version changes are listed first.
             reasons.insert((!line.starts_with("* Version"), line.to_owned()), ());
         }
     }

@@ -1,10 +1,11 @@
-//! When a MachineSet's template is that of its MachineDeployment.
+//! Compares the template of a MachineSet with that of its MachineDeployment.
 
 use machinery::hash::fnv1a_32;
 use schemas::cluster::{MachineDeletionSpec, MachineTemplateSpec};
 use schemas::meta::ObjectMetaTemplate;
 
-/// The template without what is propagated in place: only what is left needs a rollout.
+/// Returns the template without the fields that are propagated in place; a difference in the remaining fields
+/// needs a rollout.
 pub fn rollout_fields(template: &MachineTemplateSpec) -> MachineTemplateSpec {
     let mut fields = template.clone();
     fields.metadata = None::<ObjectMetaTemplate>;
@@ -17,18 +18,19 @@ pub fn rollout_fields(template: &MachineTemplateSpec) -> MachineTemplateSpec {
     fields
 }
 
-/// Whether no rollout is needed between the two.
+/// Returns whether going from one template to the other needs no rollout.
 pub fn is_same(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
     rollout_fields(a) == rollout_fields(b)
 }
 
-/// A number that stands for the rollout fields.
+/// Returns a hash of the rollout fields.
 pub fn hash(template: &MachineTemplateSpec) -> u32 {
     let text = serde_json::to_string(&rollout_fields(template)).unwrap_or_default();
     fnv1a_32(text.as_bytes())
 }
 
-/// Why Machines of `current` are not up to date with `desired`, the version first.
+/// Returns the reasons why Machines of `current` are not up to date with `desired`; a version difference
+/// comes first.
 pub fn differences(current: &MachineTemplateSpec, desired: &MachineTemplateSpec) -> Vec<String> {
     let (current, desired) = (rollout_fields(current).spec, rollout_fields(desired).spec);
     let text = |value: &Option<String>| value.clone().unwrap_or_default();

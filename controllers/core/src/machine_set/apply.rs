@@ -22,7 +22,7 @@ impl MachineSetController {
         }
         for (current, wanted) in &plan.update {
             match self.machines.patch(current, wanted, &[]).await {
-                // It is being deleted, and is gone now.
+                // The Machine is being deleted and disappeared in the meantime.
                 Err(error) if error.is_not_found() => {}
                 result => errors.extend(result.err()),
             }

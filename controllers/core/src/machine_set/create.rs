@@ -1,4 +1,4 @@
-//! Making a Machine with its bootstrap and infrastructure objects.
+//! Creates a Machine with its bootstrap and infrastructure objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use super::observe::{MachineSetController, Observed};
 
 /// Who makes Machines and what belongs to them.
 pub(super) const FIELD_MANAGER: &str = "capi-machineset";
-/// The longest name of a Machine.
+/// The longest allowed name of a Machine, in bytes.
 const LONGEST_NAME: usize = 63;
 const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 
-/// A Machine to be made.
+/// A Machine to be created, with the objects that it references.
 #[derive(Debug)]
 pub struct NewMachine {
-    /// The Machine.
+    /// The reconciled Machine.
     pub machine: Machine,
-    /// Its bootstrap object; `None` when the data Secret is given.
+    /// The Machine's bootstrap object; `None` if the template names a data Secret.
     pub bootstrap: Option<(DynamicObject, ApiResource)>,
-    /// Its infrastructure object.
+    /// The Machine's infrastructure object.
     pub infrastructure: (DynamicObject, ApiResource),
 }
 
-/// The labels of a Machine and what belongs to it.
+/// Returns the labels of a Machine and of its bootstrap and infrastructure objects.
 pub fn labels(set: &MachineSet) -> BTreeMap<String, String> {
     let mut labels = set.spec.template.metadata.clone().unwrap_or_default().labels;
     labels.insert(CLUSTER_NAME.to_owned(), set.spec.cluster_name.clone());
@@ -44,12 +44,12 @@ pub fn labels(set: &MachineSet) -> BTreeMap<String, String> {
     labels
 }
 
-/// The annotations of a Machine and what belongs to it.
+/// Returns the annotations of a Machine and of its bootstrap and infrastructure objects.
 pub fn annotations(set: &MachineSet) -> BTreeMap<String, String> {
     set.spec.template.metadata.clone().unwrap_or_default().annotations
 }
 
-/// The name by the naming template: `.cluster.name`, `.machineSet.name` and `.random` are known.
+/// Renders the naming template, which may contain `.cluster.name`, `.machineSet.name` and `.random`.
 fn name(set: &MachineSet, suffix: &str) -> String {
     let naming = set.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
     let mut rest = naming.unwrap_or(DEFAULT_NAME);
@@ -73,7 +73,8 @@ fn name(set: &MachineSet, suffix: &str) -> String {
     format!("{base}{suffix}")
 }
 
-/// The Machine that a set wants, given its name and references: for one that is made and for one that exists alike.
+/// Returns the Machine that a set wants, for a new Machine and for an existing one alike; `spec` has its
+/// references, version and failure domain.
 pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
     let template = &set.spec.template.spec;
     Machine {
@@ -98,10 +99,10 @@ pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
     }
 }
 
-/// A Machine of `observed.set` whose name ends in `suffix`.
+/// Builds a Machine of `observed.set` whose name ends in `suffix`.
 ///
 /// # Errors
-/// When a template can't be cloned.
+/// Fails if a template does not exist or cannot be cloned.
 pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     let set = observed.set.as_ref();
     let name = name(set, suffix);
@@ -137,7 +138,8 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
 }
 
 impl MachineSetController {
-    /// Makes the bootstrap object, the infrastructure object and the Machine, or none of them. Returns the name.
+    /// Creates the bootstrap object, the infrastructure object and the Machine; after a failure, deletes what
+    /// it created. Returns the Machine's name.
     pub(super) async fn create(&self, observed: &Observed, new: &NewMachine) -> Result<String> {
         let mut made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)> = Vec::new();
         let parts = new.bootstrap.iter().chain([&new.infrastructure]);

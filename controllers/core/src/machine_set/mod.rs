@@ -42,7 +42,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the MachineSet controller.
 fn start(manager: &Manager) {
     let sets = manager.objects::<MachineSet>();
     sets.index(BY_REFERENCE, |set| {
@@ -102,7 +102,8 @@ fn names(sets: &[Arc<MachineSet>]) -> Vec<Request> {
     sets.iter().map(|set| NamespacedName::of(set.as_ref())).collect()
 }
 
-/// The MachineSets that a change of a control plane object, or of an object that a MachineSet made, concerns.
+/// Returns the MachineSets affected by a change of a control plane object or of an object that a MachineSet
+/// created.
 fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Vec<Request> {
     let mut requests = engine::controller::owner_requests(change, MachineSet::GROUP, MachineSet::KIND);
     let versions = |object: &Arc<DynamicObject>| {
@@ -122,7 +123,7 @@ fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Ve
     requests
 }
 
-/// MachineSets whose selector matches a Machine that nobody controls.
+/// Returns the MachineSets whose selector matches a Machine without a controller.
 fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Request> {
     let Some(machine) = change.new.as_ref().filter(|machine| owners::controller(machine.as_ref()).is_none())
     else {

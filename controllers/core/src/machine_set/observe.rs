@@ -13,14 +13,14 @@ use crate::selector;
 /// Index of Machines that nobody controls, by namespace.
 pub(super) const BY_ORPHAN: &str = "orphan";
 
-/// Everything that a plan for a MachineSet depends on.
+/// The state of the world that a MachineSet's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The MachineSet.
+    /// The reconciled MachineSet.
     pub set: Arc<MachineSet>,
-    /// Its Cluster.
+    /// The MachineSet's Cluster.
     pub cluster: Arc<Cluster>,
-    /// Its Machines, and those without an owner that its selector matches.
+    /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
     pub bootstrap: Reference,
@@ -28,11 +28,11 @@ pub struct Observed {
     pub infrastructure: Reference,
     /// The Cluster's control plane object.
     pub control_plane: Reference,
-    /// Bootstrap and infrastructure objects of its Machines, and those that no Machine took over.
+    /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
     pub parts: Vec<ExternalObject>,
-    /// Ends of the names of new Machines, as many as may be needed.
+    /// Random suffixes for the names of new Machines, one for each missing replica.
     pub suffixes: Vec<String>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -75,7 +75,8 @@ impl MachineSetController {
         Observed { set, cluster, machines, bootstrap, infrastructure, control_plane, parts, suffixes, now }
     }
 
-    /// The bootstrap and infrastructure objects of the Machines, and those that the MachineSet still owns itself.
+    /// Returns the bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself
+    /// still owns.
     async fn parts(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> Vec<ExternalObject> {
         let spec = &set.spec.template.spec;
         let mut parts = Vec::new();

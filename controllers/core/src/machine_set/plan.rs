@@ -1,4 +1,4 @@
-//! What a MachineSet needs.
+//! The rules of the MachineSet controller.
 
 use std::sync::Arc;
 
@@ -15,35 +15,35 @@ use crate::change::{ExternalChange, Reference};
 
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
 
-/// The finalizer.
+/// The finalizer of MachineSets.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machineset";
 
-/// What to do about a MachineSet.
+/// The changes that a MachineSet needs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The MachineSet as it should be.
+    /// The MachineSet with its wanted metadata and status.
     pub set: MachineSet,
-    /// Changes of its templates.
+    /// Changes of the templates.
     pub external: Vec<ExternalChange>,
-    /// Machines as they are and should be, to be applied.
+    /// Machines to apply: the current and the wanted object.
     pub sync: Vec<(Arc<Machine>, Machine)>,
-    /// Machines that are being deleted, or adopted: as they are and should be.
+    /// Machines to patch because they are being deleted or adopted: the current and the wanted object.
     pub update: Vec<(Arc<Machine>, Machine)>,
     /// Bootstrap and infrastructure objects whose labels and annotations follow the template.
     pub sync_parts: Vec<(ExternalObject, DynamicObject)>,
-    /// Bootstrap and infrastructure objects that no Machine took over.
+    /// Bootstrap and infrastructure objects without a Machine, to be deleted.
     pub delete_parts: Vec<ExternalObject>,
     /// Machines to delete.
     pub delete: Vec<Arc<Machine>>,
-    /// Machines to make, with their bootstrap and infrastructure objects.
+    /// Machines to create, with their bootstrap and infrastructure objects.
     pub create: Vec<create::NewMachine>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
-    /// What went wrong.
+    /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
 
-/// All the rules of a MachineSet.
+/// Applies all rules of a MachineSet. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { set: observed.set.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.set, Some(&observed.cluster), observed.now);
@@ -76,7 +76,7 @@ fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     template.labels.insert(CLUSTER_NAME.to_owned(), name);
 }
 
-/// Templates belong to the Cluster, so that they go with it.
+/// Makes the Cluster an owner of the templates, so that they are deleted with it.
 fn templates(plan: &mut Plan, observed: &Observed) {
     for reference in [&observed.infrastructure, &observed.bootstrap] {
         match reference {
@@ -93,7 +93,7 @@ fn templates(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// As many Machines as `spec.replicas`.
+/// Plans the creation or deletion of Machines to reach `spec.replicas`.
 fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     let Some(replicas) = observed.set.spec.replicas else { return };
     orphaned_parts(plan, observed);
@@ -122,7 +122,7 @@ fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     }
 }
 
-/// What a reconcile made that was cut off before it made the Machine.
+/// Deletes the objects of a reconcile that was interrupted before it created their Machine.
 fn orphaned_parts(plan: &mut Plan, observed: &Observed) {
     let is_orphan = |part: &&ExternalObject| {
         let name = part.object.metadata.name.as_ref();

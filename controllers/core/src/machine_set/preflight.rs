@@ -1,4 +1,4 @@
-//! When a MachineSet may make Machines, given the state of the control plane.
+//! Preflight checks: whether a MachineSet may create Machines, given the state of the control plane.
 
 use engine::ExternalObject;
 use engine::object::annotation;
@@ -9,10 +9,10 @@ use crate::change::Reference;
 use crate::versions::Version;
 
 const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
-/// Workers may be so many minor versions behind the control plane.
+/// Workers may be at most this many minor versions behind the control plane.
 const MAX_SKEW: u64 = 3;
 
-/// Why no Machine may be made now; empty when it may.
+/// Returns the reasons why no Machine may be created now; empty if one may.
 pub fn failures(observed: &Observed) -> Vec<String> {
     let Reference::Found(control_plane) = &observed.control_plane else { return Vec::new() };
     let Some(version) = control_plane.text("/spec/version") else { return Vec::new() };
@@ -46,7 +46,7 @@ pub fn failures(observed: &Observed) -> Vec<String> {
     failures
 }
 
-/// The versions that the control plane runs.
+/// Returns the versions that the control plane runs.
 fn running(control_plane: &ExternalObject) -> Vec<Version> {
     let listed = control_plane.get("/status/versions").and_then(Value::as_array);
     let listed = listed.into_iter().flatten().filter_map(|entry| entry["version"].as_str());

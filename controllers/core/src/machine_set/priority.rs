@@ -1,4 +1,4 @@
-//! Which Machines go when a MachineSet shrinks.
+//! Selects the Machines to delete when a MachineSet is scaled down.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet};
 
 const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
-/// The age, in seconds, at which age makes most of its difference: ten days.
+/// Time constant, in seconds, by which a Machine's age affects its score: ten days.
 const AGE_SCALE: f64 = 864_000.0;
 const DELETING: f64 = 100.0;
 const ASKED: f64 = 80.0;
 const UNHEALTHY: f64 = 50.0;
 const ANY: f64 = 20.0;
 
-/// The `count` Machines of the highest priority that are not being deleted already: those that are count first.
+/// Returns the `count` Machines with the highest deletion priority, without those already being deleted;
+/// these have the highest priority and count towards `count`.
 pub fn choose(
     set: &MachineSet,
     machines: &[Arc<Machine>],

@@ -12,7 +12,8 @@ use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remedia
 use crate::scaling::Scaling;
 use crate::{selector, versions};
 
-/// Sets status and conditions of the planned MachineSet. `blocked` says why no Machine may be made.
+/// Sets status and conditions of the planned MachineSet. `blocked` has the reasons why no Machine may be
+/// created.
 pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     let generation = plan.set.metadata.generation;
     let status = plan.set.status.get_or_insert_default();

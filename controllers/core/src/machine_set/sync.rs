@@ -1,4 +1,4 @@
-//! Machines follow the parts of the template that need no rollout.
+//! Propagates the template fields that need no rollout to existing Machines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::create;
 use super::observe::Observed;
 use super::plan::Plan;
 
-/// Plans what each Machine gets.
+/// Plans the changes of each Machine and of its bootstrap and infrastructure objects.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
     for machine in &observed.machines {
         if is_deleting(machine.as_ref()) {
@@ -34,7 +34,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// Version, failure domain and references of an existing Machine stay.
+/// Returns the wanted state of an existing Machine; version, failure domain and references keep their values.
 fn existing(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     let spec = MachineSpec {
         version: machine.spec.version.clone(),
@@ -47,12 +47,12 @@ fn existing(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
         ..MachineSpec::default()
     };
     let mut wanted = create::machine(set, machine.metadata.name.clone().unwrap_or_default(), spec);
-    // A Machine that was deleted meanwhile must not come back.
+    // With the UID, the apply fails instead of recreating a Machine that was deleted in the meantime.
     wanted.metadata.uid.clone_from(&machine.metadata.uid);
     wanted
 }
 
-/// What still matters to a Machine that goes.
+/// Returns a Machine in deletion with the template fields that still apply to it.
 fn deleting(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     let template = &set.spec.template.spec;
     let mut wanted = machine.as_ref().clone();
@@ -71,7 +71,7 @@ fn adopted(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     wanted
 }
 
-/// Only an object that its Machine took over has labels of its own to follow.
+/// Returns whether a Machine controls the object; the MachineSet's own objects have no labels to update yet.
 fn is_followed(observed: &Observed, part: &ExternalObject) -> bool {
     let owner = owners::controller(part.object.as_ref());
     owner.is_some_and(|owner| {
@@ -82,7 +82,8 @@ fn is_followed(observed: &Observed, part: &ExternalObject) -> bool {
     })
 }
 
-/// Labels and annotations of a bootstrap or infrastructure object; `None` when it has them already.
+/// Returns the labels and annotations to apply to a bootstrap or infrastructure object; `None` if it already
+/// has them.
 fn metadata(set: &MachineSet, part: &ExternalObject) -> Option<DynamicObject> {
     let (labels, annotations) = (create::labels(set), create::annotations(set));
     let has = |present: Option<&BTreeMap<String, String>>, wanted: &BTreeMap<String, String>| {

@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 use serving::{Listener, Server, Tls};
 use store::{Memory, Store};
 
-/// Where the workload cluster listens.
+/// Host of the workload cluster's API server.
 pub const HOST: &str = "127.0.0.1";
-/// Its port.
+/// Port of the workload cluster's API server.
 pub const PORT: u16 = 6443;
 
-/// The management cluster with its controllers; the workload cluster is behind them.
+/// The management cluster with its controllers, connected to a workload cluster.
 pub struct World {
     pub manager: Manager,
 }
@@ -41,7 +41,7 @@ fn client(server: &Server, name: &str) -> Client {
     Client::new(server.client_service(User::master(name)), "default")
 }
 
-/// A kind whose fields are not looked at.
+/// Returns a CustomResourceDefinition without a schema for its fields.
 fn any(plural: &str, kind: &str, scope: &str) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let singular = kind.to_lowercase();
@@ -57,7 +57,7 @@ fn any(plural: &str, kind: &str, scope: &str) -> Value {
 }
 
 impl World {
-    /// Everything, with the controllers and the stand-ins for providers running.
+    /// Starts both clusters, the controllers and the fake providers.
     pub async fn start(seed: u64) -> Self {
         let filter = tracing_subscriber::EnvFilter::from_default_env();
         let _ =
@@ -130,12 +130,12 @@ impl World {
         }
     }
 
-    /// All objects of a kind.
+    /// Returns the handle on a kind in the management cluster.
     pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
         self.manager.objects()
     }
 
-    /// The conditions that are not as they should be at the end, for a failing test.
+    /// Lists the conditions that are not in their expected final state, for the message of a failing test.
     pub fn describe(&self) -> String {
         use schemas::HasConditions;
         let mut text = String::new();

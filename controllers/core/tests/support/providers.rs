@@ -1,4 +1,4 @@
-//! Stand-ins for the providers: they report success as soon as their contract lets them.
+//! Fake providers: they report success as soon as their contract allows it.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::{HOST, PORT};
 
 const FINALIZER: &str = "test/provider";
 
-/// Starts all of them.
+/// Starts all fake providers.
 pub fn start(manager: &Manager, workload: &Client, kubeconfig: String) {
     let machines = manager.objects::<Machine>();
     let clusters = manager.objects::<Cluster>();

@@ -1,4 +1,4 @@
-//! An aggregate: one condition of an object out of the same condition of several others.
+//! Aggregates: one condition of an object, computed from the same condition of several other objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +7,20 @@ use schemas::meta::Condition;
 use super::merge::{Priority, Reasons, indent, polarity, status};
 use super::{NOT_YET_REPORTED, UNKNOWN, find, new};
 
-/// How many different messages an aggregate shows, and how many names beside each.
+/// An aggregate shows at most this many different messages, and at most `MAX_NAMES` object names with each.
 const MAX_MESSAGES: usize = 3;
 const MAX_NAMES: usize = 3;
 
-/// An object whose condition goes into an aggregate.
+/// An object whose condition is part of an aggregate.
 #[derive(Clone)]
 pub struct Source<'a> {
-    /// Its kind.
+    /// The object's kind.
     pub kind: &'a str,
-    /// Its name.
+    /// The object's name.
     pub name: &'a str,
-    /// A control plane Machine: it comes first.
+    /// Whether the object is a control plane Machine; these are listed first.
     pub is_control_plane: bool,
-    /// Its conditions.
+    /// The object's conditions.
     pub conditions: &'a [Condition],
 }
 
@@ -30,7 +30,8 @@ struct Entry<'a> {
     priority: Priority,
 }
 
-/// Merges the condition `type_` of `sources` into one of type `target`. Both are good if `False` when `negative`.
+/// Merges the condition `type_` of `sources` into one condition of type `target`. If `negative`, `False` is
+/// the good status of both.
 pub fn aggregate(
     target: &str,
     type_: &str,
@@ -53,7 +54,8 @@ pub fn aggregate(
     new(target, status, reason, message(&entries))
 }
 
-/// The message of an aggregate: issues and unknowns, or, if there are none, what the others have to say.
+/// Builds the message of an aggregate: the messages with issues and unknown statuses, or, if there are none,
+/// all other messages.
 fn message(entries: &[Entry<'_>]) -> String {
     let troubled: Vec<&Entry<'_>> = entries.iter().filter(|entry| entry.priority != Priority::Info).collect();
     let chosen: Vec<&Entry<'_>> = if troubled.is_empty() {
@@ -73,7 +75,7 @@ fn message(entries: &[Entry<'_>]) -> String {
     lines.join("\n")
 }
 
-/// One message of several objects of a kind.
+/// A message that several objects of one kind share.
 struct Group<'a> {
     text: &'a str,
     priority: Priority,
@@ -135,7 +137,7 @@ fn kind_lines(kind: &str, entries: &[&Entry<'_>], left: &mut usize, lines: &mut 
     }
 }
 
-/// At most three names, then how many more there are.
+/// Lists at most three names, followed by the number of further names.
 fn list_names(names: &[&str]) -> String {
     match names.len().checked_sub(MAX_NAMES) {
         None | Some(0) => names.join(", "),

@@ -1,21 +1,21 @@
-//! What summaries and aggregates share: priorities, statuses, indentation.
+//! Priorities, statuses and message indentation, shared by summaries and aggregates.
 
 use schemas::meta::Condition;
 
 use super::{FALSE, TRUE, UNKNOWN};
 
-/// How much a source condition matters in a merge.
+/// How much a source condition matters in a merge, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Something is wrong.
     Issue,
-    /// Nobody knows.
+    /// The condition's status is `Unknown`.
     Unknown,
-    /// As it should be.
+    /// The condition has its good status.
     Info,
 }
 
-/// The priority of `condition`, when the types in `negative` are good if `False`.
+/// Returns the priority of `condition`; the types in `negative` are good if `False`.
 pub fn polarity(condition: &Condition, negative: &[&str]) -> Priority {
     let is_negative = negative.contains(&condition.type_.as_str());
     match condition.status.as_str() {
@@ -26,14 +26,14 @@ pub fn polarity(condition: &Condition, negative: &[&str]) -> Priority {
     }
 }
 
-/// The reasons of a merged condition.
+/// The reasons that a merged condition can have.
 #[derive(Debug, Clone, Copy)]
 pub struct Reasons {
-    /// When a source has an issue.
+    /// Reason when a source has an issue.
     pub issue: &'static str,
-    /// When there is no issue and a source is unknown.
+    /// Reason when no source has an issue and at least one is unknown.
     pub unknown: &'static str,
-    /// When all is well.
+    /// Reason when all sources are good.
     pub info: &'static str,
 }
 
@@ -43,7 +43,8 @@ impl Default for Reasons {
     }
 }
 
-/// Status and reason of a condition merged from sources of these priorities. `negative` says that the merged condition is good if `False`.
+/// Returns status and reason of a condition merged from sources with these priorities. If `negative`, the
+/// merged condition is good if `False`.
 pub(super) fn status(
     priorities: impl Iterator<Item = Priority>,
     negative: bool,
@@ -57,7 +58,8 @@ pub(super) fn status(
     }
 }
 
-/// ` message`, or the message on lines of its own when it has several or begins with a bullet.
+/// Returns ` message`, or puts the message on separate lines when it has several lines or begins with a
+/// bullet.
 pub(super) fn indent(message: &str) -> String {
     if !message.contains('\n') && !message.starts_with("* ") {
         return format!(" {message}");

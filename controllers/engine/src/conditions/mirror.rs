@@ -1,24 +1,25 @@
-//! A mirror: a condition copied from another object, typed or not.
+//! Mirrors: conditions copied from another object, typed or not.
 
 use schemas::meta::Condition;
 use serde_json::Value;
 
 use super::{FALSE, NOT_YET_REPORTED, TRUE, UNKNOWN, is_unknown, new};
 
-/// Reason of a provider's condition that has none.
+/// Reason for a provider's condition that has no reason.
 pub const NO_REASON_REPORTED: &str = "NoReasonReported";
 
-/// What a mirror shows while the source has no such condition.
+/// The values of a mirror while the source object lacks the condition.
 pub struct Fallback {
-    /// Status.
+    /// Status of the mirror.
     pub status: &'static str,
-    /// Reason.
+    /// Reason of the mirror.
     pub reason: &'static str,
-    /// Message.
+    /// Message of the mirror.
     pub message: String,
 }
 
-/// Copies `source` with its time as `target`; without a source, the fallback, or else unknown.
+/// Copies `source`, with its transition time, as condition `target`. Without a source it uses `fallback`, or
+/// else `Unknown`.
 pub fn mirror(
     target: &str,
     type_: &str,
@@ -34,10 +35,11 @@ pub fn mirror(
     }
 }
 
-/// The condition `type_` of a provider's object, by the contract's rules: type and status must be there, the rest has defaults.
+/// Reads the condition `type_` of a provider's object by the contract's rules: type and status are required,
+/// the rest has defaults.
 ///
 /// # Errors
-/// What is wrong with the condition.
+/// Says in words why the condition is malformed.
 pub fn read(object: &Value, type_: &str) -> Result<Option<Condition>, String> {
     let Some(conditions) = object.pointer("/status/conditions") else { return Ok(None) };
     let Some(list) = conditions.as_array() else { return Err("status.conditions is not a list".into()) };

@@ -1,4 +1,5 @@
-//! Conditions: set, get, mirror, and merge into summaries and aggregates as Cluster API does.
+//! Conditions: setting, finding and mirroring them, and merging them into summaries and aggregates as Cluster
+//! API does.
 
 mod aggregate;
 mod merge;
@@ -16,16 +17,16 @@ pub use merge::{Priority, Reasons, polarity};
 pub use mirror::{Fallback, mirror, read};
 pub use summary::{Summary, summarize};
 
-/// The condition holds.
+/// Status of a condition that holds.
 pub const TRUE: &str = "True";
-/// The condition does not hold.
+/// Status of a condition that does not hold.
 pub const FALSE: &str = "False";
-/// Nobody knows.
+/// Status of a condition whose state cannot be determined.
 pub const UNKNOWN: &str = "Unknown";
-/// Reason of a source condition that is not there.
+/// Reason for a source condition that is absent.
 pub const NOT_YET_REPORTED: &str = "NotYetReported";
 
-/// The order of conditions in a status: these, then any others by name, then `Paused` and `Deleting`.
+/// The order of conditions in a status: these first, then any others by name, then those in `LAST`.
 const ORDER: &[&str] = &[
     "Available",
     "Ready",
@@ -65,7 +66,7 @@ const ORDER: &[&str] = &[
 ];
 const LAST: &[&str] = &["Paused", "Deleting"];
 
-/// Where a condition type stands in a status.
+/// Returns the sort key of a condition type within a status.
 pub fn position(type_: &str) -> (usize, String) {
     if let Some(index) = ORDER.iter().position(|known| *known == type_) {
         return (index, String::new());
@@ -76,7 +77,7 @@ pub fn position(type_: &str) -> (usize, String) {
     (ORDER.len(), type_.to_owned())
 }
 
-/// A condition with no time yet: [`set`] gives it one.
+/// Returns a condition without a transition time, which [`set`] fills in.
 pub fn new(type_: &str, status: &str, reason: &str, message: impl Into<String>) -> Condition {
     Condition {
         type_: type_.to_owned(),
@@ -87,34 +88,34 @@ pub fn new(type_: &str, status: &str, reason: &str, message: impl Into<String>) 
     }
 }
 
-/// A condition that is true, without a message.
+/// Returns a `True` condition without a message.
 pub fn is_true(type_: &str, reason: &str) -> Condition {
     new(type_, TRUE, reason, "")
 }
 
-/// A condition that is false, with a message.
+/// Returns a `False` condition with a message.
 pub fn is_false(type_: &str, reason: &str, message: impl Into<String>) -> Condition {
     new(type_, FALSE, reason, message)
 }
 
-/// A condition that nobody knows, with a message.
+/// Returns an `Unknown` condition with a message.
 pub fn is_unknown(type_: &str, reason: &str, message: impl Into<String>) -> Condition {
     new(type_, UNKNOWN, reason, message)
 }
 
-/// The status as a word.
+/// Returns `"True"` or `"False"`.
 pub fn word(status: bool) -> &'static str {
     if status { TRUE } else { FALSE }
 }
 
-/// Sets a condition of `object`. `lastTransitionTime` moves only when the status does: to the condition's own time if it has one (a
-/// mirrored condition), else to `now`.
+/// Sets a condition of `object`. `lastTransitionTime` changes only together with the status: to the
+/// condition's own time if it has one (a mirrored condition), else to `now`.
 pub fn set<K: HasConditions + Resource>(object: &mut K, now: DateTime<Utc>, mut condition: Condition) {
     condition.observed_generation = object.meta().generation.or(condition.observed_generation);
     set_in(object.conditions_mut(), now, condition);
 }
 
-/// As [`set`], for a list that is not part of an object yet.
+/// Like [`set`], for a list of conditions that is not yet part of an object.
 pub fn set_in(conditions: &mut Vec<Condition>, now: DateTime<Utc>, mut condition: Condition) {
     let existing = conditions.iter().position(|present| present.type_ == condition.type_);
     match existing.and_then(|index| conditions.get_mut(index)) {
@@ -143,12 +144,12 @@ pub fn remove<K: HasConditions>(object: &mut K, type_: &str) {
     }
 }
 
-/// The condition of this type in a list.
+/// Returns the condition of this type in a list, or `None`.
 pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Whether the list has this condition with this status.
+/// Returns whether the list has a condition of this type with this status.
 pub fn has(conditions: &[Condition], type_: &str, status: &str) -> bool {
     find(conditions, type_).is_some_and(|condition| condition.status == status)
 }

@@ -1,23 +1,24 @@
-//! A summary: one condition of an object out of several others of the same object.
+//! Summaries: one condition of an object, computed from several other conditions of the same object.
 
 use schemas::meta::Condition;
 
 use super::merge::{Priority, Reasons, indent, polarity, status};
 use super::{NOT_YET_REPORTED, UNKNOWN, find, new};
 
-/// Which conditions make a summary, and how.
+/// The conditions that make a summary, and how they are merged.
 pub struct Summary<'a> {
-    /// Source types, in the order of the message.
+    /// Types of the source conditions, in the order of the message.
     pub types: Vec<&'a str>,
-    /// Those of them that are good if `False`.
+    /// The types among them that are good if `False`.
     pub negative: Vec<&'a str>,
-    /// Those of them that are left out where absent; any other absent one counts as unknown.
+    /// The types among them that are left out if absent; any other absent condition counts as unknown.
     pub ignore_if_missing: Vec<&'a str>,
-    /// Reasons of the merged condition.
+    /// Reasons that the merged condition can have.
     pub reasons: Reasons,
 }
 
-/// Merges `conditions` into one of type `target`. `priority` decides on a source; `None` leaves it to the polarity.
+/// Merges `conditions` into one condition of type `target`. `priority` may set a source's priority; `None`
+/// leaves it to the polarity.
 pub fn summarize(
     target: &str,
     conditions: &[Condition],

@@ -1,4 +1,4 @@
-//! A client of a workload cluster over a [`Network`].
+//! The Kubernetes client of a workload cluster, over a [`Network`].
 
 use std::io;
 use std::pin::Pin;
@@ -26,14 +26,14 @@ use tower::Service;
 use super::{BoxStream, Network};
 use crate::error::{Error, Result};
 
-/// Opening a connection, TLS included, takes no longer than this.
+/// Limit for opening a connection, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Idle connections are closed after this long.
+/// Idle connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const HTTPS_PORT: u16 = 443;
 
-/// A client of the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes. It speaks HTTP/1.1, so that a
-/// connection can be upgraded for a port-forward.
+/// Creates a client for the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes. It
+/// uses HTTP/1.1, so that a connection can be upgraded for a port-forward.
 ///
 /// # Errors
 /// [`Error::Kubeconfig`], which never quotes a secret.

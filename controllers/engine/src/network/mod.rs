@@ -1,4 +1,5 @@
-//! The door to other machines: real, or simulated in this process. HTTP, TLS and port-forwards run unchanged over either.
+//! Connections to other machines: TCP, or simulated in this process. HTTP, TLS and port-forwards work
+//! unchanged over either.
 
 mod client;
 mod real;
@@ -13,37 +14,37 @@ pub use client::workload_client;
 pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 
-/// A connection.
+/// A bidirectional byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
 
-/// A connection of any kind.
+/// A boxed [`Stream`] of any type.
 pub type BoxStream = Box<dyn Stream>;
 
-/// Where connections come from and go to.
+/// Opens and accepts connections.
 pub trait Network: Send + Sync + 'static {
     /// Opens a connection.
     ///
     /// # Errors
-    /// As for TCP: refused, timed out, no such host.
+    /// The errors of TCP: refused, timed out, no such host.
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>>;
 
-    /// Accepts connections; port 0 takes any free one.
+    /// Listens for connections; port 0 selects a free port.
     ///
     /// # Errors
-    /// As for TCP: in use, not permitted.
+    /// The errors of TCP: address in use, not permitted.
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>>;
 }
 
 /// Accepts connections; dropping it closes the port.
 pub trait Listener: Send {
-    /// The next connection, and who opened it.
+    /// Waits for the next connection; returns it and the peer's address.
     ///
     /// # Errors
-    /// As for TCP. The listener can still be used.
+    /// The errors of TCP. The listener stays usable.
     fn accept(&mut self) -> BoxFuture<'_, io::Result<(BoxStream, String)>>;
 
-    /// The port it listens on.
+    /// Returns the port that the listener is bound to.
     fn port(&self) -> u16;
 }

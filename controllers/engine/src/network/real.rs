@@ -1,4 +1,4 @@
-//! TCP.
+//! The TCP implementation of [`Network`].
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::{BoxStream, Listener, Network};
 
-/// The machine's own network.
+/// The TCP network of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealNetwork;
 

@@ -1,4 +1,4 @@
-//! A network inside this process: no sockets, the same order of events in each run.
+//! A network inside this process, without sockets; each run has the same order of events.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,21 +12,21 @@ use tokio::sync::mpsc;
 
 use super::{BoxStream, Listener, Network};
 
-/// Bytes in flight in each direction of a connection.
+/// Buffer size in bytes for each direction of a connection.
 const BUFFER: usize = 64 * 1024;
-/// The first port that is given to a listener that takes any.
+/// The first port that is assigned to a listener on port 0.
 const FIRST_PORT: u16 = 20_000;
 
 type Ports = Arc<Mutex<BTreeMap<u16, mpsc::UnboundedSender<DuplexStream>>>>;
 
-/// One machine's ports; every host name leads to it.
+/// The ports of one machine; every host name resolves to it.
 #[derive(Clone, Default)]
 pub struct SimulatedNetwork {
     ports: Ports,
 }
 
 impl SimulatedNetwork {
-    /// A network on which nobody listens.
+    /// Creates a network without listeners.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,7 +1,7 @@
 //! Bootstrap data as a `#cloud-config` document.
 //!
-//! The header makes cloud-init pass the document through Jinja first, so that names such as `{{ ds.meta_data.local_hostname }}` in
-//! the kubeadm configuration are filled in on the host.
+//! Because of the header, cloud-init renders the document with Jinja first, so that names such as `{{
+//! ds.meta_data.local_hostname }}` in the kubeadm configuration are replaced on the host.
 
 mod operating_system;
 pub mod yaml;
@@ -13,25 +13,25 @@ use schemas::bootstrap::{DiskSetup, Ntp, User};
 use crate::names::file;
 use yaml::{block, quoted, scalar, single_quoted};
 
-/// A file to write.
+/// A file that cloud-init writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct File {
     /// Absolute path.
     pub path: String,
-    /// `user:group`, empty for the default.
+    /// Owner as `user:group`; empty for the default.
     pub owner: String,
-    /// Mode in octal digits, empty for the default.
+    /// Mode in octal digits; empty for the default.
     pub permissions: String,
-    /// `base64`, `gzip` or `gzip+base64`, empty for none.
+    /// `base64`, `gzip` or `gzip+base64`; empty for plain text.
     pub encoding: String,
-    /// Whether to append to a file that is there.
+    /// Whether to append to an existing file.
     pub append: bool,
-    /// Content, in the given encoding.
+    /// Content in the given encoding.
     pub content: String,
 }
 
 impl File {
-    /// A file of root's.
+    /// Creates a file owned by root.
     pub fn root(path: impl Into<String>, permissions: &str, content: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -43,12 +43,12 @@ impl File {
     }
 }
 
-/// What kubeadm does on the host.
+/// The kubeadm command that runs on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// The first control plane node.
+    /// `kubeadm init`, on the first control plane node.
     Init,
-    /// Every other node.
+    /// `kubeadm join`, on every other node.
     Join,
 }
 
@@ -61,22 +61,22 @@ impl Verb {
     }
 }
 
-/// Everything that becomes a cloud-config document.
+/// The content of a cloud-config document.
 #[derive(Debug, Clone)]
 pub struct CloudConfig<'a> {
     /// Files, in order.
     pub files: Vec<File>,
-    /// Commands early in every boot.
+    /// Commands that run early in every boot.
     pub boot_commands: &'a [String],
-    /// Commands before kubeadm.
+    /// Commands that run before kubeadm.
     pub before: &'a [String],
-    /// Commands after kubeadm.
+    /// Commands that run after kubeadm.
     pub after: &'a [String],
-    /// What kubeadm does.
+    /// The kubeadm command.
     pub verb: Verb,
     /// kubeadm's log level.
     pub verbosity: Option<i32>,
-    /// Time servers.
+    /// Time synchronization.
     pub ntp: Option<&'a Ntp>,
     /// Users, with their passwords filled in.
     pub users: &'a [User],
@@ -87,7 +87,7 @@ pub struct CloudConfig<'a> {
 }
 
 impl CloudConfig<'_> {
-    /// The document.
+    /// Renders the document.
     pub fn render(&self) -> String {
         let mut out = String::from("## template: jinja\n#cloud-config\n");
         self.write_files(&mut out);

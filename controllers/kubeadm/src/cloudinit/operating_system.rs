@@ -1,4 +1,4 @@
-//! Users, time, disks and mounts.
+//! The cloud-config sections for users, time, disks and mounts.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use schemas::bootstrap::{DiskSetup, Filesystem, Ntp, Partition, User};
 
 use super::yaml::{quoted, scalar};
 
-/// `ntp:`
+/// Writes the `ntp:` section.
 pub fn ntp(out: &mut String, ntp: Option<&Ntp>) {
     let Some(ntp) = ntp else { return };
     out.push_str("ntp:\n");
@@ -19,7 +19,7 @@ pub fn ntp(out: &mut String, ntp: Option<&Ntp>) {
     }
 }
 
-/// `users:`
+/// Writes the `users:` section.
 pub fn users(out: &mut String, users: &[User]) {
     if users.is_empty() {
         return;
@@ -40,7 +40,7 @@ pub fn users(out: &mut String, users: &[User]) {
             text(out, 4, key, value.as_deref());
         }
         if let Some(inactive) = user.inactive {
-            // cloud-init's schema wants text here.
+            // cloud-init's schema requires a string here.
             let _ = writeln!(out, "    inactive: {}", quoted(&inactive.to_string()));
         }
         flag(out, 4, "lock_passwd", user.lock_password);
@@ -48,7 +48,7 @@ pub fn users(out: &mut String, users: &[User]) {
     }
 }
 
-/// `disk_setup:` and `fs_setup:`
+/// Writes the `disk_setup:` and `fs_setup:` sections.
 pub fn disks(out: &mut String, setup: Option<&DiskSetup>) {
     let Some(setup) = setup else { return };
     if !setup.partitions.is_empty() {
@@ -79,7 +79,8 @@ fn partition(out: &mut String, entry: &Partition) {
     flag(out, 4, "overwrite", entry.overwrite);
 }
 
-/// cloud-init passes these to the partitioning tool: MBR's codes, which it translates for GPT.
+/// Returns the partition code that cloud-init passes to the partitioning tool: the MBR code, which cloud-init
+/// translates for GPT.
 fn partition_code(kind: &str) -> String {
     match kind {
         "Linux" => "83".to_owned(),
@@ -103,7 +104,7 @@ fn filesystem(out: &mut String, entry: &Filesystem) {
     list(out, 4, "extra_opts", &entry.extra_opts);
 }
 
-/// `mounts:`
+/// Writes the `mounts:` section.
 pub fn mounts(out: &mut String, mounts: &[Vec<String>]) {
     if mounts.is_empty() {
         return;

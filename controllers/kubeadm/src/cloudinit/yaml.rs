@@ -1,21 +1,22 @@
-//! YAML as cloud-init is given it: scalars that read back as the text they were, blocks for file contents.
+//! Writes YAML for cloud-init: scalars that are read back as the same text, and blocks for file contents.
 
-/// `text` as a plain scalar where that is safe, else double-quoted.
+/// Returns `text` as a plain scalar if that is safe, else double-quoted.
 pub fn scalar(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
 
-/// `text` double-quoted: JSON's escapes are YAML's too.
+/// Returns `text` double-quoted; JSON's escapes are valid in YAML.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// `text` in single quotes, as modes are written; quoted otherwise when it holds what single quotes can't.
+/// Returns `text` in single quotes, the usual form of file modes; double-quoted if it has control characters,
+/// which single quotes cannot express.
 pub fn single_quoted(text: &str) -> String {
     if text.chars().any(char::is_control) { quoted(text) } else { format!("'{}'", text.replace('\'', "''")) }
 }
 
-/// Whether every YAML reader takes `text` as a string and as this string.
+/// Returns whether every YAML reader takes the plain `text` as exactly this string.
 fn is_plain(text: &str) -> bool {
     let first_is_letter_or_slash = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
     let safe = |c: char| {
@@ -29,9 +30,11 @@ fn is_plain(text: &str) -> bool {
         && !matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n")
 }
 
-/// `text` as the value after a key: a literal block whose lines are indented by `indent`, below a parent indented by `indent - 2`.
+/// Returns `text` as the value after a key: a literal block whose lines are indented by `indent`, below a
+/// parent indented by `indent - 2`.
 ///
-/// A block ends in exactly one line break, as upstream writes files. What a block can't hold becomes a quoted scalar.
+/// A block ends in exactly one line break, as Cluster API writes files. Text that a block cannot hold becomes
+/// a quoted scalar.
 pub fn block(text: &str, indent: usize) -> String {
     let printable = |c: char| {
         c == '\n'
@@ -42,7 +45,7 @@ pub fn block(text: &str, indent: usize) -> String {
         return quoted(text);
     }
     let body = text.strip_suffix('\n').unwrap_or(text);
-    // Leading blanks would be taken for indentation, trailing line breaks would be dropped.
+    // A YAML reader would take leading blanks for indentation and drop trailing line breaks.
     let indicator = if text.starts_with([' ', '\t', '\n']) { "2" } else { "" };
     let keep = if body.ends_with('\n') { "+" } else { "" };
     let padding = " ".repeat(indent);

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::names::condition;
 use crate::version::Version;
 
-/// What a step of [`Step::Bootstrap`] is about.
+/// The objects that [`Step::Bootstrap`] works on.
 struct Bootstrap<'a> {
     role: Role,
     machine: &'a Machine,
@@ -45,7 +45,7 @@ impl ConfigController {
         conditions::set(&mut wanted, now, ready);
         let (action, error) = match result {
             Ok(action) => (action, None),
-            // Only a change of the spec helps, and that is an event.
+            // Only a change of the spec can help, and that is an event.
             Err(error @ (Error::Bootstrap(_) | Error::Version(_))) => {
                 (Action::done(), Some(engine::Error::Terminal(error.to_string())))
             }
@@ -182,7 +182,8 @@ impl ConfigController {
         Ok(token)
     }
 
-    /// Prolongs the token if it is there and due; makes it again if it is gone, since the bootstrap data name it.
+    /// Extends the bootstrap token if it exists and is due; recreates it if it is gone, since the bootstrap
+    /// data contains it.
     async fn keep_token(&self, observed: &Observed, cluster: &Cluster, now: DateTime<Utc>) -> Result<Action> {
         let workload = self.manager.clusters().get(&NamespacedName::of(cluster))?;
         let config = observed.config.as_ref();
@@ -205,7 +206,7 @@ impl ConfigController {
         Ok(Action::requeue_after(token::CHECK))
     }
 
-    /// Creates or corrects the Secret with the bootstrap data.
+    /// Creates or updates the Secret with the bootstrap data.
     async fn store(&self, cluster: &str, config: &KubeadmConfig, data: String) -> Result<()> {
         let name = NamespacedName::of(config);
         let format = config.spec.format.clone().unwrap_or_else(|| "cloud-config".to_owned());
@@ -237,7 +238,7 @@ impl ConfigController {
         Ok(())
     }
 
-    /// Takes the init lock; false when another Machine was faster.
+    /// Acquires the init lock; returns `false` if another Machine holds it.
     async fn lock_for(&self, machine: &Machine, cluster: &Cluster) -> Result<bool> {
         let name = lock_name(cluster);
         let holder = LockInformation { machine: machine.metadata.name.clone().unwrap_or_default() };
@@ -268,7 +269,7 @@ impl ConfigController {
     }
 }
 
-/// The Secret's owner, as upstream writes it.
+/// Returns the owner reference of the Secret with the bootstrap data, in Cluster API's form.
 fn data_owner(config: &KubeadmConfig) -> OwnerReference {
     OwnerReference { controller: Some(true), ..owners::reference(config, &()) }
 }
@@ -283,7 +284,7 @@ fn created(config: &mut KubeadmConfig, secret: String, now: DateTime<Utc>) {
     }
 }
 
-/// The version that the control plane is at.
+/// Returns the oldest version that the control plane runs.
 fn control_plane_version(cluster: &Cluster) -> Option<&str> {
     let versions = &cluster.status.as_ref()?.control_plane.as_ref()?.versions;
     versions.first().map(|version| version.version.as_str())

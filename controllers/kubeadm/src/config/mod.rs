@@ -1,4 +1,4 @@
-//! KubeadmConfig: bootstrap data for one Machine.
+//! The KubeadmConfig controller: it creates the bootstrap data of one Machine.
 
 mod apply;
 mod observe;
@@ -25,7 +25,7 @@ use crate::names::condition;
 use observe::ConfigController;
 use plan::{Observed, Plan};
 
-/// The index of KubeadmConfigs by the Secrets that their files and users name.
+/// Index of KubeadmConfigs by the Secrets that their files and users reference.
 const BY_SECRET: &str = "secret";
 
 /// The controller's row of the table.
@@ -35,7 +35,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the KubeadmConfig controller.
 fn start(manager: &Manager) {
     let this = ConfigController {
         manager: manager.clone(),
@@ -80,7 +80,7 @@ fn start(manager: &Manager) {
     controller.start(Frame::new(this));
 }
 
-/// The Secrets that bootstrap data are still to be made from.
+/// Returns the referenced Secrets of a KubeadmConfig whose bootstrap data does not exist yet.
 fn named_secrets(config: &KubeadmConfig) -> Vec<String> {
     let status = config.status.as_ref().and_then(|status| status.initialization.as_ref());
     if status.is_some_and(|status| status.data_secret_created == Some(true)) {
@@ -94,7 +94,7 @@ fn named_secrets(config: &KubeadmConfig) -> Vec<String> {
     names.map(|name| format!("{namespace}/{name}")).collect()
 }
 
-/// A Machine's KubeadmConfig, when something that matters to it changed.
+/// Requests a Machine's KubeadmConfig if a field of the Machine changed that the plan depends on.
 fn machine_requests(change: &Change<Machine>) -> Vec<Request> {
     let facts = |machine: &Machine| {
         (
@@ -117,7 +117,7 @@ fn machine_requests(change: &Change<Machine>) -> Vec<Request> {
         .collect()
 }
 
-/// Whether a Cluster's change lets its KubeadmConfigs go on.
+/// Returns whether a Cluster changed in a field that the plans of its KubeadmConfigs depend on.
 fn matters(change: &Change<Cluster>) -> bool {
     let facts = |cluster: &Cluster| {
         (
@@ -130,7 +130,7 @@ fn matters(change: &Change<Cluster>) -> bool {
     change.old.as_deref().map(facts) != change.new.as_deref().map(facts)
 }
 
-/// The cluster whose init lock went away.
+/// Returns the cluster whose init lock was deleted.
 fn lock_cluster(change: &Change<ConfigMap>) -> Option<NamespacedName> {
     if change.new.is_some() {
         return None;
@@ -139,7 +139,7 @@ fn lock_cluster(change: &Change<ConfigMap>) -> Option<NamespacedName> {
     Some(NamespacedName::new(name.namespace, name.name.strip_suffix("-lock")?))
 }
 
-/// The cluster of which an authority or key appeared.
+/// Returns the cluster for which an authority or key was created.
 fn certificate_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     let secret = change.new.as_ref().filter(|_| change.old.is_none())?;
     let cluster = object::label(secret.as_ref(), engine::names::CLUSTER_NAME)?;

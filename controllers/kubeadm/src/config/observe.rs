@@ -1,4 +1,4 @@
-//! Reads what a KubeadmConfig depends on.
+//! Reads the state that a KubeadmConfig's plan depends on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::plan::{CertificateState, Lock, Observed};
 use crate::certificates::{self, Certificates, Purpose};
 use crate::error::Result;
 
-/// What the init lock says.
+/// The content of the init lock.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct LockInformation {
-    /// The Machine that holds it.
+    /// Name of the Machine that holds the lock.
     #[serde(rename = "machineName")]
     pub machine: String,
 }
 
-/// The key of [`LockInformation`].
+/// The key of [`LockInformation`] in the lock's ConfigMap.
 pub(super) const LOCK_KEY: &str = "lock-information";
 
-/// The name of a cluster's init lock.
+/// Returns the name of a cluster's init lock.
 pub(super) fn lock_name(cluster: &Cluster) -> NamespacedName {
     let name = NamespacedName::of(cluster);
     NamespacedName::new(name.namespace, format!("{}-lock", name.name))
@@ -89,7 +89,7 @@ impl ConfigController {
         let text = lock.data.as_ref().and_then(|data| data.get(LOCK_KEY));
         let holder = text.and_then(|text| serde_json::from_str::<LockInformation>(text).ok());
         let Some(holder) = holder else {
-            // Nobody can hold a lock that names nobody.
+            // A lock that names no Machine has no holder.
             return Lock::Abandoned;
         };
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
@@ -102,7 +102,8 @@ impl ConfigController {
         }
     }
 
-    /// The authorities and keys that are there, and those that are not. A worker needs only the cluster's certificate.
+    /// Returns the existing authorities and keys, and the missing ones. A worker needs only the cluster's
+    /// certificate.
     pub(super) fn certificates(
         &self,
         cluster: &NamespacedName,
@@ -128,7 +129,7 @@ impl ConfigController {
         Ok((found, missing))
     }
 
-    /// The values of Secrets that files and users name, where they exist.
+    /// Returns the values of the Secrets that files and users reference, as far as they exist.
     pub(super) fn named_secrets(
         &self,
         namespace: &str,

@@ -1,4 +1,4 @@
-//! The rules of a KubeadmConfig: what to do in which state. Pure.
+//! The rules of the KubeadmConfig controller. Pure functions.
 
 use std::sync::Arc;
 
@@ -15,83 +15,83 @@ use super::render::{self, Role};
 use super::token;
 use crate::names::condition;
 
-/// Who may initialise the cluster.
+/// The state of the init lock, whose holder may initialise the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Nobody holds the lock.
+    /// No Machine holds the lock.
     Free,
-    /// This Machine holds it.
+    /// The reconciled Machine holds it.
     Ours,
     /// Another Machine holds it.
     Taken,
-    /// A Machine that no longer exists holds it.
+    /// A Machine that does not exist holds it.
     Abandoned,
 }
 
-/// The cluster's authorities and keys.
+/// The state of the cluster's authorities and keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CertificateState {
-    /// All are there.
+    /// All of them exist.
     Complete,
-    /// Some are not.
+    /// Some are missing.
     Incomplete,
 }
 
-/// Everything that decides what happens to a KubeadmConfig.
+/// The state of the world that a KubeadmConfig's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The object.
+    /// The reconciled KubeadmConfig.
     pub config: Arc<KubeadmConfig>,
-    /// Its owner.
+    /// The Machine that owns it.
     pub machine: Option<Arc<Machine>>,
-    /// The owner's cluster.
+    /// The Machine's Cluster.
     pub cluster: Option<Arc<Cluster>>,
     /// The Secret with the bootstrap data.
     pub data_secret: Option<Arc<Secret>>,
-    /// The init lock.
+    /// State of the init lock.
     pub lock: Lock,
-    /// Authorities and keys.
+    /// State of the authorities and keys.
     pub certificates: CertificateState,
     /// Whether the workload cluster is connected.
     pub connected: bool,
-    /// When the token was last known to expire.
+    /// When the bootstrap token expires, as far as is known.
     pub token_expires: Option<DateTime<Utc>>,
 }
 
-/// What to do next.
+/// The next step for a KubeadmConfig.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: an event will tell when to look again.
+    /// Nothing to do until the next event.
     Wait,
-    /// The Machine has bootstrap data already: take over its name.
+    /// The Machine already has bootstrap data: take over the Secret's name.
     Adopt(String),
-    /// Prolong the token, and come back.
+    /// Extend the bootstrap token, and check it again later.
     KeepToken,
-    /// Come back when the token may have to be prolonged.
+    /// Check again when the bootstrap token may have to be extended.
     WatchToken,
-    /// Make bootstrap data.
+    /// Create the bootstrap data.
     Bootstrap {
-        /// What the host becomes.
+        /// The role of the host.
         role: Role,
-        /// Break this abandoned lock first.
+        /// Whether to delete an abandoned init lock first.
         break_lock: bool,
-        /// Make the authorities that are missing.
+        /// Whether to create the missing authorities first.
         make_certificates: bool,
-        /// Make a token first.
+        /// Whether to create a bootstrap token first.
         make_token: bool,
     },
 }
 
-/// A plan: the step, what the conditions say meanwhile, and whether the init lock has done its duty.
+/// A plan: the next step and the changes that go with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The next step.
     pub step: Step,
     /// Conditions to set before the step.
     pub conditions: Vec<Condition>,
-    /// Delete the init lock.
+    /// Whether to delete the init lock, which is not needed any more.
     pub release_lock: bool,
-    /// Make the KubeadmConfig the owner of its Secret again.
+    /// Whether to make the KubeadmConfig the owner of its Secret again.
     pub fix_secret_owner: bool,
 }
 
@@ -107,13 +107,13 @@ impl Plan {
     }
 }
 
-/// Whether the cluster's infrastructure is there.
+/// Returns whether the cluster's infrastructure is provisioned.
 pub fn infrastructure_provisioned(cluster: &Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
 }
 
-/// Decides what to do.
+/// Computes the plan. Pure function.
 pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let (Some(machine), Some(cluster)) = (&observed.machine, &observed.cluster) else {
         return Plan::of(Step::Wait);
@@ -157,7 +157,7 @@ fn wait_for_control_plane() -> Plan {
     Plan::waiting("Waiting for Cluster control plane to be initialized")
 }
 
-/// The data are made: only a token that nobody has used yet needs attention.
+/// Returns the next step once the bootstrap data exists: only an unused bootstrap token needs attention.
 fn with_data(observed: &Observed, machine: &Machine, now: DateTime<Utc>) -> Step {
     let used = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
     let spec = &observed.config.spec;
@@ -179,7 +179,7 @@ fn init(observed: &Observed) -> Plan {
         Err(plan) => return plan,
     };
     match observed.lock {
-        // The holder's data are being made; its end, or the lock's, is an event.
+        // Another Machine is initialising the cluster; its deletion or the lock's is an event.
         Lock::Taken => wait_for_control_plane(),
         lock => Plan::of(Step::Bootstrap {
             role: Role::Init,
@@ -190,7 +190,7 @@ fn init(observed: &Observed) -> Plan {
     }
 }
 
-/// Whether authorities are to be made here: only where no control plane provider makes them.
+/// Returns whether to create the authorities here, which is the case only without a control plane provider.
 fn certificates(observed: &Observed) -> Result<bool, Plan> {
     if observed.certificates == CertificateState::Complete {
         return Ok(false);
@@ -226,7 +226,7 @@ fn join(observed: &Observed, role: Role) -> Plan {
     Plan::of(Step::Bootstrap { role, break_lock: false, make_certificates: false, make_token })
 }
 
-/// The `Ready` condition out of the others.
+/// Returns the `Ready` condition, the summary of the others.
 pub fn ready(list: &[Condition]) -> Condition {
     let summary = Summary {
         types: vec![condition::DATA_SECRET_AVAILABLE, condition::CERTIFICATES_AVAILABLE],

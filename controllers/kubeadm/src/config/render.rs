@@ -1,4 +1,4 @@
-//! Bootstrap data from a KubeadmConfig and what belongs to it. Pure.
+//! Renders bootstrap data from a KubeadmConfig and the objects around it. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::error::{Error, Result};
 use crate::names::{self, file};
 use crate::version::Version;
 
-/// The largest file that a template may become.
+/// The largest file, in bytes, that a template may render to.
 const MAX_FILE: usize = 1 << 20;
 
-/// What a host becomes.
+/// The role of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The first control plane node.
@@ -31,27 +31,28 @@ pub enum Role {
     JoinWorker,
 }
 
-/// What bootstrap data is made from.
+/// The inputs of the bootstrap data.
 #[derive(Debug, Clone)]
 pub struct Inputs<'a> {
-    /// The KubeadmConfig's spec.
+    /// The spec of the KubeadmConfig.
     pub spec: &'a KubeadmConfigSpec,
-    /// The cluster.
+    /// The Cluster of the Machine.
     pub cluster: &'a Cluster,
-    /// Kubernetes' version, from the Machine.
+    /// The Kubernetes version of the Machine.
     pub version: &'a Version,
-    /// The control plane's version, for files that are templates.
+    /// The version of the control plane, for files that are templates.
     pub control_plane_version: Option<&'a str>,
-    /// Authorities and keys. A worker needs the cluster's certificate only.
+    /// Authorities and keys. A worker needs only the cluster's certificate.
     pub certificates: &'a Certificates,
-    /// The values of Secrets that files and users name, by `(name, key)`.
+    /// Values of the Secrets that files and users reference, by `(name, key)`.
     pub secrets: &'a BTreeMap<(String, String), Vec<u8>>,
 }
 
-/// Bootstrap data for `role`, as cloud-config. `spec` is complete: see [`complete_init`] and [`complete_join`].
+/// Renders the bootstrap data for `role` as cloud-config. `spec` must be complete: see [`complete_init`] and
+/// [`complete_join`].
 ///
 /// # Errors
-/// Names what is missing or wrong.
+/// Names the missing or invalid input.
 pub fn render(inputs: &Inputs<'_>, role: Role) -> Result<String> {
     let spec = inputs.spec;
     if spec.format.as_deref().is_some_and(|format| format != "cloud-config") {
@@ -112,8 +113,8 @@ fn join_files(inputs: &Inputs<'_>, role: Role, api: ApiVersion, files: &mut Vec<
     Ok(())
 }
 
-/// A worker is tainted until the Machine controller has labelled its node. A spec that lists taints keeps them; kubeadm has no default
-/// taints for workers.
+/// Adds the taint that keeps Pods off a worker until the Machine controller has labelled its Node. Taints in
+/// the spec are kept; kubeadm has no default taints for workers.
 fn add_uninitialized_taint(join: &mut JoinConfiguration) {
     let taints = join.node_registration.get_or_insert_default().taints.get_or_insert_default();
     if !taints.iter().any(|taint| taint.key == names::UNINITIALIZED_TAINT) {
@@ -129,7 +130,7 @@ fn authority(certificates: &Certificates) -> Result<&str> {
     Ok(&identity.certificate)
 }
 
-/// `host:port` of the control plane.
+/// Returns the control plane's `host:port`.
 pub fn endpoint(cluster: &Cluster) -> Result<String> {
     let endpoint = cluster.spec.control_plane_endpoint.as_ref();
     let found = endpoint.and_then(|endpoint| Some((endpoint.host.as_deref()?, endpoint.port?)));
@@ -143,10 +144,11 @@ fn server(cluster: &Cluster) -> Result<String> {
     Ok(format!("https://{}", endpoint(cluster)?))
 }
 
-/// Fills in what a first control plane node needs and the spec leaves open. The result is written back to the KubeadmConfig.
+/// Sets the fields that `kubeadm init` needs and the spec leaves open. The caller writes the result back to
+/// the KubeadmConfig.
 ///
 /// # Errors
-/// When the Cluster has no endpoint.
+/// Fails if the Cluster has no endpoint.
 pub fn complete_init(spec: &mut KubeadmConfigSpec, cluster: &Cluster) -> Result<()> {
     let config = spec.cluster_configuration.get_or_insert_with(ClusterConfiguration::default);
     if config.control_plane_endpoint.as_deref().is_none_or(str::is_empty) {
@@ -155,22 +157,23 @@ pub fn complete_init(spec: &mut KubeadmConfigSpec, cluster: &Cluster) -> Result<
     Ok(())
 }
 
-/// Whether a joining node finds the cluster by a bootstrap token rather than by a file.
+/// Returns whether a joining node discovers the cluster by a bootstrap token rather than by a file.
 pub fn uses_token(spec: &KubeadmConfigSpec) -> bool {
     let join = spec.join_configuration.as_ref();
     join.and_then(|join| join.discovery.as_ref()).is_none_or(|discovery| discovery.file.is_none())
 }
 
-/// The token that is there already.
+/// Returns the spec's bootstrap token, or `None`.
 pub fn token(spec: &KubeadmConfigSpec) -> Option<&str> {
     let discovery = spec.join_configuration.as_ref()?.discovery.as_ref()?;
     discovery.bootstrap_token.as_ref()?.token.as_deref().filter(|token| !token.is_empty())
 }
 
-/// Fills in how a joining node finds the cluster. `new_token` is used when the spec has none.
+/// Sets the fields by which a joining node discovers the cluster. `new_token` is used if the spec has no
+/// token.
 ///
 /// # Errors
-/// When the Cluster has no endpoint or authority, or the spec contradicts the role.
+/// Fails if the Cluster has no endpoint or authority, or if the spec contradicts the role.
 pub fn complete_join(
     spec: &mut KubeadmConfigSpec,
     role: Role,

@@ -7,22 +7,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use machinery::random::Random;
 
-/// How long a token can be used.
+/// How long a token is valid.
 pub const LIFETIME: Duration = Duration::minutes(15);
-/// How often a token that may still be needed is looked at.
+/// Interval between two checks of a token that may still be needed.
 pub const CHECK: std::time::Duration = std::time::Duration::from_secs(15 * 60 / 3);
 
 const ALPHABET: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const TYPE: &str = "bootstrap.kubernetes.io/token";
-/// The namespace of tokens.
+/// The namespace of the token Secrets.
 pub const NAMESPACE: &str = "kube-system";
 
-/// A new token, `<6 characters>.<16 characters>`. Secret.
+/// Generates a token `<6 characters>.<16 characters>`. The token is a secret.
 pub fn generate(random: &Random) -> String {
     format!("{}.{}", random.characters(ALPHABET, 6), random.characters(ALPHABET, 16))
 }
 
-/// Name of the Secret of a token; `None` for a text that is no token.
+/// Returns the name of a token's Secret; `None` if the text is not a token.
 pub fn secret_name(token: &str) -> Option<String> {
     let (id, secret) = token.split_once('.')?;
     let valid =
@@ -30,7 +30,7 @@ pub fn secret_name(token: &str) -> Option<String> {
     (valid(id, 6) && valid(secret, 16)).then(|| format!("bootstrap-token-{id}"))
 }
 
-/// The Secret of a token that expires `LIFETIME` after `now`; `None` for a text that is no token.
+/// Builds the Secret of a token that expires `LIFETIME` after `now`; `None` if the text is not a token.
 pub fn secret(token: &str, now: DateTime<Utc>) -> Option<Secret> {
     let name = secret_name(token)?;
     let (id, secret) = token.split_once('.')?;
@@ -57,7 +57,7 @@ pub fn secret(token: &str, now: DateTime<Utc>) -> Option<Secret> {
     })
 }
 
-/// Whether a token has to be prolonged: five sixths of its life are left at most.
+/// Returns whether a token must be extended: at most five sixths of its lifetime remain.
 pub fn is_refresh_due(secret: &Secret, now: DateTime<Utc>) -> bool {
     let expiration = crate::certificates::text(secret, "expiration").and_then(|text| parse_rfc3339(&text));
     expiration.is_none_or(|at| at - now <= LIFETIME * 5 / 6)

@@ -15,7 +15,7 @@ use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::{self, condition};
 
-/// The conditions of a control plane that nobody else writes.
+/// The conditions of a KubeadmControlPlane that this controller owns.
 pub(super) const OWNED: &[&str] = &[
     condition::AVAILABLE,
     condition::CERTIFICATES_AVAILABLE,
@@ -32,7 +32,7 @@ pub(super) const OWNED: &[&str] = &[
     condition::DELETING,
 ];
 
-/// The conditions of a Machine that its control plane writes.
+/// The conditions of a Machine that its control plane owns.
 const OWNED_ON_MACHINES: &[&str] = &[
     condition::UP_TO_DATE,
     condition::NODE_LABELS_AND_TAINTS_SET,
@@ -43,7 +43,8 @@ const OWNED_ON_MACHINES: &[&str] = &[
     condition::ETCD_MEMBER,
 ];
 
-/// Nothing is decided about a control plane of which only some Machines are ours; its deletion needs no such decision.
+/// Refuses to operate if other control plane Machines of the cluster do not belong to this
+/// KubeadmControlPlane. Its deletion is not affected.
 fn refuse_mixed(observed: &Observed) -> Result<()> {
     if object::is_deleting(observed.control_plane.as_ref()) || !observed.is_mixed() {
         return Ok(());
@@ -72,7 +73,7 @@ impl ControlPlaneController {
         Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
     }
 
-    /// Writes the conditions of Machines and the status.
+    /// Writes the conditions of the Machines and the status of the control plane.
     async fn write(&self, observed: &Observed, plan: &Plan) -> Result<()> {
         for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
             match self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await {
@@ -84,7 +85,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Records why scaling waits, once for each reason.
+    /// Records an event with the reason why scaling waits, once for each new reason.
     fn tell(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
         let uid = object::uid(control_plane).to_owned();
         let mut told = self.told.lock();
@@ -214,7 +215,7 @@ impl ControlPlaneController {
         self.etcd.remove(&self.manager, &connected, &authority, &pods, id).await
     }
 
-    /// Looks at the add-ons once a version and configuration of the control plane.
+    /// Updates the add-ons once for each generation of the control plane.
     async fn update_addons(&self, observed: &Observed) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
         let key = object::uid(control_plane).to_owned();

@@ -3,7 +3,7 @@
 use super::observed::Observed;
 use crate::certificates::{self, Purpose};
 
-/// The authorities and keys that are missing.
+/// Returns the purposes of the missing authorities and keys.
 pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
     let config = observed.cluster_configuration();
     certificates::purposes(&config)
@@ -12,14 +12,14 @@ pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
         .collect()
 }
 
-/// Those of them that the user has to give.
+/// Returns the missing authorities and keys that the user must provide.
 pub fn missing_given_certificates(observed: &Observed) -> Vec<Purpose> {
     let config = observed.cluster_configuration();
     let missing = missing_certificates(observed);
     missing.into_iter().filter(|purpose| certificates::is_given(*purpose, &config)).collect()
 }
 
-/// Whether all authorities and keys are there.
+/// Returns whether all authorities and keys exist.
 pub fn certificates_complete(observed: &Observed) -> bool {
     missing_certificates(observed).is_empty()
 }

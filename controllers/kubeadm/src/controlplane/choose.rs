@@ -1,4 +1,4 @@
-//! Where the next Machine goes, and which one goes next. Pure.
+//! Chooses the failure domain of the next Machine, and the next Machine to delete. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use schemas::HasConditions;
 use super::observed::{ControlPlaneMachine, Observed, component_conditions};
 use crate::names;
 
-/// The failure domains for control planes, in order of name.
+/// Returns the failure domains for control planes, in order of name.
 fn domains(observed: &Observed) -> Vec<&str> {
     let status = observed.cluster.status.as_ref();
     let mut all: Vec<&str> = status
@@ -27,7 +27,8 @@ fn domain(member: &ControlPlaneMachine) -> &str {
     status.or(spec).unwrap_or_default()
 }
 
-/// The failure domain with the fewest Machines; among equals the one with the fewest up-to-date Machines, then by name.
+/// Returns the failure domain with the fewest Machines; ties go to the one with the fewest up-to-date
+/// Machines, then to the first by name.
 pub fn domain_to_scale_up(observed: &Observed, up_to_date: &[&str]) -> Option<String> {
     domains(observed)
         .into_iter()
@@ -40,7 +41,8 @@ pub fn domain_to_scale_up(observed: &Observed, up_to_date: &[&str]) -> Option<St
         .map(str::to_owned)
 }
 
-/// The Machine to delete next, of those that are not being deleted. `outdated` names those to be replaced.
+/// Returns the next Machine to delete among those not being deleted. `outdated` has the names of the Machines
+/// to be replaced.
 pub fn machine_to_scale_down<'a>(
     observed: &'a Observed,
     outdated: &[&str],

@@ -1,4 +1,4 @@
-//! What the objects of a control plane Machine should look like. Pure.
+//! Builds the wanted objects of a control plane Machine. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::observed::component_conditions;
 use crate::names::{self, condition};
 use crate::version::Version;
 
-/// How a control plane node comes to be.
+/// How a control plane node enters the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// By `kubeadm init`.
@@ -21,11 +21,11 @@ pub enum Entry {
     Join,
 }
 
-/// The feature gate that kubeadm needs on so that a joining node talks to its own API server, in the releases where it exists and is
-/// off by default.
+/// The kubeadm feature gate by which a joining node's kubelet talks to its own API server. It is set in the
+/// releases where it exists and is off by default.
 const LOCAL_MODE: &str = "ControlPlaneKubeletLocalMode";
 
-/// The spec of a new Machine's KubeadmConfig.
+/// Returns the spec of a new Machine's KubeadmConfig.
 pub fn kubeadm_config(control_plane: &KubeadmControlPlane, entry: Entry) -> KubeadmConfigSpec {
     let mut spec = control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default();
     match entry {
@@ -44,7 +44,7 @@ pub fn kubeadm_config(control_plane: &KubeadmControlPlane, entry: Entry) -> Kube
     spec
 }
 
-/// The labels by which a control plane's Machines are known.
+/// Returns the labels that identify a control plane's Machines.
 pub fn labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<String, String> {
     let name = control_plane.metadata.name.as_deref().unwrap_or_default();
     [
@@ -55,12 +55,12 @@ pub fn labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<St
     .into()
 }
 
-/// Labels and annotations that the spec asks for on everything of a Machine.
+/// Returns the labels and annotations that the spec sets on a Machine and its objects.
 pub fn template_metadata(control_plane: &KubeadmControlPlane) -> ObjectMetaTemplate {
     control_plane.spec.machine_template.metadata.clone().unwrap_or_default()
 }
 
-/// The conditions that make a control plane Machine ready, besides those of every Machine.
+/// Returns the conditions that a control plane Machine needs to be ready, besides those of every Machine.
 fn readiness_gates(control_plane: &KubeadmControlPlane, etcd_managed: bool) -> Vec<ConditionGate> {
     let mut types = vec![condition::NODE_LABELS_AND_TAINTS_SET];
     types.extend(component_conditions(etcd_managed));
@@ -77,8 +77,8 @@ fn readiness_gates(control_plane: &KubeadmControlPlane, etcd_managed: bool) -> V
     gates
 }
 
-/// A Machine named `name`, new (`existing` is `None`) or as it should be now. Version, failure domain and references of an existing
-/// one stay: those change only with a new Machine.
+/// Builds the Machine `name`, either new (`existing` is `None`) or updated. Version, failure domain and
+/// references of an existing Machine are kept, since they change only with a new Machine.
 pub fn machine(
     control_plane: &KubeadmControlPlane,
     cluster: &str,
@@ -136,22 +136,22 @@ pub fn machine(
     machine
 }
 
-/// The kind of a Machine's infrastructure: the template's without `Template`.
+/// Returns the kind of a Machine's infrastructure: the template's kind without `Template`.
 pub fn infrastructure_kind(control_plane: &KubeadmControlPlane) -> &str {
     let kind = &control_plane.spec.machine_template.spec.infrastructure_ref.kind;
     kind.strip_suffix("Template").unwrap_or(kind)
 }
 
-/// `Kind.group` of the infrastructure template, as clones carry it.
+/// Returns `Kind.group` of the infrastructure template, the value of the cloned-from annotation.
 pub fn template_group_kind(control_plane: &KubeadmControlPlane) -> String {
     let template = &control_plane.spec.machine_template.spec.infrastructure_ref;
     format!("{}.{}", template.kind, template.api_group)
 }
 
-/// A name for a new Machine.
+/// Returns the name of a new Machine.
 ///
 /// # Errors
-/// In words, when the naming template can't be rendered.
+/// Says in words why the naming template cannot be rendered.
 pub fn machine_name(
     control_plane: &KubeadmControlPlane,
     cluster: &str,
@@ -166,7 +166,7 @@ pub fn machine_name(
         schemas::naming::render(template, &values)
     };
     let full = render(name)?;
-    // Names of Machines become labels: 63 characters, of which the random ones must stay.
+    // Machine names become label values of at most 63 characters; the random characters must be kept.
     if full.len() <= 63 {
         return Ok(full);
     }

@@ -1,4 +1,4 @@
-//! When the certificates of control plane nodes expire: asked of their API servers.
+//! Reads from the API servers of control plane nodes when their certificates expire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::names;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const PORT: u16 = 6443;
-/// A node that did not answer is asked again after this long.
+/// Delay before a node that did not answer is asked again.
 const RETRY: chrono::Duration = chrono::Duration::minutes(5);
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -28,8 +28,8 @@ fn failed(error: impl std::fmt::Display) -> Error {
 }
 
 impl ControlPlaneController {
-    /// Notes the expiry of these Machines' certificates on their KubeadmConfigs. What can't be read is tried again later: nothing else
-    /// depends on it.
+    /// Writes the certificates' expiry of these Machines to an annotation of their KubeadmConfigs. Failures
+    /// are only logged and retried later, since nothing else depends on the expiry.
     pub(super) async fn read_certificate_expiry(&self, observed: &Observed, machines: &[String]) {
         let now = self.manager.clock().now();
         for member in
@@ -64,7 +64,7 @@ impl ControlPlaneController {
     }
 }
 
-/// The port of a node's API server, where its KubeadmConfig names one.
+/// Returns the port of a node's API server if its KubeadmConfig sets one.
 fn bind_port(member: &ControlPlaneMachine) -> Option<i32> {
     let spec = &member.config.as_ref()?.spec;
     let join = spec.join_configuration.as_ref().and_then(|join| join.control_plane.as_ref());

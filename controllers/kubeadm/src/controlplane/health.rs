@@ -1,4 +1,4 @@
-//! Whether the control plane as a whole is well, and whether it is available. Pure.
+//! Computes whether the control plane as a whole is healthy and available. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use super::observed::{component_conditions, is_healthy, node_name};
 use super::status::Inputs;
 use crate::names::{CONTROL_PLANE_ROLE, condition};
 
-/// A control plane that was just initialised may not report etcd's members for this long.
+/// How long a newly initialised control plane may fail to report etcd's members.
 const NEW_CONTROL_PLANE: Duration = Duration::minutes(2);
-/// What is wrong for longer than this is told even while the control plane is available.
+/// A problem that lasts longer than this is reported even while the control plane is available.
 const LASTING: Duration = Duration::seconds(10);
 
-/// `EtcdClusterHealthy` and `ControlPlaneComponentsHealthy`.
+/// Returns the conditions `EtcdClusterHealthy` and `ControlPlaneComponentsHealthy`.
 pub fn of_control_plane(inputs: &Inputs<'_>) -> Vec<Condition> {
     let control_plane = inputs.observed.control_plane.as_ref();
     let managed = inputs.observed.is_etcd_managed();
@@ -52,7 +52,7 @@ pub fn of_control_plane(inputs: &Inputs<'_>) -> Vec<Condition> {
         .collect()
 }
 
-/// Control plane nodes without a Machine, once no Machine waits for its node.
+/// Lists control plane Nodes without a Machine; empty while a Machine still waits for its Node.
 fn stray_nodes(inputs: &Inputs<'_>) -> Vec<String> {
     let Some(view) = &inputs.observed.workload else { return Vec::new() };
     if members::is_provisioning(inputs.observed) || inputs.observed.is_mixed() {
@@ -66,7 +66,7 @@ fn stray_nodes(inputs: &Inputs<'_>) -> Vec<String> {
         .collect()
 }
 
-/// What one Machine contributes.
+/// The contribution of one Machine to an aggregated condition.
 enum Finding {
     Nothing,
     Well,
@@ -79,7 +79,7 @@ fn finding(machine: &Machine, types: &[&str]) -> Finding {
     if found.is_empty() {
         return Finding::Nothing;
     }
-    // A Machine without a provider ID only begins: its components can't be known.
+    // The components of a Machine without a provider ID do not exist yet, so unknown conditions are expected.
     let begins = machine.spec.provider_id.as_deref().is_none_or(str::is_empty);
     let is_wrong = |condition: &Condition| condition.status == FALSE;
     let is_unknown = |condition: &Condition| condition.status != FALSE && condition.status != TRUE && !begins;
@@ -147,7 +147,7 @@ fn short_list(names: &[&str]) -> String {
     }
 }
 
-/// The `Available` condition.
+/// Returns the `Available` condition.
 pub fn available(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>) -> Condition {
     let type_ = condition::AVAILABLE;
     let observed = inputs.observed;
@@ -212,7 +212,7 @@ fn judged(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>, with_etcd: b
     is_false(type_, "NotAvailable", wrong.join("\n"))
 }
 
-/// Whether a Machine that has a provider ID is unwell for so long that it is worth telling.
+/// Returns whether a Machine with a provider ID is unhealthy for longer than [`LASTING`].
 fn is_lastingly_unwell(machine: &Machine, inputs: &Inputs<'_>) -> bool {
     if machine.spec.provider_id.as_deref().is_none_or(str::is_empty) {
         return false;

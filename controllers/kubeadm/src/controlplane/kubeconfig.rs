@@ -1,4 +1,4 @@
-//! The admin's kubeconfig of a workload cluster.
+//! The administrator's kubeconfig of a workload cluster.
 
 use engine::Manager;
 use pki::kubeconfig::Kubeconfig;
@@ -6,13 +6,13 @@ use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
 use crate::error::{Error, Result};
 
-/// The user and group of the kubeconfig's certificate.
+/// User of the kubeconfig's certificate; [`GROUP`] is its group.
 const USER: &str = "kubernetes-admin";
 const GROUP: &str = "system:masters";
 
-/// A kubeconfig with a new client certificate, as YAML. Secret.
+/// Creates a kubeconfig with a new client certificate, as YAML. The result is a secret.
 ///
-/// RSA keys are made on a blocking thread, ECDSA keys at once.
+/// RSA keys are generated on a blocking thread, ECDSA keys at once.
 pub(super) async fn make(
     cluster: &str,
     server: &str,

@@ -1,4 +1,4 @@
-//! The conditions of a control plane Machine: its node, its static pods, its etcd member. Pure.
+//! The conditions of a control plane Machine: its Node, its static Pods, its etcd member. Pure functions.
 
 use chrono::{DateTime, Duration, Utc};
 use engine::conditions::{is_false, is_true, is_unknown};
@@ -12,19 +12,19 @@ use super::observed::{ControlPlaneMachine, Observed, View};
 use crate::etcd::Etcd;
 use crate::names::{CONTROL_PLANE_ROLE, condition};
 
-/// How long a connection may be down before conditions say that nobody knows.
+/// How long the connection may be down before the conditions become `Unknown`.
 const GRACE: Duration = Duration::minutes(5);
 
 const DELETING: &str = "Machine is deleting";
 
-/// The static pods and the conditions that tell of them.
+/// The static Pods and the condition of each.
 const PODS: &[(&str, &str)] = &[
     ("kube-apiserver", condition::API_SERVER_POD),
     ("kube-controller-manager", condition::CONTROLLER_MANAGER_POD),
     ("kube-scheduler", condition::SCHEDULER_POD),
 ];
 
-/// Why nothing can be said of the Machines at all: reason and message; `None` when the workload cluster can be asked.
+/// Returns why the state of the Machines cannot be read; `None` if the workload cluster is connected.
 pub fn blind(observed: &Observed, now: DateTime<Utc>) -> Option<Blind> {
     if !crate::config::plan::infrastructure_provisioned(&observed.cluster) {
         return Some(Blind::Inspection("Waiting for Cluster status.infrastructureReady to be true"));
@@ -42,19 +42,19 @@ pub fn blind(observed: &Observed, now: DateTime<Utc>) -> Option<Blind> {
     }
 }
 
-/// Why nothing can be said.
+/// Why the state of the Machines cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blind {
-    /// There is nothing to ask yet.
+    /// The cluster is not ready to be inspected; holds the condition's message.
     Inspection(&'static str),
-    /// The connection is down; the flag says whether that overrides what was known.
+    /// The connection is down; the flag says whether that replaces present conditions.
     Connection(String, bool),
-    /// The connection is down, but not for long: what was known stands.
+    /// The connection is down, but not for long, so present conditions are kept.
     Keep,
 }
 
 impl Blind {
-    /// The condition of this type, unless the present one stands.
+    /// Returns the condition of this type, or `None` to keep the present one.
     pub fn condition(&self, type_: &str, present: Option<&Condition>) -> Option<Condition> {
         match self {
             Self::Inspection(message) => Some(is_unknown(type_, "InspectionFailed", *message)),
@@ -65,7 +65,7 @@ impl Blind {
     }
 }
 
-/// The conditions of one Machine.
+/// Returns the conditions of one Machine.
 pub fn of_machine(
     observed: &Observed,
     member: &ControlPlaneMachine,
@@ -141,7 +141,7 @@ fn node_condition(
     is_false(type_, "NotSet", format!("Node {name} does not have the {}", missing.join(" and the ")))
 }
 
-/// Whether kubeadm was told to taint the node, or told nothing.
+/// Returns whether kubeadm taints the node: the taints are unset, or contain the control plane taint.
 fn expects_taint(observed: &Observed, member: &ControlPlaneMachine) -> bool {
     let spec = member.config.as_ref().map(|config| &config.spec);
     let spec = spec.or(observed.control_plane.spec.kubeadm_config_spec.as_ref());
@@ -157,7 +157,7 @@ fn expects_taint(observed: &Observed, member: &ControlPlaneMachine) -> bool {
     })
 }
 
-/// Whether the node's kubelet has gone silent: what its pods say is old.
+/// Returns whether the Node's kubelet stopped reporting, so that the status of its Pods is outdated.
 pub(super) fn is_unreachable(node: &Node) -> bool {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     let tainted = taints.into_iter().flatten().any(|taint| taint.key == "node.kubernetes.io/unreachable");
@@ -217,7 +217,8 @@ fn pod_state(type_: &str, pod: &Pod) -> Condition {
     }
 }
 
-/// A container that waits because it failed before, or its image can't be had.
+/// Describes a container that waits because it failed earlier or its image cannot be pulled; otherwise
+/// `None`.
 fn waits_after_failure(container: &ContainerStatus) -> Option<String> {
     let waiting = container.state.as_ref()?.waiting.as_ref()?;
     let reason = waiting.reason.as_deref().unwrap_or_default();
@@ -227,7 +228,8 @@ fn waits_after_failure(container: &ContainerStatus) -> Option<String> {
     .then(|| format!("Container {} is waiting: {reason}", container.name))
 }
 
-/// `None` where the present condition stands: of a control plane that is being deleted, nobody asks etcd any more.
+/// Returns `EtcdMemberHealthy`; `None` keeps the present condition, since etcd is not read while the control
+/// plane is being deleted.
 fn member_condition(
     observed: &Observed,
     member: &ControlPlaneMachine,
@@ -265,7 +267,7 @@ fn member_state(etcd: &Etcd, member: &ControlPlaneMachine, node: &str) -> Condit
     is_true(type_, "Healthy")
 }
 
-/// etcd's own name of an alarm.
+/// Returns etcd's name of an alarm.
 fn alarm_name(alarm: AlarmType) -> &'static str {
     match alarm {
         AlarmType::None => "NONE",

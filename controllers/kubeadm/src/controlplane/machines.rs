@@ -1,4 +1,4 @@
-//! Makes Machines and keeps them as the spec says.
+//! Creates control plane Machines and keeps them in line with the spec.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::names::{MANAGER, METADATA_MANAGER};
 
 impl ControlPlaneController {
-    /// Makes infrastructure, KubeadmConfig and Machine, in this order; what was made goes again if the rest fails.
+    /// Creates infrastructure object, KubeadmConfig and Machine, in this order; after a failure, deletes what
+    /// it created.
     pub(super) async fn create_machine(
         &self,
         observed: &Observed,
@@ -33,7 +34,8 @@ impl ControlPlaneController {
         let created = self.create_infrastructure(observed, &infrastructure, &cluster, &name).await?;
         let result = self.create_rest(observed, entry, failure_domain, &cluster, &name).await;
         if let Err(error) = result {
-            // The Machine is what holds the others; without it nobody would ever delete them.
+            // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
+            // them.
             infrastructure.delete(created.as_ref()).await?;
             let config =
                 NamespacedName::new(observed.cluster.metadata.namespace.clone().unwrap_or_default(), name);
@@ -110,7 +112,7 @@ impl ControlPlaneController {
         Ok(objects.apply_value(MANAGER, &key, configuration).await?)
     }
 
-    /// Deletes what was made for a Machine that never was.
+    /// Deletes the objects of Machines whose creation was interrupted.
     pub(super) async fn delete_leftovers(&self, observed: &Observed, names: &[String]) -> Result<()> {
         let namespace = observed.cluster.metadata.namespace.clone().unwrap_or_default();
         let uid = object::uid(observed.control_plane.as_ref());
@@ -131,7 +133,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// What was last applied to the object with this UID.
+    /// Remembers the configuration last applied to the object with this UID.
     fn remember(&self, uid: &str, configuration: &Value) {
         self.applied.lock().insert(uid.to_owned(), configuration.to_string());
     }
@@ -141,7 +143,7 @@ impl ControlPlaneController {
         self.applied.lock().get(uid) == Some(&text)
     }
 
-    /// Applies what changes in place: labels, annotations, readiness gates, timeouts, taints.
+    /// Applies the fields that change in place: labels, annotations, readiness gates, time-outs, taints.
     pub(super) async fn sync_machines(&self, observed: &Observed, plan: &Plan) -> Result<()> {
         let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
         for (member, current) in observed.machines.iter().zip(&plan.machines) {
@@ -172,7 +174,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// A Machine that goes takes over timeouts and taints only.
+    /// Updates a Machine in deletion, which gets time-outs and taints only.
     async fn sync_deleting(&self, control_plane: &KubeadmControlPlane, machine: &Machine) -> Result<()> {
         let wanted = &control_plane.spec.machine_template.spec;
         let (before, after) =
@@ -195,8 +197,8 @@ impl ControlPlaneController {
         }
     }
 
-    /// Labels and annotations of the KubeadmConfig and the infrastructure follow the spec, under a manager of their own, so that those
-    /// taken from the spec go from the objects too.
+    /// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object. A
+    /// separate field manager makes sure that those removed from the spec disappear from the objects, too.
     async fn sync_metadata(
         &self,
         observed: &Observed,
@@ -237,7 +239,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Keeps the memory to Machines that exist.
+    /// Drops remembered configurations of Machines that do not exist.
     fn forget_others(&self, observed: &Observed) {
         let mut applied = self.applied.lock();
         if applied.len() > 64 + 4 * observed.machines.len() {
@@ -248,7 +250,7 @@ impl ControlPlaneController {
     }
 }
 
-/// The labels of everything of a Machine.
+/// Returns the labels of a Machine and of all its objects.
 fn all_labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<String, String> {
     let mut labels = desired::template_metadata(control_plane).labels;
     labels.extend(desired::labels(control_plane, cluster));
@@ -260,7 +262,7 @@ fn texts(value: &Value) -> BTreeMap<String, String> {
     entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// A Machine as it is applied: only what the control plane wants.
+/// Returns the Machine as it is applied, without its status.
 fn machine_configuration(machine: &Machine) -> Result<Value> {
     let mut value = serde_json::to_value(machine)
         .map_err(|error| engine::Error::json("a control plane Machine", error))?;

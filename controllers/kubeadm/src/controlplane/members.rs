@@ -1,4 +1,5 @@
-//! etcd's members against Machines: quorum, what does not match, who may lead. Pure.
+//! Compares etcd's members with the Machines: quorum, mismatches, candidates for the leadership. Pure
+//! functions.
 
 use chrono::{DateTime, Duration, Utc};
 use engine::etcd::Member;
@@ -10,19 +11,19 @@ use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
 use crate::etcd::{self, Etcd};
 use crate::names::condition;
 
-/// How long a node may be without a member before that counts.
+/// How long a Node may lack an etcd member before this affects availability.
 const NEW_NODE: Duration = Duration::minutes(2);
 
-/// What does not match between members and Machines.
+/// The mismatches between members and Machines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Members without a Machine, in words.
+    /// Descriptions of the members without a Machine.
     pub errors: Vec<String>,
-    /// Whether the control plane counts as not available because of it.
+    /// Whether the mismatch makes the control plane unavailable.
     pub matters: bool,
 }
 
-/// Compares members and Machines.
+/// Compares the members with the Machines.
 pub fn compare(observed: &Observed, now: DateTime<Utc>) -> Mismatch {
     let (Some(etcd), Some(view)) = (observed.etcd(), &observed.workload) else { return Mismatch::default() };
     let mut mismatch = Mismatch::default();
@@ -44,12 +45,13 @@ pub fn compare(observed: &Observed, now: DateTime<Utc>) -> Mismatch {
     mismatch
 }
 
-/// Whether a Machine has no node yet: a member without a Machine may be its.
+/// Returns whether a Machine has no Node yet; a member without a Machine may then belong to it.
 pub fn is_provisioning(observed: &Observed) -> bool {
     observed.machines.iter().any(|member| member.node().is_none())
 }
 
-/// Members that belong to no Machine's node. None while the Machines that we know are not all there are.
+/// Returns the members that belong to no Machine's Node. Empty while the cluster has control plane Machines
+/// of other owners.
 pub fn unexpected<'a>(observed: &'a Observed, etcd: &'a Etcd) -> impl Iterator<Item = &'a Member> {
     etcd.members.iter().filter(|_| !observed.is_mixed()).filter(|member| {
         member.name.is_empty()
@@ -57,8 +59,9 @@ pub fn unexpected<'a>(observed: &'a Observed, etcd: &'a Etcd) -> impl Iterator<I
     })
 }
 
-/// Whether a member counts for the quorum: it votes, answers, has no alarm, and its pod and node say the same. What its Machine's
-/// conditions say is older, and says nothing of a Machine that is being deleted.
+/// Returns whether a member counts for the quorum: it votes, answers and has no alarm, its Pod is ready and
+/// its Node is reachable. The conditions of its Machine are not used: they are older, and say nothing about a
+/// Machine in deletion.
 fn is_well(view: &View, etcd: &Etcd, member: &Member) -> bool {
     !member.is_learner
         && !member.name.is_empty()
@@ -68,30 +71,30 @@ fn is_well(view: &View, etcd: &Etcd, member: &Member) -> bool {
         && view.nodes.get(&member.name).is_none_or(|node| !is_unreachable(node))
 }
 
-/// What etcd would be without a member.
+/// The etcd cluster without one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remaining {
-    /// Members that are left and well.
+    /// Number of remaining healthy members.
     pub well: usize,
-    /// Members that are left.
+    /// Number of remaining members.
     pub members: usize,
-    /// One of them only learns, or has not started: nobody can say what it will be.
+    /// Whether a remaining member is a learner or has not started, so that the resulting quorum is unknown.
     pub is_changing: bool,
 }
 
 impl Remaining {
-    /// How many members a quorum needs.
+    /// Returns how many members a quorum needs.
     pub fn needed(self) -> usize {
         self.members / 2 + 1
     }
 
-    /// Whether etcd keeps its quorum.
+    /// Returns whether etcd keeps its quorum.
     pub fn is_quorum(self) -> bool {
         !self.is_changing && self.well >= self.needed()
     }
 }
 
-/// etcd without the member `id`.
+/// Computes the etcd cluster without the member `id`.
 pub fn without(view: &View, etcd: &Etcd, id: u64) -> Remaining {
     let left: Vec<&Member> = etcd.members.iter().filter(|member| member.id != id).collect();
     Remaining {
@@ -101,7 +104,7 @@ pub fn without(view: &View, etcd: &Etcd, id: u64) -> Remaining {
     }
 }
 
-/// Healthy and all voting members, and how many of them a quorum needs.
+/// Returns the number of healthy voting members, of all voting members, and of members needed for a quorum.
 pub fn quorum(etcd: &Etcd, machines: &[Machine]) -> (usize, usize, usize) {
     let voting: Vec<&Member> = etcd.members.iter().filter(|member| !member.is_learner).collect();
     let well = voting.iter().filter(|member| {
@@ -111,8 +114,8 @@ pub fn quorum(etcd: &Etcd, machines: &[Machine]) -> (usize, usize, usize) {
     (well.count(), voting.len(), voting.len() / 2 + 1)
 }
 
-/// The best member to lead other than `leaving`'s: of those that are well and whose Machines are not being deleted, healthy and
-/// up-to-date ones first, then the youngest.
+/// Returns the best next leader other than the member of `leaving`. Candidates are healthy members whose
+/// Machines are not in deletion; healthy and up-to-date Machines come first, then the youngest.
 pub fn next_leader<'a>(
     observed: &'a Observed,
     etcd: &'a Etcd,

@@ -1,4 +1,4 @@
-//! KubeadmControlPlane: the Machines of a control plane, their order, their health, their replacement.
+//! The KubeadmControlPlane controller: the Machines of a control plane, their order, health and replacement.
 
 mod apply;
 pub mod authorities;
@@ -54,7 +54,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the controller.
+/// Starts the KubeadmControlPlane controller.
 fn start(manager: &Manager) {
     let controller = Controller::new(manager, CONTROLLER.name);
     let this = ControlPlaneController {
@@ -88,7 +88,7 @@ fn start(manager: &Manager) {
         .watches(&this.machines, move |change| {
             let mut requests =
                 if machine_matters(change) { of_machine(&cluster_of_machine(change)) } else { Vec::new() };
-            // Its Cluster may be gone.
+            // The deleted Machine's Cluster may not exist any more, so its owner is requested, too.
             if change.new.is_none() {
                 let (group, kind) = (KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND);
                 requests.extend(engine::controller::owner_requests(change, group, kind));

@@ -1,4 +1,4 @@
-//! Reads what a KubeadmControlPlane depends on.
+//! Reads the state that a KubeadmControlPlane's plan depends on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,20 +32,20 @@ pub(super) struct ControlPlaneController {
     pub external: External,
     pub recorder: Recorder,
     pub etcd: EtcdClients,
-    /// What was last applied to a Machine (by UID): applying the same again changes nothing and costs a request.
+    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
     pub applied: Mutex<BTreeMap<String, String>>,
-    /// The generation of a control plane (by UID) at which its add-ons were last looked at.
+    /// The generation of each control plane (by UID) for which its add-ons were last updated.
     pub addons: Mutex<BTreeMap<String, i64>>,
-    /// Version of a kubeconfig Secret (by UID) and when its certificate expires.
+    /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
-    /// The last event about a control plane (by UID).
+    /// The last event recorded about each control plane (by UID).
     pub told: Mutex<BTreeMap<String, String>>,
-    /// When a Machine's API server (by UID) was last asked for its certificate.
+    /// When the API server of each Machine (by UID) was last asked for its certificate.
     pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }
 
 impl ControlPlaneController {
-    /// The Cluster that a control plane belongs to.
+    /// Returns the Cluster that owns a control plane.
     pub(super) fn cluster_of(&self, control_plane: &KubeadmControlPlane) -> Option<Arc<Cluster>> {
         let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
         let owner = owners::find(control_plane, Cluster::GROUP, Cluster::KIND)?;
@@ -91,7 +91,7 @@ impl ControlPlaneController {
         Ok(observed)
     }
 
-    /// Machines that are no control plane's, and MachinePools.
+    /// Returns the names of the cluster's worker Machines and MachinePools.
     fn workers(&self, cluster: &NamespacedName, uid: &str) -> Vec<String> {
         let machines = self.machines.by_cluster(cluster);
         let workers = machines
@@ -124,7 +124,8 @@ impl ControlPlaneController {
         parts.dedup();
         observed.leftovers = parts;
         for machine in self.machines.by_cluster(cluster) {
-            // One of ours stays ours when somebody takes its label away: its member of etcd is no stray.
+            // A Machine of this control plane still counts if its label is removed; otherwise its etcd member
+            // would count as stray.
             if !owners::is_controlled_by(machine.as_ref(), uid) {
                 let name = NamespacedName::of(machine.as_ref()).name;
                 match owners::controller(machine.as_ref()) {
@@ -152,7 +153,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// The handle on the infrastructure of Machines.
+    /// Returns the handle on the infrastructure of the Machines.
     pub(super) async fn infrastructure(
         &self,
         control_plane: &KubeadmControlPlane,
@@ -161,12 +162,12 @@ impl ControlPlaneController {
         self.dynamic(group, desired::infrastructure_kind(control_plane)).await
     }
 
-    /// The handle on a provider's kind, synced.
+    /// Returns the synced handle on a provider's kind.
     pub(super) async fn dynamic(&self, group: &str, kind: &str) -> Result<Objects<DynamicObject>> {
         Ok(self.external.objects(group, kind).await?.0)
     }
 
-    /// The infrastructure template, if it exists.
+    /// Returns the infrastructure template, or `None` if it does not exist.
     pub(super) async fn template(
         &self,
         control_plane: &KubeadmControlPlane,
@@ -187,7 +188,7 @@ impl ControlPlaneController {
         }
         let found = self.template(control_plane).await;
         if let Err(error) = &found {
-            // Without its CustomResourceDefinition there is no template either.
+            // If its CustomResourceDefinition is missing, the template is missing, too.
             tracing::debug!(%error, "the infrastructure template can't be read");
         }
         Ok(match found.unwrap_or_default() {
@@ -212,7 +213,8 @@ impl ControlPlaneController {
         }
     }
 
-    /// When the certificate in a kubeconfig Secret expires, read once a version of the Secret.
+    /// Returns when the certificate in a kubeconfig Secret expires; it is parsed once for each version of the
+    /// Secret.
     fn kubeconfig_expiry(&self, secret: &Secret) -> Option<chrono::DateTime<chrono::Utc>> {
         let version = (object::uid(secret).to_owned(), object::version(secret));
         let mut known = self.kubeconfigs.lock();
@@ -222,7 +224,7 @@ impl ControlPlaneController {
         let text = certificates::text(secret, "value")?;
         let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
         let facts = pki::inspect(&config.identity.certificate).ok()?;
-        // One that is not valid yet, made by a clock that was ahead, is as good as one that has expired.
+        // A certificate that is not valid yet, issued while the clock was ahead, counts as expired.
         let early = facts.not_before > self.manager.clock().now();
         let expires = if early { chrono::DateTime::UNIX_EPOCH } else { facts.not_after };
         known.insert(version.0, (version.1, expires));
@@ -284,7 +286,7 @@ impl ControlPlaneController {
         Ok(etcd)
     }
 
-    /// Certificate and key of one of the cluster's Secrets.
+    /// Returns certificate and key of one of the cluster's Secrets.
     pub(super) fn authority(&self, cluster: &NamespacedName, purpose: Purpose) -> Result<pki::Identity> {
         let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
         let secret = self.secrets.get(&name);
@@ -293,7 +295,7 @@ impl ControlPlaneController {
     }
 }
 
-/// The running etcd pods of the control plane's Machines: those that stay first.
+/// Returns the ready etcd Pods of the control plane's Machines; those of Machines in deletion come last.
 pub(super) fn etcd_pods(observed: &Observed, view: &View) -> Vec<String> {
     let mut members: Vec<&ControlPlaneMachine> = observed.machines.iter().collect();
     members.sort_by_key(|member| member.is_deleting());

@@ -1,4 +1,4 @@
-//! What a control plane is decided from.
+//! The observed state that a control plane's plan is computed from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,140 +16,143 @@ use crate::certificates::{self, Purpose};
 use crate::etcd::Etcd;
 use crate::names::condition;
 
-/// Everything that decides what happens to a KubeadmControlPlane.
+/// The state of the world that a KubeadmControlPlane's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The object.
+    /// The reconciled KubeadmControlPlane.
     pub control_plane: Arc<KubeadmControlPlane>,
-    /// Its cluster.
+    /// The Cluster that owns it.
     pub cluster: Arc<Cluster>,
-    /// Its Machines, in order of name.
+    /// The control plane's Machines, in order of name.
     pub machines: Vec<ControlPlaneMachine>,
-    /// Control plane Machines of the cluster that have no controller: they would have to be adopted.
+    /// Names of the cluster's control plane Machines without a controller; they would have to be adopted.
     pub orphans: Vec<String>,
-    /// Control plane Machines of the cluster that somebody else controls, and who.
+    /// Control plane Machines of the cluster with another controller, each with the name of that controller.
     pub foreign: Vec<String>,
-    /// Names under which a KubeadmConfig or infrastructure was made for a Machine that never was: this process was stopped in between.
+    /// Names under which a KubeadmConfig or an infrastructure object exists without a Machine, because their
+    /// creation was interrupted.
     pub leftovers: Vec<String>,
-    /// Worker Machines and MachinePools of the cluster, which go first when it is deleted.
+    /// Worker Machines and MachinePools of the cluster, which are deleted first.
     pub workers: Vec<String>,
-    /// Secrets with authorities and keys that exist, and whether they are controlled by the control plane where they have to be.
+    /// Existing Secrets with authorities and keys, and whether the control plane controls them as far as it
+    /// must.
     pub secrets: BTreeMap<Purpose, bool>,
-    /// The kubeconfig Secret.
+    /// State of the kubeconfig Secret.
     pub kubeconfig: Kubeconfig,
-    /// The infrastructure template.
+    /// State of the infrastructure template.
     pub template: Template,
-    /// What is known of the connection to the workload cluster.
+    /// State of the connection to the workload cluster.
     pub health: Health,
-    /// The workload cluster, while it is connected.
+    /// State of the workload cluster; `None` while it is not connected.
     pub workload: Option<View>,
     /// What failed in the last apply.
     pub failure: Option<String>,
 }
 
-/// A control plane Machine and what belongs to it.
+/// A control plane Machine and its objects.
 #[derive(Debug, Clone)]
 pub struct ControlPlaneMachine {
     /// The Machine.
     pub machine: Arc<Machine>,
-    /// Its KubeadmConfig.
+    /// The Machine's KubeadmConfig.
     pub config: Option<Arc<KubeadmConfig>>,
-    /// Name and `Kind.group` of the template its infrastructure was cloned from; `None` while the object does not exist.
+    /// Name and `Kind.group` of the template that the infrastructure was cloned from; `None` if the object
+    /// does not exist.
     pub cloned_from: Option<(String, String)>,
 }
 
 impl ControlPlaneMachine {
-    /// The Machine's name.
+    /// Returns the Machine's name.
     pub fn name(&self) -> &str {
         self.machine.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// The name of its node, once it is known.
+    /// Returns the name of the Machine's Node, or `None` if it is not known yet.
     pub fn node(&self) -> Option<&str> {
         node_name(&self.machine)
     }
 
-    /// Whether its deletion has begun.
+    /// Returns whether the Machine is being deleted.
     pub fn is_deleting(&self) -> bool {
         object::is_deleting(self.machine.as_ref())
     }
 }
 
-/// The name of a Machine's node, once it is known.
+/// Returns the name of a Machine's Node, or `None` if it is not known yet.
 pub fn node_name(machine: &Machine) -> Option<&str> {
     machine.status.as_ref()?.node_ref.as_ref().map(|node| node.name.as_str())
 }
 
-/// Whether a pod reports that it is ready.
+/// Returns whether a Pod reports that it is ready.
 pub fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// The kubeconfig Secret.
+/// The state of the kubeconfig Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kubeconfig {
-    /// There is none.
+    /// The Secret does not exist.
     Missing,
-    /// It is of Cluster API's type and nobody controls it.
+    /// The Secret has Cluster API's type and no controller.
     Unowned,
-    /// It is the control plane's, and its certificate expires then.
+    /// The control plane controls the Secret; holds the expiry of its certificate.
     Ours(DateTime<Utc>),
-    /// A user gave it.
+    /// A user created the Secret.
     Given,
 }
 
-/// The infrastructure template.
+/// The state of the infrastructure template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
-    /// It does not exist.
+    /// The template does not exist.
     Missing,
-    /// It exists but does not name the Cluster as an owner.
+    /// The template exists, but the Cluster is not one of its owners.
     Unowned,
-    /// It exists and is the Cluster's.
+    /// The template exists, and the Cluster owns it.
     Owned,
 }
 
-/// A connected workload cluster.
+/// The state of a connected workload cluster.
 #[derive(Debug, Clone, Default)]
 pub struct View {
-    /// Whether kubeadm's configuration is there: the sign of a finished `kubeadm init`.
+    /// Whether kubeadm's configuration exists, the sign of a finished `kubeadm init`.
     pub initialized: bool,
     /// Nodes by name.
     pub nodes: BTreeMap<String, Arc<Node>>,
     /// Pods of `kube-system` by name.
     pub pods: BTreeMap<String, Arc<Pod>>,
-    /// etcd, or why it can't be read; `None` when it is external or not asked yet.
+    /// State of etcd, or why it cannot be read; `None` if etcd is external or was not read.
     pub etcd: Option<Result<Etcd, String>>,
 }
 
 impl Observed {
-    /// The cluster configuration, with everything unset where there is none.
+    /// Returns the cluster configuration; the default if the spec has none.
     pub fn cluster_configuration(&self) -> ClusterConfiguration {
         let spec = self.control_plane.spec.kubeadm_config_spec.as_ref();
         spec.and_then(|spec| spec.cluster_configuration.clone()).unwrap_or_default()
     }
 
-    /// Whether etcd runs on the control plane's Machines.
+    /// Returns whether etcd runs on the control plane's Machines.
     pub fn is_etcd_managed(&self) -> bool {
         let spec = self.control_plane.spec.kubeadm_config_spec.as_ref();
         let config = spec.and_then(|spec| spec.cluster_configuration.as_ref());
         config.is_none_or(|config| certificates::external_etcd(config).is_none())
     }
 
-    /// Whether the control plane was seen initialised before.
+    /// Returns whether the control plane was initialised according to its status.
     pub fn was_initialized(&self) -> bool {
         let status = self.control_plane.status.as_ref();
         let initialization = status.and_then(|status| status.initialization.as_ref());
         initialization.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
     }
 
-    /// Whether the control plane is initialised, as far as is known now.
+    /// Returns whether the control plane is initialised according to its status or the workload cluster.
     pub fn is_initialized(&self) -> bool {
         self.was_initialized() || self.workload.as_ref().is_some_and(|view| view.initialized)
     }
 
-    /// How many Machines there should be.
+    /// Returns the wanted number of Machines.
     pub fn desired_replicas(&self) -> usize {
         if object::is_deleting(self.control_plane.as_ref()) {
             return 0;
@@ -157,18 +160,18 @@ impl Observed {
         usize::try_from(self.control_plane.spec.replicas.unwrap_or(schemas::defaults::REPLICAS)).unwrap_or(0)
     }
 
-    /// Whether the cluster has control plane Machines that are not this control plane's: a member of etcd that none of ours accounts
-    /// for may be theirs.
+    /// Returns whether the cluster has control plane Machines of other owners. An etcd member without a known
+    /// Machine may then belong to one of those.
     pub fn is_mixed(&self) -> bool {
         !self.orphans.is_empty() || !self.foreign.is_empty()
     }
 
-    /// etcd, when it could be read.
+    /// Returns the state of etcd, or `None` if it could not be read.
     pub fn etcd(&self) -> Option<&Etcd> {
         self.workload.as_ref()?.etcd.as_ref()?.as_ref().ok()
     }
 
-    /// Whether there is an endpoint to talk to.
+    /// Returns whether the Cluster has a control plane endpoint.
     pub fn has_endpoint(&self) -> bool {
         let endpoint = self.cluster.spec.control_plane_endpoint.as_ref();
         endpoint.is_some_and(|endpoint| {
@@ -178,7 +181,7 @@ impl Observed {
     }
 }
 
-/// The conditions of a Machine that tell whether its control plane components are well.
+/// Returns the types of the Machine conditions about control plane components.
 pub fn component_conditions(etcd_managed: bool) -> Vec<&'static str> {
     let mut all =
         vec![condition::API_SERVER_POD, condition::CONTROLLER_MANAGER_POD, condition::SCHEDULER_POD];
@@ -188,7 +191,7 @@ pub fn component_conditions(etcd_managed: bool) -> Vec<&'static str> {
     all
 }
 
-/// Whether a Machine's control plane components, and its etcd member, are well.
+/// Returns whether a Machine's control plane components, and its etcd member, are healthy.
 pub fn is_healthy(machine: &Machine, etcd_managed: bool) -> bool {
     let components = component_conditions(etcd_managed);
     components.iter().all(|type_| machine.condition_is_true(type_))

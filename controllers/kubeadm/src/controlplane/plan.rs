@@ -1,4 +1,4 @@
-//! The rules of a KubeadmControlPlane: what to do in which state. Pure.
+//! The rules of the KubeadmControlPlane controller. Pure functions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,103 +21,104 @@ use super::{authorities, choose, status, up_to_date};
 use crate::certificates::Purpose;
 use crate::names::{self, condition};
 
-/// How often something is looked at that no event tells of: members of etcd, a control plane that is not there yet.
+/// Interval between checks of state that changes without an event: etcd's members, a control plane that is
+/// not initialised yet.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
-/// A kubeconfig is made anew when its certificate is valid for less than this.
+/// A kubeconfig is reissued when its certificate is valid for less than this many days.
 const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
 
-/// One thing to do.
+/// One step of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Make the Cluster an owner of the infrastructure template.
     OwnTemplate,
-    /// Make the Secrets that are missing.
+    /// Create the missing Secrets.
     MakeCertificates(Vec<Purpose>),
-    /// Take control of Secrets that somebody else made for us.
+    /// Take control of the Secrets that another controller created for this control plane.
     OwnSecrets(Vec<Purpose>),
-    /// Make the kubeconfig, or make it anew.
+    /// Create or reissue the kubeconfig.
     MakeKubeconfig,
     /// Take control of the kubeconfig Secret.
     OwnKubeconfig,
-    /// Bring labels, annotations, gates, timeouts and taints of Machines up to date in place.
+    /// Update labels, annotations, readiness gates, time-outs and taints of the Machines in place.
     SyncMachines,
-    /// Prepare the workload cluster for nodes of the new version: RBAC, kubeadm's configuration.
+    /// Prepare the workload cluster for Nodes of the new version: RBAC, kubeadm's configuration.
     PrepareUpgrade,
-    /// Delete the KubeadmConfigs and the infrastructure of these names, which have no Machine.
+    /// Delete the KubeadmConfigs and the infrastructure objects of these names, which have no Machine.
     DeleteLeftovers(Vec<String>),
-    /// Add a Machine.
+    /// Create a Machine in this failure domain.
     CreateMachine(Entry, Option<String>),
-    /// Delete a Machine.
+    /// Delete the Machine of this name.
     DeleteMachine(String),
-    /// Hand etcd's leadership from the node `from` over to the member `to`.
+    /// Move etcd's leadership from the Node `from` to the member `to`.
     MoveLeader {
-        /// The node that leads.
+        /// Name of the Node whose member leads.
         from: String,
-        /// The identity of the member that is to lead.
+        /// ID of the member that is to lead.
         to: u64,
     },
-    /// Remove a member from etcd.
+    /// Remove the member with this ID from etcd.
     RemoveMember(u64),
-    /// Let a Machine be terminated.
+    /// Remove the pre-terminate hook of the Machine of this name, so that it is terminated.
     RemoveHook(String),
-    /// Bring kube-proxy and CoreDNS to the control plane's version.
+    /// Update kube-proxy and CoreDNS to the control plane's version.
     UpdateAddons,
-    /// Look up when certificates of these Machines expire.
+    /// Read when the certificates of these Machines expire.
     ReadCertificateExpiry(Vec<String>),
-    /// Let the control plane go.
+    /// Remove the finalizer of the control plane.
     RemoveFinalizer,
 }
 
-/// What to write and what to do.
+/// The changes that a control plane needs.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The Machines with their conditions, in the order in which they were observed.
+    /// The Machines with their new conditions, in the order of [`Observed::machines`].
     pub machines: Vec<Machine>,
-    /// The control plane with its status.
+    /// The control plane with its new status.
     pub control_plane: KubeadmControlPlane,
-    /// What to do, in order; the first failure ends it.
+    /// The steps in order; the first failure ends the reconcile.
     pub steps: Vec<Step>,
-    /// Why scaling or a deletion waits, for people.
+    /// Event message that says why scaling or a deletion waits.
     pub event: Option<String>,
-    /// When to look again although nothing happened.
+    /// When to reconcile again without an event.
     pub requeue: Option<Duration>,
 }
 
-/// What is known after the conditions are made.
+/// The observed state and the conditions computed from it.
 pub(super) struct Situation<'a> {
-    /// What was read.
+    /// The observed state.
     pub observed: &'a Observed,
-    /// The Machines with their conditions.
+    /// The Machines with their new conditions.
     pub machines: Vec<Machine>,
     outdated: BTreeMap<String, Vec<String>>,
     blind: Option<Blind>,
     mismatch: Mismatch,
 }
 
-/// What scaling decided.
+/// The decision about scaling and deletion.
 #[derive(Default)]
 pub(super) struct Decision {
-    /// What to do.
+    /// The steps to execute.
     pub steps: Vec<Step>,
     preflight: Option<Preflight>,
     deleting: Option<(&'static str, String)>,
-    /// Why the deletion of a Machine waits, for people.
+    /// Message that says why the deletion of a Machine waits.
     waits: Option<String>,
 }
 
 impl Decision {
-    /// Nothing to do, and why a Machine's deletion waits.
+    /// Returns a decision without steps, with the reason why a Machine's deletion waits.
     pub fn waiting(why: String) -> Self {
         Self { waits: Some(why), ..Self::default() }
     }
 
-    /// Only steps.
+    /// Returns a decision with steps only.
     pub fn steps(steps: Vec<Step>) -> Self {
         Self { steps, ..Self::default() }
     }
 }
 
-/// Decides what to do.
+/// Computes the plan. Pure function.
 pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let situation = situation(observed, now);
     let decision = if object::is_deleting(observed.control_plane.as_ref()) {
@@ -173,7 +174,7 @@ fn situation(observed: &Observed, now: DateTime<Utc>) -> Situation<'_> {
 fn requeue(observed: &Observed, control_plane: &KubeadmControlPlane, now: DateTime<Utc>) -> Option<Duration> {
     let unwell = |type_: &str| control_plane.condition(type_).is_some_and(|found| found.status != "True");
     if observed.template == Template::Missing && observed.desired_replicas() > 0 {
-        // Its kind may not be installed, and a kind that is not there has no events.
+        // The template's kind may not be installed, and a kind that is not installed has no events.
         return Some(LOOK_AGAIN);
     }
     if observed.machines.is_empty() || !authorities::certificates_complete(observed) {
@@ -210,7 +211,7 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     }
     let missing = authorities::missing_certificates(observed);
     if !missing.is_empty() {
-        // After the control plane was made with them, new ones would not fit.
+        // Once the control plane is initialised, new certificates would not match it.
         if !observed.was_initialized() && authorities::missing_given_certificates(observed).is_empty() {
             first.push(Step::MakeCertificates(missing));
         }
@@ -221,7 +222,7 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     }
     first.extend(kubeconfig(observed.kubeconfig, now));
     if observed.is_mixed() {
-        // They have to be adopted first, or etcd would be counted wrong.
+        // These Machines must be adopted first; otherwise etcd's members would be counted wrong.
         return Decision::steps(first);
     }
     if !observed.leftovers.is_empty() {
@@ -254,7 +255,7 @@ fn machines(situation: &Situation<'_>) -> Decision {
         let domain = choose::domain_to_scale_up(observed, &[]);
         return Decision::steps(vec![Step::CreateMachine(Entry::Init, domain)]);
     }
-    // Everything else needs to see the workload cluster as it is.
+    // All further decisions need the current state of the workload cluster.
     if situation.blind.is_some() || observed.workload.is_none() {
         let checks = || Decision { preflight: first_checks(situation), ..Decision::default() };
         return terminate_blindly(observed).unwrap_or_else(checks);
@@ -268,7 +269,7 @@ fn machines(situation: &Situation<'_>) -> Decision {
     if observed.machines.len() > observed.desired_replicas()
         && observed.machines.iter().any(ControlPlaneMachine::is_deleting)
     {
-        // One at a time: its end is an event.
+        // One Machine at a time: the deletion of the current one is an event.
         return Decision::default();
     }
     let outdated = outdated(situation);
@@ -284,14 +285,14 @@ fn machines(situation: &Situation<'_>) -> Decision {
     }
 }
 
-/// The checks of a scaling that has to wait, for the conditions.
+/// Returns the preflight checks of a scaling that has to wait, for the conditions.
 fn first_checks(situation: &Situation<'_>) -> Option<Preflight> {
     let (current, desired) = (situation.machines.len(), situation.observed.desired_replicas());
     (current != desired && current > 0)
         .then(|| preflight::check(situation.observed, &situation.machines, current < desired, None))
 }
 
-/// Names of Machines to be replaced that are not being deleted yet.
+/// Returns the names of outdated Machines that are not being deleted yet.
 fn outdated<'a>(situation: &Situation<'a>) -> Vec<&'a str> {
     let present = situation.observed.machines.iter().filter(|member| !member.is_deleting());
     present.map(ControlPlaneMachine::name).filter(|name| situation.outdated.contains_key(*name)).collect()
@@ -350,7 +351,8 @@ fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
     Decision::steps(steps)
 }
 
-/// Nothing to scale or replace: the add-ons, and what is to be known of certificates.
+/// Returns the steps when nothing needs scaling or replacement: update the add-ons, read missing certificate
+/// expiries.
 fn settled(observed: &Observed) -> Vec<Step> {
     let mut steps = vec![Step::UpdateAddons];
     let unknown: Vec<String> = observed

@@ -1,4 +1,4 @@
-//! What must hold before a Machine is added or removed. Pure.
+//! Preflight checks before a Machine is added or removed. Pure functions.
 
 use engine::conditions::{FALSE, UNKNOWN};
 use engine::object;
@@ -9,30 +9,30 @@ use super::authorities;
 use super::observed::{Observed, component_conditions, node_name};
 use crate::names::condition;
 
-/// Why scaling waits.
+/// The reasons why scaling waits; all fields are empty or `false` if it may proceed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preflight {
-    /// The cluster's topology asks for another version.
+    /// The version that the cluster's topology requires, if it differs.
     pub topology_version: Option<String>,
-    /// Certificates are not there.
+    /// Whether certificates are missing.
     pub certificates_missing: bool,
-    /// A Machine is being deleted.
+    /// Whether a Machine is being deleted.
     pub has_deleting: bool,
-    /// Components are not well.
+    /// Whether control plane components are unhealthy.
     pub components_unhealthy: bool,
-    /// etcd is not well.
+    /// Whether etcd is unhealthy.
     pub etcd_unhealthy: bool,
-    /// What is wrong with which Machine, in words.
+    /// Descriptions of the problems of single Machines.
     pub problems: Vec<String>,
 }
 
 impl Preflight {
-    /// Whether scaling may go on.
+    /// Returns whether scaling may proceed.
     pub fn passed(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What the scaling conditions say.
+    /// Returns the reasons as messages for the scaling conditions.
     pub fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
         if let Some(version) = &self.topology_version {
@@ -53,7 +53,7 @@ impl Preflight {
         messages
     }
 
-    /// What the event says; `None` when there is nothing wrong with a Machine.
+    /// Returns the message of the event; `None` if no Machine has a problem.
     pub fn event(&self) -> Option<String> {
         let problems = match self.problems.as_slice() {
             [] => return None,
@@ -66,7 +66,8 @@ impl Preflight {
     }
 }
 
-/// Checks everything but the Machine named `except`, which is to be deleted. `machines` carry the conditions of this reconcile.
+/// Checks all Machines except the one named `except`, which is to be deleted. `machines` have the conditions
+/// of this reconcile.
 pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except: Option<&str>) -> Preflight {
     let mut result = Preflight::default();
     if machines.is_empty() {

@@ -1,7 +1,8 @@
-//! When a member leaves etcd, and when a control plane Machine may be terminated. Pure.
+//! Decides when a member is removed from etcd, and when a control plane Machine may be terminated. Pure
+//! functions.
 //!
-//! Invariant: a member is removed only if those that stay are a quorum by what they say themselves at that moment, and one Machine at
-//! a time (tests/control_plane.rs).
+//! Invariant: a member is removed only if the remaining members, each asked at that moment, form a quorum,
+//! and only one Machine is terminated at a time (tests/control_plane.rs).
 
 use engine::etcd::Member;
 use engine::object;
@@ -14,22 +15,23 @@ use super::plan::{Decision, Situation, Step};
 use crate::etcd::Etcd;
 use crate::names::{self, condition};
 
-/// Whether this plan may take a member out of etcd: then each member has to be asked how it is.
+/// Returns whether this plan may remove a member from etcd, so that each member must be asked for its status.
 pub fn may_remove_member(observed: &Observed, etcd: &Etcd) -> bool {
     waiting_for_hook(observed).is_some() || members::unexpected(observed, etcd).next().is_some()
 }
 
-/// A member of etcd that belongs to no Machine and can go without harm.
+/// Returns the removal of an etcd member that belongs to no Machine, if the removal is safe.
 pub(super) fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
     let observed = situation.observed;
     let (etcd, view) = (observed.etcd()?, observed.workload.as_ref()?);
-    // It may be the member of a Machine that has no node yet, unless that one is about to be terminated.
+    // The member may belong to a Machine that has no Node yet, unless that Machine is about to be terminated.
     let leaving = waiting_for_hook(observed).map(ControlPlaneMachine::name);
     let joins = |member: &ControlPlaneMachine| member.node().is_none() && Some(member.name()) != leaving;
     if observed.machines.iter().any(joins) || etcd.members.len() == 1 {
         return None;
     }
-    // One that has no name yet may be that of any node that has none. Where it is nobody's, etcd lets it go at any time.
+    // A member without a name may belong to any Node without a member. If it belongs to none, etcd allows its
+    // removal at any time.
     let lacks_member = |member: &ControlPlaneMachine| {
         !member.is_deleting() && member.node().is_some_and(|node| etcd.member(node).is_none())
     };
@@ -40,12 +42,12 @@ pub(super) fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
     members::unexpected(observed, etcd).find(is_safe).map(|member| Step::RemoveMember(member.id))
 }
 
-/// Whether a Machine is not terminated before we say so.
+/// Returns whether a Machine has this control plane's pre-terminate hook.
 pub(super) fn has_hook(member: &ControlPlaneMachine) -> bool {
     object::annotation(member.machine.as_ref(), names::CLEANUP_HOOK).is_some()
 }
 
-/// The oldest deleting Machine that has come to our hook, when no other hook is before it.
+/// Returns the oldest Machine in deletion that waits for this control plane's hook and for no other hook.
 fn waiting_for_hook(observed: &Observed) -> Option<&ControlPlaneMachine> {
     let oldest =
         observed.machines.iter().filter(|member| member.is_deleting() && has_hook(member)).min_by_key(
@@ -60,7 +62,8 @@ fn waiting_for_hook(observed: &Observed) -> Option<&ControlPlaneMachine> {
     (reason == Some("WaitingForPreTerminateHook") && !others).then_some(oldest)
 }
 
-/// What is decided while the workload cluster can't be seen: the last Machine can go as it is, any other waits.
+/// Decides while the workload cluster is unreachable: the last Machine may be terminated, any other one
+/// waits.
 pub(super) fn terminate_blindly(observed: &Observed) -> Option<Decision> {
     let member = waiting_for_hook(observed)?;
     if observed.machines.len() == 1 {
@@ -69,20 +72,20 @@ pub(super) fn terminate_blindly(observed: &Observed) -> Option<Decision> {
     Some(waits(member, "the workload cluster can't be reached".to_owned()))
 }
 
-/// Why a Machine stays for now.
+/// Returns a decision that keeps a Machine, with the reason.
 fn waits(member: &ControlPlaneMachine, why: String) -> Decision {
     Decision::waiting(format!("Machine {} can't be terminated yet: {why}", member.name()))
 }
 
-/// Removes a leaving Machine's member from etcd, then lets the Machine be terminated. `None` when no Machine waits for that; no steps
-/// when it has to wait longer.
+/// Removes the etcd member of a Machine in deletion, then its hook. `None` if no Machine waits for its hook;
+/// a decision without steps if the Machine must wait longer.
 pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
     let observed = situation.observed;
     let member = waiting_for_hook(observed)?;
     let remove_hook = Step::RemoveHook(member.name().to_owned());
     let waits = |why: String| Some(waits(member, why));
     if let Some(going) = observed.machines.iter().find(|other| other.is_deleting() && !has_hook(other)) {
-        // One at a time: its end is an event.
+        // One Machine at a time: the deletion of the current one is an event.
         return waits(format!("Machine {} is being terminated", going.name()));
     }
     if observed.machines.len() == 1 {
@@ -100,7 +103,7 @@ pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
         return waits("etcd does not report its members".to_owned());
     };
     let Some(node) = node_of(observed, member) else {
-        // A member that nobody accounts for may be its own: it is removed first, as one that belongs to no Machine.
+        // A member without a Machine may belong to this one; it is removed first by [`unexpected_member`].
         return match members::unexpected(observed, etcd).next() {
             Some(stray) => waits(format!("etcd member {:?} may be its own", stray.name)),
             None => Some(Decision::steps(vec![remove_hook])),
@@ -132,7 +135,7 @@ fn quorum_would_be_lost(left: Remaining) -> String {
     )
 }
 
-/// The name of a Machine's node: as it says, or by the provider ID.
+/// Returns the name of a Machine's Node, from its status or else by its provider ID.
 fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
     if let Some(name) = member.node() {
         return Some(name.to_owned());
@@ -146,7 +149,7 @@ fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> 
     found.map(|(name, _)| name.clone())
 }
 
-/// Moves etcd's leadership away from a Machine that will go.
+/// Returns the step that moves etcd's leadership away from a Machine that will be deleted.
 pub(super) fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
     let etcd = observed.etcd()?;
     let node = leaving.node()?;

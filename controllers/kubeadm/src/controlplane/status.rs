@@ -1,4 +1,5 @@
-//! The status of a KubeadmControlPlane: counters, versions and those conditions that follow from its Machines. Pure.
+//! The status of a KubeadmControlPlane: counters, versions, and the conditions that follow from its Machines.
+//! Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -20,26 +21,26 @@ use super::preflight::Preflight;
 use crate::names::condition;
 use crate::version::Version;
 
-/// A Machine that does not say whether it is up to date for longer than this is counted.
+/// A Machine without an `UpToDate` condition is left out until this time after its creation.
 const NEW_MACHINE: Duration = Duration::seconds(10);
 
-/// What the status is made from besides what was observed.
+/// The inputs of the status besides the observed state.
 pub struct Inputs<'a> {
-    /// What was observed.
+    /// The observed state.
     pub observed: &'a Observed,
     /// The Machines with the conditions of this reconcile.
     pub machines: &'a [Machine],
-    /// Why Machines are not up to date, by name.
+    /// The reasons why Machines are outdated, by name.
     pub outdated: &'a BTreeMap<String, Vec<String>>,
-    /// Why nothing can be said of the Machines.
+    /// Why the state of the Machines cannot be read.
     pub blind: Option<&'a Blind>,
-    /// What does not match in etcd.
+    /// The mismatches between etcd's members and the Machines.
     pub mismatch: &'a Mismatch,
-    /// The checks of the scaling that was tried.
+    /// The preflight checks of the attempted scaling.
     pub preflight: Option<&'a Preflight>,
-    /// The `Deleting` condition's reason and message.
+    /// Reason and message of the `Deleting` condition.
     pub deleting: Option<(&'static str, String)>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -110,7 +111,7 @@ fn counters(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     status.versions = versions.into_iter().map(|(_, version)| version).collect();
 }
 
-/// `None` before there was anything to look for.
+/// Returns `CertificatesAvailable`; `None` while the certificates are still to be created.
 fn certificates(observed: &Observed) -> Option<Condition> {
     let type_ = condition::CERTIFICATES_AVAILABLE;
     if authorities::certificates_complete(observed) {

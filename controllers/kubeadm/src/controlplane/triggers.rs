@@ -12,7 +12,8 @@ use schemas::controlplane::KubeadmControlPlane;
 
 use crate::names::CONTROL_PLANE_ROLE;
 
-/// The control planes whose Machines are made from the template that changed: one that waits for its template has no other event.
+/// Requests the control planes that use a template which was created or deleted: a control plane that waits
+/// for its template gets no other event.
 pub(super) fn of_template(
     control_planes: &Objects<KubeadmControlPlane>,
 ) -> impl Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync + 'static {
@@ -31,7 +32,7 @@ pub(super) fn of_template(
     }
 }
 
-/// The control plane of a Cluster, if it is one of ours.
+/// Returns the Cluster's control plane if it is a KubeadmControlPlane.
 pub(super) fn control_plane_of(cluster: &Cluster) -> Option<Request> {
     let reference = cluster.spec.control_plane_ref.as_ref()?;
     let ours =
@@ -47,7 +48,8 @@ pub(super) fn cluster_of_machine(change: &Change<Machine>) -> NamespacedName {
     NamespacedName::new(change.name().namespace, name)
 }
 
-/// Every change of a control plane Machine, labelled or owned, and the end of a worker.
+/// Returns whether a change concerns a control plane: any change of a labelled or owned Machine, and the
+/// deletion of any Machine.
 pub(super) fn machine_matters(change: &Change<Machine>) -> bool {
     let is_ours = |machine: &Machine| {
         owners::controller(machine).is_some_and(|owner| owner.kind == KubeadmControlPlane::KIND)
@@ -76,7 +78,7 @@ pub(super) fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
     change.new.as_deref().and_then(control_plane_of).into_iter().collect()
 }
 
-/// The cluster of which an authority, key or kubeconfig appeared or went away.
+/// Returns the cluster for which an authority, key or kubeconfig was created or deleted.
 pub(super) fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     if change.old.is_some() && change.new.is_some() {
         return None;
@@ -89,7 +91,7 @@ pub(super) fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> 
     ours.then(|| NamespacedName::new(name.namespace, cluster))
 }
 
-/// Changes of control plane nodes that a condition depends on.
+/// Returns whether a control plane Node changed in a field that a condition depends on.
 pub(super) fn node_matters(change: &Change<Node>) -> bool {
     let facts = |node: &Node| {
         let conditions =
@@ -103,7 +105,7 @@ pub(super) fn node_matters(change: &Change<Node>) -> bool {
     (concerns(&old) || concerns(&new)) && old != new
 }
 
-/// Changes of static pods of the control plane that a condition depends on.
+/// Returns whether a static Pod of the control plane changed in a field that a condition depends on.
 pub(super) fn pod_matters(change: &Change<Pod>) -> bool {
     if change.name().namespace != "kube-system" {
         return false;

@@ -1,4 +1,4 @@
-//! Whether a Machine is what the KubeadmControlPlane asks for. Pure.
+//! Compares a Machine with what the KubeadmControlPlane asks for. Pure functions.
 
 use chrono::{DateTime, Duration, Utc};
 use engine::conditions::{is_false, is_true};
@@ -11,7 +11,7 @@ use super::desired::{self, Entry};
 use super::observed::{ControlPlaneMachine, Observed};
 use crate::names::condition;
 
-/// Why a Machine has to be replaced; empty when it does not.
+/// Returns the reasons why a Machine must be replaced; empty if it is up to date.
 pub fn reasons(observed: &Observed, member: &ControlPlaneMachine, now: DateTime<Utc>) -> Vec<String> {
     let control_plane = observed.control_plane.as_ref();
     let mut reasons = Vec::new();
@@ -39,7 +39,7 @@ pub fn reasons(observed: &Observed, member: &ControlPlaneMachine, now: DateTime<
     reasons
 }
 
-/// `spec.rollout.after` has passed and the Machine is older.
+/// Returns whether `spec.rollout.after` has passed and the Machine is older than that.
 fn passed(member: &ControlPlaneMachine, after: &str, now: DateTime<Utc>) -> bool {
     let Some(after) = parse_rfc3339(after) else { return false };
     let created = member.machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
@@ -55,7 +55,7 @@ fn expires(member: &ControlPlaneMachine, days: i32, now: DateTime<Utc>) -> bool 
 fn infrastructure_matches(observed: &Observed, member: &ControlPlaneMachine) -> bool {
     let template = &observed.control_plane.spec.machine_template.spec.infrastructure_ref;
     match &member.cloned_from {
-        // An object that is gone, or was not cloned, says nothing.
+        // Without an object, or without cloned-from annotations, nothing can be compared.
         None => true,
         Some((name, group_kind)) if name.is_empty() || group_kind.is_empty() => true,
         Some((name, group_kind)) => {
@@ -64,7 +64,8 @@ fn infrastructure_matches(observed: &Observed, member: &ControlPlaneMachine) -> 
     }
 }
 
-/// Whether a KubeadmConfig is what a new Machine would get, seen as joining, or, if it once initialised the cluster, as initialising.
+/// Returns whether a KubeadmConfig equals that of a new Machine, compared as joining or, if it once
+/// initialised the cluster, as initialising.
 fn config_matches(observed: &Observed, current: &KubeadmConfigSpec) -> bool {
     let view = |entry: Entry| comparable(&desired::kubeadm_config(&observed.control_plane, entry), entry);
     if comparable(current, Entry::Join) == view(Entry::Join) {
@@ -74,7 +75,7 @@ fn config_matches(observed: &Observed, current: &KubeadmConfigSpec) -> bool {
     initialised && comparable(current, Entry::Init) == view(Entry::Init)
 }
 
-/// A spec without what may differ without a reason to replace the Machine.
+/// Returns the spec without the fields whose difference is no reason to replace the Machine.
 fn comparable(spec: &KubeadmConfigSpec, entry: Entry) -> Value {
     let mut value = json!(spec);
     default(&mut value, "format", json!("cloud-config"));
@@ -95,7 +96,7 @@ fn comparable(spec: &KubeadmConfigSpec, entry: Entry) -> Value {
         Entry::Init => remove(&mut value, &["joinConfiguration"]),
         Entry::Join => {
             remove(&mut value, &["initConfiguration"]);
-            // What makes it a control plane node is the same for all of them.
+            // The fields of `controlPlane` do not matter, only its presence.
             let control_plane =
                 value.get("joinConfiguration").and_then(|join| join.get("controlPlane")).is_some();
             if let (true, Some(join)) = (control_plane, value.get_mut("joinConfiguration")) {
@@ -126,7 +127,8 @@ fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-/// Removes what is empty: absent and empty mean the same. An empty list of taints is the exception: it means "no taints".
+/// Removes empty values, since absent and empty are equivalent. An empty list of taints is the exception: it
+/// means "no taints".
 fn prune(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -144,7 +146,7 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// The `UpToDate` condition of a Machine.
+/// Returns the `UpToDate` condition of a Machine.
 pub fn condition(reasons: &[String]) -> Condition {
     if reasons.is_empty() {
         return is_true(condition::UP_TO_DATE, "UpToDate");

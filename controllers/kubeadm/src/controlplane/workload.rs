@@ -1,4 +1,5 @@
-//! What a control plane keeps in step with its version inside the workload cluster: kubeadm's configuration, RBAC, kube-proxy, CoreDNS.
+//! Objects in the workload cluster that follow the control plane's version: kubeadm's configuration, RBAC,
+//! kube-proxy, CoreDNS.
 
 use engine::Workload;
 use engine::object;
@@ -18,10 +19,10 @@ use crate::names;
 use crate::version::Version;
 
 const NAMESPACE: &str = "kube-system";
-/// The ConfigMap with kubeadm's configuration, and its key.
+/// The ConfigMap with kubeadm's configuration; [`KEY`] is its key.
 pub const KUBEADM_CONFIG: &str = "kubeadm-config";
 const KEY: &str = "ClusterConfiguration";
-/// How often a write that another one overtook is tried again.
+/// How often a write is retried after a conflict.
 const RETRIES: usize = 5;
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -29,14 +30,14 @@ fn failed(what: &str) -> impl Fn(kube::Error) -> Error + '_ {
     move |error| Error::Workload(format!("{what}: {error}"))
 }
 
-/// Whether kubeadm's configuration is there, which `kubeadm init` writes near its end.
+/// Returns whether kubeadm's configuration exists, which `kubeadm init` writes near its end.
 pub async fn is_initialized(workload: &Workload) -> Result<bool> {
     let api = Api::<ConfigMap>::namespaced(workload.client().clone(), NAMESPACE);
     let found = api.get_metadata_opt(KUBEADM_CONFIG).await;
     Ok(found.map_err(failed("read ConfigMap kubeadm-config"))?.is_some())
 }
 
-/// Prepares for nodes of the control plane's version.
+/// Prepares the workload cluster for Nodes of the control plane's version.
 pub async fn prepare_upgrade(workload: &Workload, control_plane: &KubeadmControlPlane) -> Result<()> {
     let version = Version::parse(&control_plane.spec.version).ok_or_else(|| {
         Error::Version(format!("spec.version {} is no version", control_plane.spec.version))
@@ -47,7 +48,7 @@ pub async fn prepare_upgrade(workload: &Workload, control_plane: &KubeadmControl
     update_kubeadm_config(workload, control_plane, &version).await
 }
 
-/// The bindings that kubeadm gives its own users since 1.29.
+/// Creates the ClusterRoleBindings that kubeadm creates for its own users since 1.29.
 async fn ensure_bindings(workload: &Workload) -> Result<()> {
     let api = Api::<ClusterRoleBinding>::all(workload.client().clone());
     let group = ("kubeadm:cluster-admins", "cluster-admin", "Group", "kubeadm:cluster-admins");
@@ -108,11 +109,11 @@ async fn update_kubeadm_config(
     Ok(())
 }
 
-/// kubeadm's configuration with what the spec says, for `version`; `None` when it says so already. An empty text counts as a
-/// configuration with nothing in it.
+/// Returns kubeadm's configuration updated by the spec for `version`; `None` if nothing changes. An empty
+/// text counts as an empty configuration.
 ///
 /// # Errors
-/// [`Error::Yaml`] when the text is no configuration.
+/// [`Error::Yaml`] if the text is not a configuration.
 pub fn updated_configuration(
     text: &str,
     config: &ClusterConfiguration,
@@ -153,7 +154,7 @@ pub fn updated_configuration(
     Ok((updated != Value::Object(current)).then_some(updated))
 }
 
-/// Sets what `wanted` has, and keeps the rest (kubeadm writes its own data directory, for example).
+/// Sets the entries of `wanted` and keeps all others, for example the data directory that kubeadm writes.
 fn merge(present: &mut Value, wanted: &Value) {
     match (present, wanted) {
         (Value::Object(present), Value::Object(wanted)) => {
@@ -165,7 +166,7 @@ fn merge(present: &mut Value, wanted: &Value) {
     }
 }
 
-/// Writes every `extraArgs` as the version wants it: a map in v1beta3, a list in v1beta4.
+/// Converts each `extraArgs` to the form of the version: a map in v1beta3, a list in v1beta4.
 fn convert_arguments(value: &mut Value, api: ApiVersion) {
     let Value::Object(map) = value else { return };
     for (key, value) in map.iter_mut() {
@@ -185,7 +186,7 @@ fn convert_arguments(value: &mut Value, api: ApiVersion) {
     }
 }
 
-/// Brings kube-proxy and CoreDNS to what the control plane asks for.
+/// Updates kube-proxy and CoreDNS to the images that the control plane asks for.
 pub async fn update_addons(workload: &Workload, control_plane: &KubeadmControlPlane) -> Result<()> {
     if object::annotation(control_plane, names::SKIP_KUBE_PROXY).is_none() {
         update_kube_proxy(workload, control_plane).await?;
@@ -229,7 +230,7 @@ async fn update_kube_proxy(workload: &Workload, control_plane: &KubeadmControlPl
     Ok(())
 }
 
-/// An image with another repository or tag.
+/// Returns the image with another repository or tag.
 fn image_with(image: &str, repository: Option<&str>, tag: Option<&str>) -> String {
     let (path, name, old) = split_image(image);
     let path = repository.filter(|text| !text.is_empty()).unwrap_or(path);
@@ -240,7 +241,7 @@ fn image_with(image: &str, repository: Option<&str>, tag: Option<&str>) -> Strin
     }
 }
 
-/// Repository, name and tag of an image.
+/// Splits an image into repository, name and tag.
 fn split_image(image: &str) -> (&str, &str, Option<&str>) {
     let image = image.split('@').next().unwrap_or(image);
     let (path, last) = image.rsplit_once('/').unwrap_or(("", image));
@@ -250,7 +251,7 @@ fn split_image(image: &str) -> (&str, &str, Option<&str>) {
     }
 }
 
-/// From this version on, CoreDNS reads the configuration of every version before it down to this one.
+/// Since this version, CoreDNS reads the configuration of any earlier version from this one on.
 const COREDNS_SAME_CONFIGURATION: Version = Version::new(1, 7, 0);
 
 async fn update_coredns(workload: &Workload, config: &ClusterConfiguration) -> Result<()> {
@@ -272,10 +273,10 @@ async fn update_coredns(workload: &Workload, config: &ClusterConfiguration) -> R
     Ok(())
 }
 
-/// The image of CoreDNS that the spec asks for.
+/// Returns the CoreDNS image that the spec asks for.
 ///
 /// # Errors
-/// For a downgrade, or a version whose configuration would have to be rewritten.
+/// Fails for a downgrade, or if the configuration of the current version would have to be rewritten.
 fn coredns_image(image: &str, dns: &schemas::bootstrap::Dns, repository: Option<&str>) -> Result<String> {
     let (path, _, tag) = split_image(image);
     let current = tag.unwrap_or_default();

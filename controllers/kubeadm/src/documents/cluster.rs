@@ -1,4 +1,4 @@
-//! `ClusterConfiguration`.
+//! kubeadm's `ClusterConfiguration` document.
 
 use schemas::bootstrap::{
     ApiServer, Arg, ClusterConfiguration, ControlPlaneComponent, Dns, EnvVar, Etcd, HostPathMount,
@@ -9,27 +9,27 @@ use serde_json::{Value, json};
 use super::{ApiVersion, Fields};
 use crate::version::Version;
 
-/// What kubeadm's `ClusterConfiguration` has from elsewhere than the KubeadmConfig.
+/// The fields of kubeadm's `ClusterConfiguration` that come from other objects than the KubeadmConfig.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterDocument {
     /// The cluster's name.
     pub cluster_name: String,
-    /// `host:port`, when the KubeadmConfig names none.
+    /// `host:port` of the control plane, used if the KubeadmConfig has none.
     pub endpoint: Option<String>,
     /// DNS domain of services.
     pub dns_domain: Option<String>,
-    /// Ranges of services, comma-separated.
+    /// IP ranges of Services, comma-separated.
     pub service_subnet: Option<String>,
-    /// Ranges of pods, comma-separated.
+    /// IP ranges of Pods, comma-separated.
     pub pod_subnet: Option<String>,
-    /// `v1.36.0`.
+    /// Kubernetes version, for example `v1.36.0`.
     pub kubernetes_version: String,
-    /// How long kubeadm waits for the control plane, where v1beta3 has it.
+    /// How long, in seconds, kubeadm waits for the control plane; only written for v1beta3.
     pub health_check_seconds: Option<i32>,
 }
 
 impl ClusterDocument {
-    /// From the Cluster and the Machine's version.
+    /// Reads the fields from the Cluster and the Machine's version.
     pub fn of(cluster: &Cluster, version: &Version) -> Self {
         let network = cluster.spec.cluster_network.as_ref();
         let ranges = |ranges: Option<&NetworkRanges>| {
@@ -53,7 +53,7 @@ impl ClusterDocument {
     }
 }
 
-/// kubeadm's `ClusterConfiguration`.
+/// Builds kubeadm's `ClusterConfiguration`.
 pub fn cluster_configuration(
     config: &ClusterConfiguration,
     document: &ClusterDocument,
@@ -100,7 +100,7 @@ fn api_server(config: Option<&ApiServer>, document: &ClusterDocument, api: ApiVe
     out
 }
 
-/// `controllerManager` and `scheduler`.
+/// Builds the fields of `controllerManager` and `scheduler`.
 pub(crate) fn component(config: Option<&ControlPlaneComponent>, api: ApiVersion) -> Fields {
     let mut out = Fields::default();
     if let Some(config) = config {

@@ -1,7 +1,8 @@
-//! kubeadm's configuration documents, from the types of the API.
+//! Builds kubeadm's configuration documents from the API types.
 //!
-//! Kubernetes 1.22 to 1.30 is given `kubeadm.k8s.io/v1beta3`, later ones `v1beta4`. Both are written here: fields of the API that
-//! v1beta3 has no place for are left out. Empty fields are not written, so that kubeadm's own defaults apply.
+//! Kubernetes 1.22 to 1.30 gets `kubeadm.k8s.io/v1beta3`, later releases `v1beta4`. Both versions are written
+//! here; API fields that v1beta3 lacks are left out. Empty fields are not written, so that kubeadm's own
+//! defaults apply.
 
 mod cluster;
 mod node;
@@ -15,17 +16,17 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::version::Version;
 
-/// The versions of kubeadm's configuration that we write.
+/// The supported versions of kubeadm's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApiVersion {
-    /// Kubernetes 1.22 to 1.30.
+    /// For Kubernetes 1.22 to 1.30.
     V1Beta3,
-    /// Kubernetes 1.31 and later.
+    /// For Kubernetes 1.31 and later.
     V1Beta4,
 }
 
 impl ApiVersion {
-    /// The version that kubeadm of this Kubernetes release reads.
+    /// Returns the version that kubeadm of this Kubernetes release reads.
     ///
     /// # Errors
     /// [`Error::Version`] for releases before 1.22.
@@ -41,7 +42,7 @@ impl ApiVersion {
         }
     }
 
-    /// `apiVersion` of the documents.
+    /// Returns the `apiVersion` of the documents.
     pub fn text(self) -> &'static str {
         match self {
             Self::V1Beta3 => "kubeadm.k8s.io/v1beta3",
@@ -50,12 +51,12 @@ impl ApiVersion {
     }
 }
 
-/// A document under construction: writes only what is set.
+/// A document under construction; unset values are not written.
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// A document of that kind.
+    /// Creates a document of this kind.
     pub fn document(api: ApiVersion, kind: &str) -> Self {
         let mut fields = Self::default();
         fields.put("apiVersion", api.text());
@@ -63,7 +64,7 @@ impl Fields {
         fields
     }
 
-    /// Sets `key`, whatever the value.
+    /// Sets `key` to `value` unconditionally.
     pub fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
@@ -87,19 +88,20 @@ impl Fields {
         }
     }
 
-    /// Sets `key` unless nothing was written below it.
+    /// Sets `key` unless `fields` is empty.
     pub fn object(&mut self, key: &str, fields: Self) {
         if !fields.0.is_empty() {
             self.put(key, fields.value());
         }
     }
 
-    /// A duration given in seconds.
+    /// Sets `key` to a duration given in seconds, unless it is absent.
     pub fn seconds(&mut self, key: &str, seconds: Option<i32>) {
         self.option(key, seconds.map(|seconds| go_duration(i64::from(seconds))));
     }
 
-    /// Arguments of a component: a list in v1beta4, a map in v1beta3 (which can't repeat a name; the last one stays).
+    /// Sets the arguments of a component: a list in v1beta4, a map in v1beta3. A map cannot repeat a name, so
+    /// the last value is used.
     pub fn arguments(&mut self, key: &str, arguments: &[Arg], api: ApiVersion) {
         if arguments.is_empty() {
             return;
@@ -115,13 +117,13 @@ impl Fields {
         self.put(key, value);
     }
 
-    /// The object.
+    /// Returns the document as a JSON object.
     pub fn value(self) -> Value {
         Value::Object(self.0)
     }
 }
 
-/// A number of seconds as Go writes durations: `4m0s`, `8760h0m0s`.
+/// Formats seconds as Go formats durations: `4m0s`, `8760h0m0s`.
 pub(crate) fn go_duration(seconds: i64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -133,7 +135,7 @@ pub(crate) fn go_duration(seconds: i64) -> String {
     }
 }
 
-/// A document as YAML.
+/// Returns a document as YAML.
 ///
 /// # Errors
 /// [`Error::Yaml`].

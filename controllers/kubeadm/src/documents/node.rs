@@ -1,4 +1,4 @@
-//! `InitConfiguration` and `JoinConfiguration`, and the kubeconfig of file discovery.
+//! kubeadm's `InitConfiguration` and `JoinConfiguration` documents, and the kubeconfig of file discovery.
 
 use schemas::bootstrap::{
     BootstrapToken, Discovery, FileDiscoveryKubeConfig, InitConfiguration, JoinConfiguration,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ApiVersion, Fields};
 
-/// kubeadm's `InitConfiguration`.
+/// Builds kubeadm's `InitConfiguration`.
 pub fn init_configuration(config: &InitConfiguration, api: ApiVersion) -> Value {
     let mut out = Fields::document(api, "InitConfiguration");
     if !config.bootstrap_tokens.is_empty() {
@@ -21,7 +21,7 @@ pub fn init_configuration(config: &InitConfiguration, api: ApiVersion) -> Value 
     out.value()
 }
 
-/// kubeadm's `JoinConfiguration`.
+/// Builds kubeadm's `JoinConfiguration`.
 pub fn join_configuration(config: &JoinConfiguration, api: ApiVersion) -> Value {
     let mut out = Fields::document(api, "JoinConfiguration");
     out.text("caCertPath", &config.ca_cert_path);
@@ -29,7 +29,7 @@ pub fn join_configuration(config: &JoinConfiguration, api: ApiVersion) -> Value 
     if let Some(control_plane) = &config.control_plane {
         let mut fields = Fields::default();
         fields.object("localAPIEndpoint", endpoint(control_plane.local_api_endpoint.as_ref()));
-        // Its presence, even empty, makes the node a control plane node.
+        // The presence of this field, even if empty, makes the node a control plane node.
         out.put("controlPlane", fields.value());
     }
     let mut discovery = discovery(config.discovery.as_ref());
@@ -90,7 +90,7 @@ fn registration(config: Option<&NodeRegistrationOptions>, api: ApiVersion) -> Fi
     if api == ApiVersion::V1Beta4 {
         out.option("imagePullSerial", config.image_pull_serial);
     }
-    // No taints given: kubeadm's defaults. An empty list: none.
+    // Absent taints mean kubeadm's defaults, an empty list means no taints.
     out.option("taints", config.taints.as_ref().map(|taints| json!(taints)));
     out
 }
@@ -122,7 +122,8 @@ fn discovery(config: Option<&Discovery>) -> Fields {
     out
 }
 
-/// The kubeconfig that file discovery writes to the node; `server` and `authority` (PEM) fill what the spec leaves open.
+/// Builds the kubeconfig that file discovery writes to the node; `server` and `authority` (PEM) are used
+/// where the spec sets none.
 pub fn discovery_kubeconfig(config: &FileDiscoveryKubeConfig, server: &str, authority: &str) -> Value {
     use base64::Engine;
     let cluster = config.cluster.clone().unwrap_or_default();

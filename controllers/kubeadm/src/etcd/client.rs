@@ -1,4 +1,4 @@
-//! A client of one etcd member: gRPC over HTTP/2, TLS, and the port-forward of its pod.
+//! A client of one etcd member: gRPC over HTTP/2 and TLS, through a port-forward to its Pod.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,10 +44,10 @@ fn failed(error: impl std::fmt::Display) -> Error {
 }
 
 impl EtcdClient {
-    /// Connects to the member in `pod` of the cluster that `client` speaks to.
+    /// Connects to the etcd member in Pod `pod` of the cluster that `client` is connected to.
     ///
     /// # Errors
-    /// [`Error::Etcd`], also when it takes longer than ten seconds.
+    /// [`Error::Etcd`], also if connecting takes longer than ten seconds.
     pub async fn connect(client: &Client, pod: &str, tls: Arc<ClientConfig>) -> Result<Self> {
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, Self::open(client, pod, tls)).await;
         connected
@@ -63,13 +63,13 @@ impl EtcdClient {
         let (sender, connection) =
             http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(failed)?;
         let connection = tokio::spawn(async move {
-            // Its end shows in the next call.
+            // The next call reports that the connection has ended.
             let _ = connection.await;
         });
         Ok(Self { sender, connection, forward })
     }
 
-    /// Whether the connection has ended.
+    /// Returns whether the connection has ended.
     pub fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
@@ -105,7 +105,7 @@ impl EtcdClient {
         Ok(body.to_bytes())
     }
 
-    /// All members.
+    /// Returns all members.
     ///
     /// # Errors
     /// [`Error::Etcd`].
@@ -115,7 +115,7 @@ impl EtcdClient {
         Ok(answer.members)
     }
 
-    /// The identity of the leader; 0 when there is none.
+    /// Returns the ID of the leader; 0 if there is none.
     ///
     /// # Errors
     /// [`Error::Etcd`].
@@ -124,7 +124,7 @@ impl EtcdClient {
         Ok(answer.leader)
     }
 
-    /// All raised alarms.
+    /// Returns all raised alarms.
     ///
     /// # Errors
     /// [`Error::Etcd`].
@@ -142,7 +142,7 @@ impl EtcdClient {
         self.call::<wire::MemberRemoveResponse>(wire::MEMBER_REMOVE, &request).await.map(|_| ())
     }
 
-    /// Hands leadership over to `target`; this must be the leader.
+    /// Moves leadership to `target`. The connected member must be the leader.
     ///
     /// # Errors
     /// [`Error::Etcd`].
@@ -152,7 +152,7 @@ impl EtcdClient {
     }
 }
 
-/// What gRPC says of the outcome, where it says something.
+/// Reads the gRPC status from headers or trailers; absent counts as success.
 fn outcome(headers: &HeaderMap) -> Result<()> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text(wire::GRPC_STATUS) {
@@ -164,7 +164,7 @@ fn outcome(headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// gRPC percent-encodes what is not printable ASCII.
+/// Decodes a gRPC message, in which characters other than printable ASCII are percent-encoded.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! etcd's members, reached through the workload cluster's API server.
+//! The members of etcd, reached through the workload cluster's API server.
 
 mod client;
 
@@ -15,38 +15,39 @@ use pki::{CertificateAuthority, Identity, Leaf};
 
 use crate::error::{Error, Result};
 
-/// Who we are to etcd.
+/// Common name of this program's client certificate for etcd.
 const CLIENT_NAME: &str = "cluster-api.x-k8s.io";
-/// A member that does not tell how it is within this time counts as dead.
+/// A member that does not return its status within this time counts as dead.
 const MEMBER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// The members of a cluster's etcd, as one of them reports.
+/// The state of a cluster's etcd, as one of its members reports it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Etcd {
     /// All members.
     pub members: Vec<Member>,
-    /// Their alarms.
+    /// The raised alarms.
     pub alarms: Vec<AlarmMember>,
-    /// The leader's identity; 0 when there is none.
+    /// ID of the leader; 0 if there is none.
     pub leader: u64,
-    /// Identities of members that were asked and did not answer, or see no leader. Members are asked before one of them is removed: a
-    /// member that has just died is still in the list, and its pod still says that it is ready.
+    /// IDs of members that were asked and did not answer, or see no leader. Members are asked before one of
+    /// them is removed, since a member that has just died is still in the list, and its Pod still reports
+    /// that it is ready.
     pub silent: BTreeSet<u64>,
 }
 
 impl Etcd {
-    /// The member with this name.
+    /// Returns the member with this name, or `None`.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.name == name)
     }
 
-    /// The alarms of a member.
+    /// Returns the alarms of a member.
     pub fn alarms_of(&self, id: u64) -> impl Iterator<Item = &AlarmMember> {
         self.alarms.iter().filter(move |alarm| alarm.member_id == id)
     }
 }
 
-/// One open connection a cluster.
+/// The open connections to etcd, at most one per cluster.
 #[derive(Default)]
 pub(crate) struct EtcdClients {
     open: Mutex<BTreeMap<NamespacedName, Open>>,
@@ -54,15 +55,16 @@ pub(crate) struct EtcdClients {
 
 #[derive(Clone)]
 struct Open {
-    /// The pod with which it was made.
+    /// The Pod that the connection goes to.
     pod: String,
-    /// The authority with which it was made: another one ends it.
+    /// The authority's certificate; the connection is not used with another one.
     authority: String,
     client: Arc<EtcdClient>,
 }
 
 impl EtcdClients {
-    /// The connection that is open, or one to the first of `pods` (names of etcd's pods) that can be connected.
+    /// Returns the open connection, or else connects to the first reachable Pod of `pods` (names of etcd's
+    /// Pods).
     async fn any(
         &self,
         manager: &Manager,
@@ -96,7 +98,7 @@ impl EtcdClients {
         Err(last)
     }
 
-    /// Members, alarms and leader, from any member that answers.
+    /// Reads members, alarms and leader from any member that answers.
     pub async fn read(
         &self,
         manager: &Manager,
@@ -104,7 +106,7 @@ impl EtcdClients {
         authority: &Identity,
         pods: &[String],
     ) -> Result<Etcd> {
-        // A member that was removed meanwhile refuses calls: then another one has to be asked.
+        // A member that was removed in the meantime refuses calls, so the next one is asked.
         let mut left: Vec<String> = pods.to_vec();
         loop {
             let open = self.any(manager, workload, authority, &left).await?;
@@ -121,7 +123,7 @@ impl EtcdClients {
         }
     }
 
-    /// Asks each member itself: identities of those that do not answer, or see no leader.
+    /// Asks each member for its status; returns the IDs of those that do not answer or see no leader.
     pub async fn silent(
         &self,
         manager: &Manager,
@@ -142,7 +144,7 @@ impl EtcdClients {
         Ok(join_all(asked).await.into_iter().flatten().collect())
     }
 
-    /// Removes a member through any of `pods`.
+    /// Removes a member by a call to any of `pods`.
     pub async fn remove(
         &self,
         manager: &Manager,
@@ -159,7 +161,7 @@ impl EtcdClients {
         result
     }
 
-    /// Asks the leader, in `pod`, to hand leadership over to `target`.
+    /// Asks the leader, in Pod `pod`, to move leadership to `target`.
     pub async fn move_leader(
         &self,
         manager: &Manager,
@@ -173,13 +175,13 @@ impl EtcdClients {
         client.move_leader(target).await
     }
 
-    /// Ends the connection to a cluster.
+    /// Closes the connection to a cluster.
     pub fn forget(&self, cluster: &NamespacedName) {
         self.open.lock().remove(cluster);
     }
 }
 
-/// The static pod of the member with this name, which kubeadm makes the node's.
+/// Returns the name of a member's static Pod; kubeadm names a member after its Node.
 pub fn pod_name(member: &str) -> String {
     format!("etcd-{member}")
 }
@@ -198,7 +200,7 @@ fn client_tls(manager: &Manager, authority: &Identity) -> Result<rustls::ClientC
     let issuer = CertificateAuthority::from_pem(&authority.certificate, &authority.key).map_err(named())?;
     let leaf = Leaf::client(CLIENT_NAME, &[]).valid_for(Duration::days(365));
     let identity = issuer.issue(&leaf, manager.clock().now(), manager.random()).map_err(named())?;
-    // kubeadm's certificates of etcd carry the node's name and addresses, never the pod's name.
+    // kubeadm's etcd certificates contain the Node's name and addresses, never the Pod's name.
     let alpn = pki::tls::ALPN_HTTP2;
     pki::tls::client_config_for_any_name(&authority.certificate, Some(&identity), alpn, manager.clock())
         .map_err(named())

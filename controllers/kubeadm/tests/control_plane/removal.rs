@@ -1,4 +1,4 @@
-//! Tables over which member of etcd may leave, and when.
+//! Table tests of which etcd member may be removed, and when.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn a_leaving_member_is_removed_before_its_machine() {
     assert_eq!(world.steps(), [], "not without etcd");
 }
 
-/// What may be wrong with the members that stay, and whether Machine `a` of three may then be terminated.
+/// Each row: a problem of the remaining members, and whether Machine `a` of three may then be terminated.
 #[test]
 fn a_member_goes_only_if_the_rest_is_a_quorum() {
     type Change = fn(&mut World);

@@ -1,4 +1,4 @@
-//! HostFirmwareComponents: which versions are installed, and whether what is to be installed can be.
+//! Controller of HostFirmwareComponents: reports the installed versions, and whether the wanted updates can be installed.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
 
-/// Reason of a condition that is as it should be.
+/// The reason of a condition without a problem.
 const OK: &str = "OK";
-/// Reason of an update that can't be installed.
+/// The reason if an update cannot be installed.
 const INVALID: &str = "InvalidComponent";
 
 /// Starts the controller.
@@ -42,10 +42,10 @@ struct ComponentsReconciler {
     manager: Manager,
 }
 
-/// The versions that are installed.
+/// The installed versions.
 type Found = super::Found<Vec<bmc::FirmwareComponent>>;
 
-/// What can't be installed, and why.
+/// Returns a message for each update that cannot be installed.
 fn objections(object: &HostFirmwareComponents) -> Vec<String> {
     let mut found = Vec::new();
     for update in &object.spec.updates {
@@ -62,7 +62,7 @@ fn objections(object: &HostFirmwareComponents) -> Vec<String> {
     found
 }
 
-/// The object with its status after a look at the machine.
+/// Returns the object with the status that follows from the installed versions.
 fn compared(object: &HostFirmwareComponents, found: &Found, now: DateTime<Utc>) -> HostFirmwareComponents {
     let mut wanted = object.clone();
     let status = object.status.clone().unwrap_or_default();

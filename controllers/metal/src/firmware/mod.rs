@@ -1,6 +1,7 @@
-//! What stands beside a host for its firmware: HostFirmwareSettings with its FirmwareSchema, and HostFirmwareComponents.
+//! Controllers of the firmware objects of hosts: HostFirmwareSettings with its FirmwareSchema, and HostFirmwareComponents.
 //!
-//! Here they are compared with the machine; `host` changes the machine, since only it knows when nobody uses it.
+//! These controllers compare the objects with the machine. Only `host` changes the machine, since only it knows when the machine is not
+//! in use.
 
 mod components;
 mod rules;
@@ -17,11 +18,11 @@ use schemas::HasConditions;
 use crate::control::Control;
 use crate::limits;
 
-/// Whether something is asked for that the machine does not have.
+/// Condition: whether the spec differs from the machine.
 pub(crate) const CHANGE_DETECTED: &str = "ChangeDetected";
-/// Whether it can be done.
+/// Condition: whether the spec can be applied.
 pub(crate) const VALID: &str = "Valid";
-/// Reason of what nobody knows, since the BMC did not tell.
+/// The reason of a condition whose status is unknown because the BMC cannot be read.
 const UNREADABLE: &str = "Unreadable";
 
 /// Starts the controllers.
@@ -30,7 +31,7 @@ pub fn start(manager: &Manager, control: &Arc<dyn Control>) {
     components::start(manager, control.clone());
 }
 
-/// A wanted value as the status has it.
+/// Returns a wanted value in the form of the status.
 pub(crate) fn as_text(value: &IntOrString) -> String {
     match value {
         IntOrString::Int(number) => number.to_string(),
@@ -38,14 +39,14 @@ pub(crate) fn as_text(value: &IntOrString) -> String {
     }
 }
 
-/// What the BMC says.
+/// The answer of the BMC.
 #[derive(Clone, Debug, PartialEq)]
 enum Found<T> {
-    /// What it has.
+    /// The data of the BMC.
     Known(T),
-    /// It has none to offer.
+    /// The BMC does not support the query; the message says why.
     Unsupported(String),
-    /// It did not tell.
+    /// The query failed; the message says why.
     Unreadable(String),
 }
 
@@ -59,14 +60,14 @@ impl<T> From<bmc::Result<T>> for Found<T> {
     }
 }
 
-/// Why what is wanted can't be done, unless `was` said so already.
+/// Returns why the spec cannot be applied, unless `was` has the same message.
 fn new_objection<'a, K: HasConditions>(was: &K, object: &'a K) -> Option<&'a str> {
     let valid = object.condition(VALID).filter(|valid| valid.status == FALSE)?;
     let is_known = was.condition(VALID).is_some_and(|was| was.message == valid.message);
     (!is_known).then_some(valid.message.as_str())
 }
 
-/// When to look again at an object that wants changes or not.
+/// Returns the time until the object is compared again: shorter while changes are wanted and not yet in force.
 fn next_look(wants_changes: bool, object: &impl HasConditions) -> Duration {
     let is_changing = object.condition(CHANGE_DETECTED).is_some_and(|change| change.status != FALSE);
     if wants_changes && is_changing { limits::FIRMWARE_CHANGE } else { limits::FIRMWARE_POLL }

@@ -1,18 +1,18 @@
-//! What settings of firmware may be: read from the machine, and compared with what is wanted. Pure.
+//! The constraints of firmware settings: read from the machine, and checked against wanted values. Pure.
 
 use std::collections::BTreeMap;
 
 use schemas::metal3::SettingSchema;
 use sha2::{Digest, Sha256};
 
-/// The values of the settings, and what each may be.
+/// The values of the settings, and the constraints of each.
 pub(super) type Values = (BTreeMap<String, String>, BTreeMap<String, SettingSchema>);
-/// Whether values of that name are secrets.
+/// Returns whether settings of that name are secrets.
 fn is_secret(name: &str) -> bool {
     name.contains("Password")
 }
 
-/// Without secrets.
+/// Returns the settings without secrets.
 pub(super) fn values(settings: &bmc::Settings) -> Values {
     let secret = |name: &str| {
         let kind = settings.limits.get(name).map(|limits| limits.kind);
@@ -51,7 +51,7 @@ fn schema(limits: &bmc::SettingLimits) -> SettingSchema {
     }
 }
 
-/// Why a setting can't have the value, if it can't.
+/// Returns why a setting cannot have the value, or `None` if it can.
 pub(super) fn objection(
     name: &str,
     text: &str,
@@ -100,7 +100,7 @@ fn outside(number: i64, lower: Option<i64>, upper: Option<i64>) -> Option<String
     }
 }
 
-/// The name of a schema: the same for machines of the same model.
+/// Returns the name of a schema, which is equal for machines of the same model.
 pub(super) fn schema_name(schema: &BTreeMap<String, SettingSchema>) -> String {
     let sum = Sha256::digest(serde_json::to_vec(schema).unwrap_or_default());
     let digits: String = sum.iter().take(4).map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! HostFirmwareSettings: what the firmware's settings are, and whether what is wanted of them can be set.
+//! Controller of HostFirmwareSettings: reports the firmware's settings, and whether the wanted ones can be set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
 
-/// Reason of a condition that is as it should be, or of a change that can be made.
+/// The reason of a condition without a problem, or of a change that can be made.
 const SUCCESS: &str = "Success";
-/// Reason of what can't be set.
+/// The reason if a setting cannot be changed.
 const CONFIGURATION_ERROR: &str = "ConfigurationError";
 
 /// Starts the controller.
@@ -52,7 +52,7 @@ struct SettingsReconciler {
 
 type Found = super::Found<Values>;
 
-/// The object with its status after a look at the machine.
+/// Returns the object with the status that follows from the machine's settings.
 fn compared(
     object: &HostFirmwareSettings,
     found: &Found,
@@ -100,7 +100,7 @@ fn compared(
 }
 
 impl SettingsReconciler {
-    /// The FirmwareSchema of all machines of this model; it goes with the last of them.
+    /// Creates or shares the FirmwareSchema of this model. It is deleted with its last owner.
     async fn keeps_schema(
         &self,
         object: &HostFirmwareSettings,
@@ -228,7 +228,7 @@ mod tests {
         compared(&object, found, None, DateTime::default())
     }
 
-    /// Status of ChangeDetected and of Valid, and the message of the latter.
+    /// Returns the status of ChangeDetected and of Valid, and the message of Valid.
     fn said(object: &HostFirmwareSettings) -> (String, String, String) {
         let conditions = &object.status.as_ref().unwrap().conditions;
         let find = |name: &str| {

@@ -1,4 +1,4 @@
-//! What a host's annotations ask for (`contract/metal3`, §1.5).
+//! Parses a host's annotations (`contract/metal3`, §1.5).
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::names::{DETACHED, REBOOT};
 
 type Annotations = BTreeMap<String, String>;
 
-/// `reboot.metal3.io` and `reboot.metal3.io/<suffix>`, all of them together.
+/// The combination of all annotations `reboot.metal3.io` and `reboot.metal3.io/<suffix>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reboot {
-    /// The power is cut; otherwise the system is asked to end.
+    /// Whether the power is cut; otherwise the operating system is asked to shut down.
     pub is_hard: bool,
-    /// Honoured while an agent works, too.
+    /// Whether the reboot happens even while an agent works.
     pub is_forced: bool,
-    /// A client keeps the machine off until it removes its key.
+    /// Whether a client keeps the machine off until it removes its key.
     pub is_held: bool,
 }
 
@@ -26,7 +26,7 @@ struct RebootValue {
     force: bool,
 }
 
-/// What the reboot annotations ask for; `None` without any. A value that is not understood asks for a soft reboot.
+/// Returns the requested reboot, or `None` if there is no reboot annotation. An invalid value requests a soft reboot.
 pub fn reboot(annotations: &Annotations) -> Option<Reboot> {
     let mut found: Option<Reboot> = None;
     for (key, value) in annotations {
@@ -43,33 +43,33 @@ pub fn reboot(annotations: &Annotations) -> Option<Reboot> {
     found
 }
 
-/// Whether the key is one of the reboot annotations.
+/// Returns whether the key is a reboot annotation.
 pub fn is_reboot(key: &str) -> bool {
     key.strip_prefix(REBOOT).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('/'))
 }
 
-/// What happens to a detached host that is deleted.
+/// The effect of deleting a detached host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeleteAction {
-    /// It goes at once, and the machine is left as it is.
+    /// The host is deleted at once, and the machine stays unchanged.
     #[default]
     Delete,
-    /// It waits until it is attached again.
+    /// The deletion waits until the host is attached again.
     Delay,
 }
 
-/// `baremetalhost.metal3.io/detached`.
+/// The value of the annotation `baremetalhost.metal3.io/detached`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Detached {
-    /// On deletion.
+    /// The effect of a deletion.
     pub delete_action: DeleteAction,
-    /// In any state, and not only where the machine rests.
+    /// Whether the host is detached in any state, and not only in a state of rest.
     pub force: bool,
 }
 
-/// What the annotation says, if it is there. A value that is not understood counts as an empty one.
+/// Returns the value of the annotation, or `None` if it is missing. An invalid value counts as an empty one.
 pub fn detached(annotations: &Annotations) -> Option<Detached> {
     annotations.get(DETACHED).map(|value| serde_json::from_str(value).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Does what a plan wants: to the machine, to its agent, to the objects.
+//! Applies a plan: to the machine, to its agent, and to the objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::gather::Gathered;
 use super::plan::Plan;
 use crate::names::{HARDWARE_FINALIZER, PAUSED, SECRET_FINALIZER, operational};
 
-/// The conditions that this controller sets whatever others write.
+/// The conditions that this controller owns and overwrites in a patch.
 const CONDITIONS: &[&str] =
     &["Manageable", "AvailableForProvisioning", "Provisioned", "Ready", "Progressing", "WaitingForOperator"];
 
@@ -67,7 +67,7 @@ impl HostReconciler {
         if agent.spec.instruction.as_ref() == Some(&wanted) {
             return Ok(());
         }
-        // Replaced as a whole: nothing of the instruction before may stay.
+        // The patch clears all fields first, so that no field of the previous instruction remains.
         let mut clear = json!({"bootID": null, "action": null, "erase": null, "image": null, "rootDeviceHints": null, "configDrive": null});
         let value = serde_json::to_value(&wanted)
             .map_err(|error| engine::Error::json("an instruction".to_owned(), error))?;
@@ -89,7 +89,7 @@ impl HostReconciler {
         }
     }
 
-    /// A failure is not tried again before its time.
+    /// Records a failure, so that it is not retried before its time, or a success.
     fn remembers(&self, gathered: &Gathered, plan: &Plan) {
         let now = self.manager.clock().now();
         let has_failed =
@@ -102,7 +102,7 @@ impl HostReconciler {
         }
     }
 
-    /// `HardwareData` has the name of its host and goes with it.
+    /// Creates or updates `HardwareData`, which has the name of its host and is deleted with it.
     async fn stores_hardware(
         &self,
         host: &BareMetalHost,
@@ -138,7 +138,8 @@ impl HostReconciler {
         Ok(())
     }
 
-    /// The BMC's Secret belongs to the host, so that it moves and goes with it, and stays as long as the host needs it.
+    /// Adds the finalizer, the label and the owner reference to the BMC's Secret, so that it moves and is deleted with the host, and
+    /// exists as long as the host needs it. The finalizer is removed when the host is deleted.
     async fn keeps_secret(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
         let is_paused = annotation(&plan.host, PAUSED).is_some();
         let Some(secret) = gathered.credentials.as_ref().filter(|_| !is_paused) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The objects beside a host: read for its plan, and written as it says.
+//! The objects that belong to a host: read for its plan, and written as the plan says.
 
 use bmc::{Task, TaskState};
 use engine::conditions::{TRUE, UNKNOWN};
@@ -19,17 +19,17 @@ use crate::control::{Fault, Power};
 use crate::firmware::{CHANGE_DETECTED, VALID, as_text};
 use crate::names::{self, state};
 
-/// What an object beside a host asks for.
+/// The change that an object requests.
 enum Wish {
     Nothing,
-    /// Nobody has looked yet.
+    /// The object has not been compared with the machine yet.
     Unread,
-    /// Nobody can look.
+    /// The object cannot be compared with the machine.
     Unreadable(String),
     Change,
 }
 
-/// What the conditions say of the generation that they were made for.
+/// Returns the requested change according to conditions of the current generation.
 fn wish(generation: Option<i64>, conditions: &[Condition], is_asked: bool) -> Wish {
     if !is_asked {
         return Wish::Nothing;
@@ -47,7 +47,7 @@ fn wish(generation: Option<i64>, conditions: &[Condition], is_asked: bool) -> Wi
 }
 
 impl HostReconciler {
-    /// Another one when what is asked for is another.
+    /// Returns the generations of the objects, which change with the requested changes.
     pub(super) fn wishes(&self, key: &NamespacedName) -> [Option<i64>; 4] {
         let image = self.data_images.get(key).and_then(|image| image.metadata.generation);
         let settings = self.settings.get(key).and_then(|settings| settings.metadata.generation);
@@ -56,7 +56,8 @@ impl HostReconciler {
         [image, settings, components, policy]
     }
 
-    /// The drive's content is read where it may have to change: before a machine in use is switched on.
+    /// Returns the DataImage and the content of the drive. The BMC is asked only if the content may have to change: before a machine in
+    /// use is switched on.
     pub(super) async fn drive(
         &self,
         host: &BareMetalHost,
@@ -113,7 +114,7 @@ impl HostReconciler {
         firmware
     }
 
-    /// How the update fares that the host waits for.
+    /// Returns the state of the firmware update for which the host waits.
     async fn task(&self, host: &BareMetalHost, gathered: &Gathered) -> Option<Result<TaskState, Fault>> {
         let progress = firmware::progress(annotation(host, names::FIRMWARE))?;
         progress.update.as_ref()?;
@@ -124,7 +125,7 @@ impl HostReconciler {
         })
     }
 
-    /// Has the BMC install firmware: the task's path.
+    /// Starts a firmware update at the BMC, and returns the path of its task.
     pub(super) async fn installs(
         &self,
         gathered: &Gathered,
@@ -139,7 +140,7 @@ impl HostReconciler {
         Ok(task.path)
     }
 
-    /// `HostFirmwareComponents` knows what was installed.
+    /// Records an installed update in `HostFirmwareComponents`.
     pub(super) async fn notes_installed(&self, key: &NamespacedName, update: FirmwareUpdate) -> Result<()> {
         let Some(existing) = self.components.get(key) else { return Ok(()) };
         let mut wanted = existing.as_ref().clone();
@@ -158,7 +159,7 @@ impl HostReconciler {
         Ok(())
     }
 
-    /// The objects by which a user sees and changes the firmware; they go with the host.
+    /// Creates the objects with which a user sees and changes the firmware. They are deleted with the host.
     pub(super) async fn creates_firmware(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
         let owner = owners::reference(host, &());
         let metadata = ObjectMeta {
@@ -182,7 +183,7 @@ impl HostReconciler {
     }
 }
 
-/// The settings that are not in force.
+/// Returns the wanted settings that differ from the current ones.
 fn differing(object: &HostFirmwareSettings) -> std::collections::BTreeMap<String, String> {
     let current = object.status.as_ref().map(|status| &status.settings);
     let wanted = object.spec.settings.iter().map(|(name, value)| (name.clone(), as_text(value)));

@@ -1,4 +1,4 @@
-//! What a machine's agent is started from where that is no network: a PreprovisioningImage with the host's name, as Metal3 has it.
+//! The boot image of an agent that is not booted over the network: a PreprovisioningImage with the host's name, as in Metal3.
 
 use engine::{NamespacedName, Result, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -9,7 +9,7 @@ use super::observed::BootImage;
 use crate::preprovisioning::ISO;
 
 impl HostReconciler {
-    /// What the host's image is, when it is the one that the host needs now.
+    /// Returns the state of the host's image, if it was built for the current spec of the host.
     pub(super) fn boot_image(&self, host: &BareMetalHost) -> BootImage {
         match self.boot_images.get(&NamespacedName::of(host)) {
             Some(image) => known(&image, &wanted(host)),
@@ -17,7 +17,7 @@ impl HostReconciler {
         }
     }
 
-    /// Asks for it; it goes with the host.
+    /// Creates or updates the PreprovisioningImage, which is deleted with the host.
     pub(super) async fn asks_boot_image(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
         let spec = wanted(host);
         let Some(existing) = self.boot_images.get(key) else {
@@ -44,7 +44,7 @@ impl HostReconciler {
     }
 }
 
-/// What the host can be started from.
+/// Returns the spec of the image that the host can boot.
 fn wanted(host: &BareMetalHost) -> PreprovisioningImageSpec {
     let inspected = || host.status.as_ref()?.hardware.as_ref()?.cpu.as_ref()?.arch.clone();
     PreprovisioningImageSpec {
@@ -66,7 +66,7 @@ fn known(image: &PreprovisioningImage, wanted: &PreprovisioningImageSpec) -> Boo
     if let Some(error) = error {
         return BootImage::Failed(format!("no virtual media for the agent: {}", error.message));
     }
-    // A status of an earlier spec says so by what it is for.
+    // The architecture and the network data in the status show whether it is of the current spec.
     let network = status.network_data.as_ref().and_then(|network| network.name.clone());
     let is_current = status.architecture == wanted.architecture && network == wanted.network_data_name;
     match &status.image_url {

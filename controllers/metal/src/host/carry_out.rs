@@ -1,4 +1,4 @@
-//! What a plan wants done to the machine itself, one thing after the other until one fails.
+//! Carries out the commands of a plan in order, until one of them fails.
 
 use engine::object::annotation;
 use machinery::clock::rfc3339;
@@ -13,11 +13,11 @@ use crate::control::{Command, Fault};
 use crate::names::{BOOTING, ErrorType, FIRMWARE, state};
 
 impl HostReconciler {
-    /// Does it, and records in the plan what went wrong.
+    /// Carries out the commands, and records a failure in the plan.
     pub(super) async fn carries_out(&self, host: &BareMetalHost, gathered: &Gathered, plan: &mut Plan) {
         for command in std::mem::take(&mut plan.commands) {
             let Err(fault) = self.command(gathered, &command).await else { continue };
-            // The drive is the agent's at times, too.
+            // The drive may also hold the agent's image, so a failure concerns the DataImage only if the plan changes it.
             if matches!(command, Command::Insert(_) | Command::Eject)
                 && plan.data_image.is_some()
                 && let Some(image) = self.data_images.get(&gathered.key)
@@ -45,7 +45,7 @@ impl HostReconciler {
         let done = match (&gathered.means, &gathered.connection, command) {
             (Means::WakeOnLan, _, Command::PowerOn) => self.wake(gathered).await,
             (_, Some(connection), command) => self.control.command(connection, command).await,
-            // A person does it.
+            // Without a BMC, a person does it.
             _ => Ok(()),
         };
         self.memory.note_command(&gathered.key, self.manager.clock().now(), cuts);
@@ -65,7 +65,7 @@ impl HostReconciler {
     }
 }
 
-/// What was not done is not waited for.
+/// Records the failure, and reverts the annotations that would make later plans wait for the failed command.
 fn fails(host: &BareMetalHost, plan: &mut Plan, error: ErrorType, fault: Fault) {
     let annotations = plan.host.metadata.annotations.get_or_insert_default();
     if annotation(host, BOOTING).is_none() {
@@ -86,7 +86,7 @@ fn error_of_firmware(host: &BareMetalHost) -> ErrorType {
     }
 }
 
-/// The task that the BMC began is the one that the host waits for.
+/// Records the path of the started task, for which the host then waits.
 fn notes_task(plan: &mut Plan, task: String) {
     let annotations = plan.host.metadata.annotations.get_or_insert_default();
     let Some(progress) = firmware::progress(annotations.get(FIRMWARE).map(String::as_str)) else { return };

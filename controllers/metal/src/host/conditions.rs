@@ -5,10 +5,10 @@ use engine::conditions::{self, FALSE, TRUE};
 use super::plan::Planner;
 use crate::names::{operational, state};
 
-/// Status and reason of a condition.
+/// The status and the reason of a condition.
 type Said = (&'static str, &'static str);
 
-/// Manageable, AvailableForProvisioning, Provisioned, Ready, Progressing of a state.
+/// Returns Manageable, AvailableForProvisioning, Provisioned, Ready and Progressing for a state.
 fn of_state(name: &str, has_failed: bool) -> [Said; 5] {
     let working = |reason| {
         [

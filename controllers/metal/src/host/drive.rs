@@ -1,6 +1,6 @@
-//! The virtual drive: what a host's DataImage wants to be in it.
+//! The virtual drive, whose content follows the host's DataImage.
 //!
-//! As Metal3 does, the drive changes just before a provisioned machine is switched on, and in no other moment of its system's life.
+//! As in Metal3, the content changes only just before a provisioned machine is switched on.
 
 use schemas::metal3::{AttachedImage, DataImage, DataImageError};
 
@@ -15,7 +15,7 @@ impl Drive {
         Some(self.image.spec.url.as_str()).filter(|url| !is_deleting && !url.is_empty())
     }
 
-    /// The image that was put into it last.
+    /// Returns the URL of the last inserted image.
     pub(crate) fn attached(image: &DataImage) -> Option<&str> {
         let attached = image.status.as_ref()?.attached_image.as_ref()?;
         Some(attached.url.as_str()).filter(|url| !url.is_empty())
@@ -25,7 +25,7 @@ impl Drive {
         match (self.wanted(), held) {
             (None, held) => held.is_none(),
             (Some(_), None) => false,
-            // A BMC that does not tell which image it holds is taken to hold what was put in last.
+            // If the BMC does not show the URL of its image, the last inserted one is assumed.
             (Some(wanted), Some("")) => Self::attached(&self.image) == Some(wanted),
             (Some(wanted), Some(held)) => held == wanted,
         }
@@ -33,7 +33,7 @@ impl Drive {
 }
 
 impl Planner<'_> {
-    /// Puts into the drive what is wanted in it, before the machine is switched on. Whether it may be.
+    /// Inserts or ejects the image before the machine is switched on. Returns whether the machine may be switched on.
     pub(super) fn fills_drive(&mut self) -> bool {
         let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return true };
         let held = match &drive.held {
@@ -54,7 +54,7 @@ impl Planner<'_> {
         true
     }
 
-    /// Takes out what was put in for a system that is no more.
+    /// Ejects the image of a system that has been deprovisioned.
     pub(super) fn empties_drive(&mut self) {
         let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return };
         if Drive::attached(&drive.image).is_some() {
@@ -83,7 +83,7 @@ impl Planner<'_> {
     }
 }
 
-/// The DataImage of which something could not be done.
+/// Returns the DataImage with a failed operation in its status.
 pub(super) fn failed(image: &DataImage, message: &str, now: String) -> DataImage {
     let mut image = image.clone();
     let status = image.status.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! What is known of a host: from caches, and from its BMC.
+//! Collects the state of a host from caches and from its BMC.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::control::{Connection, Power};
 use crate::limits;
 use crate::names::{self, POWERED, state};
 
-/// What caches hold.
+/// The data from caches.
 pub(super) struct Gathered {
     pub(super) key: NamespacedName,
     pub(super) means: Means,
     pub(super) connection: Option<Connection>,
     pub(super) credentials: Option<Arc<Secret>>,
     pub(super) agent: Option<Arc<AgentObject>>,
-    /// Of all that a failure may have come from but time.
+    /// The hash of everything but time that may have caused a failure; a change permits a retry.
     pub(super) fingerprint: u64,
 }
 
@@ -52,7 +52,7 @@ impl HostReconciler {
         self.agents.by_index(BY_HOST, &key.to_string()).into_iter().next()
     }
 
-    /// All that the plan is made of. Asks the BMC when nobody did a moment ago.
+    /// Returns the input of the plan. Asks the BMC unless it was asked a moment ago.
     pub(super) async fn observe(&self, host: &BareMetalHost, gathered: &Gathered) -> Observed {
         let now = self.manager.clock().now();
         let mut agent = gathered.agent.as_deref().map(|agent| view(agent, now));
@@ -88,7 +88,7 @@ impl HostReconciler {
         gathered: &Gathered,
         agent: Option<&Agent>,
     ) -> Result<Power, crate::control::Fault> {
-        // A machine whose agent speaks is on; nobody need ask.
+        // A machine with an active agent is on, so the BMC need not be asked.
         if agent.is_some_and(|agent| !agent.is_gone) {
             return Ok(Power::On);
         }
@@ -96,7 +96,7 @@ impl HostReconciler {
             return Ok(by_hand(host));
         };
         let now = self.manager.clock().now();
-        // A fault is asked for again: whoever comes here after one has changed something.
+        // After a fault the BMC is asked again: reconciliation happens only because something has changed.
         if let Some(Ok(power)) = self.memory.power(&gathered.key, now) {
             return Ok(power);
         }
@@ -105,7 +105,7 @@ impl HostReconciler {
         power
     }
 
-    /// Too many others are busy: those that are further than waiting.
+    /// Returns whether the limit of busy hosts whose machines boot is reached.
     fn is_full(&self, host: &BareMetalHost) -> bool {
         let is_busy = |host: &BareMetalHost| {
             host.status.as_ref().is_some_and(|status| state::is_busy(&status.provisioning.state))
@@ -115,11 +115,11 @@ impl HostReconciler {
                 && annotation(other.as_ref(), names::BOOTING).is_some()
                 && other.metadata.uid != host.metadata.uid
         };
-        // Of a host that is not busy itself nobody asks.
+        // The limit matters only to a busy host.
         is_busy(host) && self.hosts.all().iter().filter(|other| boots(other)).count() >= limits::BUSY_HOSTS
     }
 
-    /// What is wrong with a Secret that the host names for its configuration drive.
+    /// Returns the problem with a Secret that the host refers to for its configuration drive.
     fn data_problem(&self, host: &BareMetalHost) -> Option<String> {
         let namespace = host.metadata.namespace.clone().unwrap_or_default();
         let named = [
@@ -149,7 +149,7 @@ impl HostReconciler {
     }
 }
 
-/// What a person said about the power of a machine without a BMC, else what was known before.
+/// Returns the power state that a person reported for a machine without a BMC, or else the last known one.
 fn by_hand(host: &BareMetalHost) -> Power {
     match annotation(host, POWERED) {
         Some("on") => Power::On,
@@ -168,7 +168,7 @@ fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     let silent =
         at(&status.last_seen_time).map_or(limits::SILENCE, |seen| (now - seen).to_std().unwrap_or_default());
     let instruction = status.instruction.unwrap_or_default();
-    // An agent that restarts its machine ends with it; when it starts again it knows of no instruction.
+    // An agent that restarts its machine ends with it; after the start it has no instruction.
     let told = agent.spec.instruction.as_ref();
     let has_left = told.is_some_and(|told| told.action == "Restart" && told.id == instruction.id)
         && instruction.state == "Done";
@@ -197,7 +197,7 @@ mod tests {
         let cases = [
             ("Restart", "a", "Done", "2026-11-22T09:00:59Z", true),
             ("Restart", "a", "Running", "2026-11-22T09:00:59Z", false),
-            // What it has done is an earlier instruction.
+            // The finished instruction is an earlier one.
             ("Restart", "b", "Done", "2026-11-22T09:00:59Z", false),
             ("Deploy", "a", "Done", "2026-11-22T09:00:59Z", false),
             ("PowerOff", "a", "Done", "2026-11-22T09:00:59Z", false),

@@ -1,4 +1,4 @@
-//! What comes before any state's work: pausing, a status from elsewhere, finalizer, credentials, capacity, deletion, detachment.
+//! The checks before the work of a state: pause, restored status, finalizer, credentials, capacity, deletion, detachment.
 
 use engine::finalizer;
 use schemas::metal3::{BareMetalHostStatus, CredentialsStatus, SecretReference};
@@ -16,8 +16,8 @@ impl Planner<'_> {
         self.annotation(names::PAUSED).is_some()
     }
 
-    /// Takes over a status that came with the host, exactly once. The annotation goes when that is written: a process that ends in
-    /// between, or whose write is refused, would take the host for a new one.
+    /// Restores a status that came with the host, exactly once. The annotation is removed only after the status has been written: if
+    /// the process ended in between, or the write were refused, the host would be treated as new.
     pub(super) fn restores_status(&mut self) -> bool {
         let Some(text) = self.annotation(names::STATUS) else { return false };
         let untouched = self.was().last_updated.is_none();
@@ -35,7 +35,7 @@ impl Planner<'_> {
         true
     }
 
-    /// What was told by hand about a machine that nobody may inspect.
+    /// Takes hardware details from an annotation or from HardwareData, for a machine that must not be inspected.
     pub(super) fn takes_hardware_details(&mut self) {
         let told = self.annotation(names::HARDWARE_DETAILS).map(str::to_owned);
         let is_disabled = self.inspection_is_disabled();
@@ -63,7 +63,7 @@ impl Planner<'_> {
         !self.is_deleting() && finalizer::add(&mut self.plan.host, names::HOST_FINALIZER)
     }
 
-    /// What was observed of the power, in every state.
+    /// Records the observed power state.
     pub(super) fn notes_power(&mut self) {
         match self.observed.power {
             Ok(Power::On) => self.status().powered_on = true,
@@ -72,7 +72,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The BMC's address or credentials are not as they must be: an error in every state, but while the host is being deleted.
+    /// Checks the BMC's address and credentials. A problem is an error in every state, except while the host is being deleted.
     pub(super) fn is_unusable(&mut self) -> bool {
         if matches!(self.state(), state::NONE | state::UNMANAGED) || self.detachment_holds() {
             return false;
@@ -102,7 +102,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The machine may be another host's: nothing is done to it, but while the host is being deleted.
+    /// Checks for another host that claims the same machine. Then nothing is done to the machine, except while the host is being
+    /// deleted.
     pub(super) fn is_contested(&mut self) -> bool {
         let was = self.was();
         match self.annotation(names::CONFLICT) {
@@ -128,7 +129,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Credentials count as good once the BMC has answered with them.
+    /// Checks the answer of the BMC: credentials count as good only after the BMC has accepted them.
     fn verifies(&mut self, used: CredentialsStatus) -> bool {
         let was = self.was();
         self.status().tried_credentials = Some(used.clone());
@@ -163,7 +164,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Waits while too many others are busy.
+    /// Checks whether too many other hosts are busy, so that this one must wait.
     pub(super) fn is_delayed(&mut self) -> bool {
         if state::is_busy(self.state()) && self.observed.is_full && self.observed.agent.is_none() {
             self.status().operational_status = operational::DELAYED.to_owned();
@@ -176,7 +177,7 @@ impl Planner<'_> {
         false
     }
 
-    /// A host that is being deleted goes the way that its state prescribes.
+    /// Moves a host that is being deleted to the next state of the deletion.
     pub(super) fn begins_deletion(&mut self) -> bool {
         if !self.is_deleting() {
             return false;
@@ -196,7 +197,7 @@ impl Planner<'_> {
         true
     }
 
-    /// A detached machine is neither cleaned nor switched off.
+    /// Deletes a detached host: its machine is neither cleaned nor switched off.
     fn deletes_detached(&mut self) -> bool {
         let action = self.detachment().map(|detached| detached.delete_action);
         if action == Some(DeleteAction::Delay) {
@@ -222,7 +223,7 @@ impl Planner<'_> {
         self.detachment().is_some_and(|detached| rests || detached.force)
     }
 
-    /// A detached machine is not touched.
+    /// Returns whether the host is detached, so that its machine must not be touched.
     pub(super) fn is_detached(&mut self) -> bool {
         if self.detachment_holds() && self.state() != state::DELETING {
             self.status().operational_status = operational::DETACHED.to_owned();

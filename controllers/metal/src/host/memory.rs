@@ -1,4 +1,5 @@
-//! What the process remembers of hosts between reconciles. Lost with it: then the power is read anew, and a failure is tried again at once.
+//! The data that the process keeps about hosts between reconciles. After a restart the power is read again, and a failure is retried at
+//! once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,26 +11,26 @@ use parking_lot::Mutex;
 use crate::control::{Fault, Power};
 use crate::limits;
 
-/// What is remembered, by host.
+/// The data by host.
 #[derive(Default)]
 pub(super) struct Memory(Mutex<HashMap<NamespacedName, Remembered>>);
 
 #[derive(Default)]
 struct Remembered {
     power: Option<(DateTime<Utc>, Result<Power, Fault>)>,
-    /// When the power was cut last: agents that were heard before it are gone.
+    /// The time of the last power cut: an agent whose last report is earlier is gone.
     cut: Option<DateTime<Utc>>,
-    /// What a failure came from, and when it is tried again.
+    /// The fingerprint of a failure's inputs, and the time of the retry.
     retry: Option<(u64, DateTime<Utc>)>,
 }
 
 impl Memory {
-    /// The host is no longer there.
+    /// Removes the data of a deleted host.
     pub(super) fn forget(&self, host: &NamespacedName) {
         self.0.lock().remove(host);
     }
 
-    /// The power as it was read a moment ago.
+    /// Returns the power state if it was read less than [`limits::POWER_CHANGE`] ago.
     pub(super) fn power(&self, host: &NamespacedName, now: DateTime<Utc>) -> Option<Result<Power, Fault>> {
         let remembered = self.0.lock();
         let (at, power) = remembered.get(host)?.power.as_ref()?;
@@ -37,12 +38,12 @@ impl Memory {
         (age < limits::POWER_CHANGE).then(|| power.clone())
     }
 
-    /// The power was read.
+    /// Records a power state that was read.
     pub(super) fn note_power(&self, host: &NamespacedName, now: DateTime<Utc>, power: Result<Power, Fault>) {
         self.0.lock().entry(host.clone()).or_default().power = Some((now, power));
     }
 
-    /// Something was done to the machine: what was read before does not hold.
+    /// Records that a command was sent to the machine, which invalidates the known power state.
     pub(super) fn note_command(&self, host: &NamespacedName, now: DateTime<Utc>, cuts: bool) {
         let mut remembered = self.0.lock();
         let remembered = remembered.entry(host.clone()).or_default();
@@ -52,24 +53,24 @@ impl Memory {
         }
     }
 
-    /// When the power was cut last.
+    /// Returns the time of the last power cut.
     pub(super) fn cut(&self, host: &NamespacedName) -> Option<DateTime<Utc>> {
         self.0.lock().get(host)?.cut
     }
 
-    /// A failure whose causes were `fingerprint` is tried again at `at`.
+    /// Records a failure with the inputs `fingerprint`, which is retried at `at`.
     pub(super) fn note_failure(&self, host: &NamespacedName, fingerprint: u64, at: DateTime<Utc>) {
         self.0.lock().entry(host.clone()).or_default().retry = Some((fingerprint, at));
     }
 
-    /// It works.
+    /// Removes a recorded failure.
     pub(super) fn note_success(&self, host: &NamespacedName) {
         if let Some(remembered) = self.0.lock().get_mut(host) {
             remembered.retry = None;
         }
     }
 
-    /// How long a failure is still waited out; not at all once something else than `fingerprint` is there.
+    /// Returns how long to wait before the retry of a failure; `None` if none is due or the inputs differ from `fingerprint`.
     pub(super) fn wait(
         &self,
         host: &NamespacedName,

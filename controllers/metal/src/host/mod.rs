@@ -1,4 +1,4 @@
-//! BareMetalHost: gather, plan, apply.
+//! The controller of BareMetalHost: gather, plan, apply.
 
 mod annotations;
 mod apply;
@@ -30,7 +30,7 @@ use crate::control::Control;
 use crate::names;
 use memory::Memory;
 
-/// Index of agents: the host that each is, `namespace/name`.
+/// Index of agents by their host, `namespace/name`.
 pub const BY_HOST: &str = "metal-host";
 
 /// Adds the index [`BY_HOST`].
@@ -38,7 +38,7 @@ pub fn index_agents(agents: &Objects<Agent>) {
     agents.index(BY_HOST, |agent| host_of(agent).iter().map(ToString::to_string).collect());
 }
 
-/// The host that an agent's machine is.
+/// Returns the host of an agent's machine.
 pub fn host_of(agent: &Agent) -> Option<NamespacedName> {
     let host = agent.spec.host_ref.as_ref()?;
     Some(NamespacedName::new(host.namespace.clone(), host.name.clone()))
@@ -76,7 +76,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
                 .map(|host| NamespacedName::of(host.as_ref()))
                 .collect()
         })
-        // They have the names of their hosts.
+        // These objects have the names of their hosts.
         .watches(&reconciler.data_images.clone(), |change| vec![change.name()])
         .watches(&reconciler.settings.clone(), |change| vec![change.name()])
         .watches(&reconciler.components.clone(), |change| vec![change.name()])
@@ -87,7 +87,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         .start(reconciler);
 }
 
-/// Whether the host uses the Secret for its BMC or its configuration drive.
+/// Returns whether the host uses the Secret for its BMC or its configuration drive.
 fn names_secret(host: &BareMetalHost, name: &str) -> bool {
     let spec = &host.spec;
     let data = [&spec.user_data, &spec.meta_data, &spec.network_data];
@@ -95,7 +95,7 @@ fn names_secret(host: &BareMetalHost, name: &str) -> bool {
         || data.into_iter().flatten().any(|reference| reference.name.as_deref() == Some(name))
 }
 
-/// Brings one host to where it should be.
+/// The reconciler of BareMetalHost.
 pub(crate) struct HostReconciler {
     hosts: Objects<BareMetalHost>,
     agents: Objects<Agent>,
@@ -119,7 +119,7 @@ impl Reconciler for HostReconciler {
             return Ok(Action::done());
         };
         let gathered = self.gather(&host);
-        // A failure is waited out, unless something that it may have come from is another now.
+        // A failure is retried only after its back-off, unless its inputs have changed.
         let now = self.manager.clock().now();
         if let Some(wait) = self.memory.wait(&request, gathered.fingerprint, now) {
             return Ok(Action::requeue_after(wait));

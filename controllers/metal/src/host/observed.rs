@@ -1,4 +1,4 @@
-//! What a reconcile of a BareMetalHost knows.
+//! The input of a plan for a BareMetalHost.
 
 use std::time::Duration;
 
@@ -9,74 +9,75 @@ use std::collections::BTreeMap;
 
 use crate::control::{Fault, Power};
 
-/// What was read before the plan is made.
+/// The data that are read before the plan is made.
 pub struct Observed {
     /// The host.
     pub host: BareMetalHost,
-    /// The time.
+    /// The current time.
     pub now: DateTime<Utc>,
     /// How the machine is switched on and off.
     pub means: Means,
-    /// What is known of its power; a fault of the BMC.
+    /// The power state, or a fault of the BMC.
     pub power: Result<Power, Fault>,
-    /// The machine's agent, when it ever had one.
+    /// The machine's agent, if it ever had one.
     pub agent: Option<Agent>,
     /// `HardwareData.spec.hardware`.
     pub hardware_data: Option<HardwareDetails>,
-    /// The host's DataImage, and what is in the machine's drive.
+    /// The host's DataImage, and the content of the machine's drive.
     pub drive: Option<Drive>,
-    /// What is wanted of the machine's firmware.
+    /// The wanted changes of the machine's firmware.
     pub firmware: Firmware,
-    /// Too many other hosts are busy.
+    /// Whether too many other hosts are busy.
     pub is_full: bool,
-    /// A Secret that the host names and that is not as it must be.
+    /// The problem with a Secret that the host refers to.
     pub data_problem: Option<String>,
-    /// What its agent is started from where that is no network.
+    /// The boot image of the agent, if it is not booted over the network.
     pub boot_image: BootImage,
 }
 
 /// The virtual drive of a machine.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    /// What is wanted to be in it, and was put into it last.
+    /// The DataImage, with the wanted and the last inserted image.
     pub image: DataImage,
-    /// The image that is in it: an empty text where the BMC does not tell which. As far as its status knows when nobody looked.
+    /// The inserted image: an empty string if the BMC does not show its URL. If the BMC was not asked, this is the image in the
+    /// DataImage's status.
     pub held: Result<Option<String>, Fault>,
 }
 
-/// The image of a CD that starts the agent, as the host's PreprovisioningImage has it.
+/// The CD image that boots the agent, according to the host's PreprovisioningImage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BootImage {
-    /// Nobody has said yet what it is.
+    /// The image has not been built yet.
     #[default]
     Awaited,
-    /// It is at this URL.
+    /// The URL of the image.
     Ready(String),
-    /// There is none: why, and what to do.
+    /// The image cannot be built; the message says why and how to fix it.
     Failed(String),
 }
 
-/// What the objects beside a host want of its firmware.
+/// The firmware changes that a host's HostFirmwareSettings and HostFirmwareComponents request.
 #[derive(Clone, Debug, Default)]
 pub struct Firmware {
-    /// Settings that are valid and not in force.
+    /// The valid settings that are not in force.
     pub settings: BTreeMap<String, String>,
-    /// What is to be installed, in this order, and was not.
+    /// The updates that have not been installed, in order.
     pub updates: Vec<FirmwareUpdate>,
-    /// Something is wanted that nobody has compared with the machine yet.
+    /// Whether an object has not been compared with the machine yet.
     pub is_unread: bool,
-    /// Why that can't be done.
+    /// The reason why an object cannot be compared with the machine.
     pub problem: Option<String>,
-    /// Settings may change when a provisioned machine is restarted.
+    /// Whether settings may be changed when a provisioned machine is restarted.
     pub sets_on_reboot: bool,
-    /// Firmware may be installed when a provisioned machine is restarted.
+    /// Whether updates may be installed when a provisioned machine is restarted.
     pub installs_on_reboot: bool,
-    /// The BMC's task that the host waits for.
+    /// The state of the BMC's task for which the host waits.
     pub task: Option<Result<TaskState, Fault>>,
 }
 
 impl Firmware {
-    /// What may be done while the machine is provisioned.
+    /// Returns the changes that are allowed while the machine is provisioned.
     pub fn on_reboot(&self) -> Self {
         let mut allowed = self.clone();
         if !self.sets_on_reboot {
@@ -87,12 +88,12 @@ impl Firmware {
         }
         let is_allowed = self.sets_on_reboot || self.installs_on_reboot;
         allowed.is_unread &= is_allowed;
-        // A machine in use is not kept off because nobody can read its settings.
+        // A machine in use must not stay off because its settings cannot be read.
         allowed.problem = None;
         allowed
     }
 
-    /// Whether there is something to do, or somebody has to look whether there is.
+    /// Returns whether there is something to change, or to compare first.
     pub fn is_wanted(&self) -> bool {
         self.is_unread || self.problem.is_some() || !self.settings.is_empty() || !self.updates.is_empty()
     }
@@ -101,61 +102,61 @@ impl Firmware {
 /// How a machine is switched on and off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// By its BMC, whose credentials are this version of this Secret.
+    /// By its BMC, with the credentials of this version of the Secret.
     Bmc {
-        /// Name of the Secret.
+        /// The name of the Secret.
         credentials: String,
-        /// Its resourceVersion.
+        /// The `resourceVersion` of the Secret.
         version: String,
         /// Whether an image can be inserted as a CD.
         has_media: bool,
-        /// Whether the agent is started from such an image.
+        /// Whether the agent is booted from such an image.
         boots_media: bool,
     },
-    /// The BMC can't be used: what is wrong with its address or credentials.
+    /// The BMC's address or credentials are invalid.
     Unusable {
-        /// What is wrong and what to do.
+        /// The problem, and how to fix it.
         message: String,
-        /// The Secret is not there: it may come at any time.
+        /// Whether the Secret is missing, so that it may be created later.
         is_missing: bool,
     },
-    /// A packet wakes it; a person, or the agent, switches it off.
+    /// A magic packet switches it on; a person or the agent switches it off.
     WakeOnLan,
-    /// A person does it.
+    /// A person switches it on and off.
     Manual,
-    /// Nobody asked for it to be managed.
+    /// The host has no BMC and no power annotation, so it is not managed.
     None,
 }
 
 impl Means {
-    /// Whether the agent is started from virtual media.
+    /// Returns whether the agent is booted from virtual media.
     pub fn boots_media(&self) -> bool {
         matches!(self, Self::Bmc { boots_media: true, .. })
     }
 
-    /// Without a BMC, nothing tells whether the power is on but a person and the agent.
+    /// Returns whether the machine has no BMC, so that only a person and the agent know its power state.
     pub fn is_by_hand(&self) -> bool {
         matches!(self, Self::WakeOnLan | Self::Manual)
     }
 }
 
-/// What a machine's agent said.
+/// The state of a machine's agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agent {
-    /// Name of its object.
+    /// The name of the Agent object.
     pub name: String,
-    /// How long ago it said something.
+    /// The time since its last report.
     pub silent: Duration,
-    /// Whether that is too long: it is not there any more.
+    /// Whether the agent no longer runs: it has been silent for too long, or has left with a restart.
     pub is_gone: bool,
-    /// The instruction that it works on or has done.
+    /// The identifier of its current or last instruction.
     pub id: String,
-    /// `Running`, `Done` or `Failed`.
+    /// The state of that instruction: `Running`, `Done` or `Failed`.
     pub state: String,
-    /// What it says of it.
+    /// The message of that instruction.
     pub message: String,
-    /// When it began with the instruction.
+    /// The start time of that instruction.
     pub since: Option<DateTime<Utc>>,
-    /// What the machine has.
+    /// The inventory of the machine.
     pub hardware: Option<HardwareDetails>,
 }

@@ -1,7 +1,8 @@
-//! What is to be done about a BareMetalHost: pure, and the only place that knows Metal3's rules.
+//! Plans the changes for a BareMetalHost: pure, and the only place that implements Metal3's rules.
 //!
-//! A plan holds the host as it should be and what is done to the machine before that is written. A state's work is asked for again in each
-//! reconcile until what was observed shows that it is done, so that a process that ends anywhere loses nothing.
+//! A plan contains the wanted host object, and the commands for the machine, which are carried out before the object is written. Each
+//! reconcile requests the work of a state again until the observed data show that it is done, so nothing is lost when the process ends
+//! at any point.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,31 +21,31 @@ use crate::names::{ErrorType, operational, state};
 /// The status of a host that has none yet.
 static NEW: LazyLock<BareMetalHostStatus> = LazyLock::new(BareMetalHostStatus::default);
 
-/// What a plan wants.
+/// The changes that a plan requests.
 pub struct Plan {
-    /// The host, its status included.
+    /// The wanted host object with its status.
     pub host: BareMetalHost,
-    /// Done to the machine in this order; the rest is left when one fails.
+    /// The commands for the machine, in order; a failure skips the rest.
     pub commands: Vec<Command>,
-    /// What the agent is told to do.
+    /// The instruction for the agent.
     pub instruction: Option<Instruction>,
-    /// What `HardwareData` is to hold.
+    /// The wanted content of `HardwareData`.
     pub hardware: Option<HardwareDetails>,
-    /// The DataImage with its status, once the commands are done.
+    /// The DataImage with the status after the commands.
     pub data_image: Option<DataImage>,
-    /// Firmware that is to be installed; the BMC's task goes into the host's annotation.
+    /// The firmware update to start; the path of the BMC's task goes into the host's annotation.
     pub update: Option<FirmwareUpdate>,
-    /// Firmware that was installed: `HostFirmwareComponents` is to know.
+    /// The firmware update that has been installed, for `HostFirmwareComponents`.
     pub installed: Option<FirmwareUpdate>,
-    /// `HostFirmwareSettings` and `HostFirmwareComponents` are to be there.
+    /// Whether `HostFirmwareSettings` and `HostFirmwareComponents` must be created.
     pub creates_firmware: bool,
-    /// The host's PreprovisioningImage is to be there, and to ask for what the host needs now.
+    /// Whether the host's PreprovisioningImage must be created or updated.
     pub asks_boot_image: bool,
-    /// `HardwareData` lets the host go.
+    /// Whether the finalizers of `HardwareData` and of the BMC's Secret are removed.
     pub releases_hardware: bool,
-    /// For people: whether it is a warning, reason, message.
+    /// The events: whether it is a warning, the reason, the message.
     pub events: Vec<(bool, &'static str, String)>,
-    /// When to look again, beside events.
+    /// The time until the next reconcile, if no event comes before.
     pub after: Option<Duration>,
 }
 
@@ -55,7 +56,7 @@ pub fn plan(observed: &Observed) -> Plan {
     planner.plan
 }
 
-/// A plan in the making.
+/// A plan that is being made.
 pub(super) struct Planner<'a> {
     pub(super) observed: &'a Observed,
     pub(super) plan: Plan,
@@ -84,7 +85,7 @@ impl<'a> Planner<'a> {
 
     fn run(&mut self) {
         if self.is_paused() {
-            // Not even an empty status: one that came with the host could not be taken over any more.
+            // Without even an empty status, because otherwise a status that came with the host could not be restored later.
             self.plan.host.status.clone_from(&self.observed.host.status);
             return;
         }
@@ -132,7 +133,7 @@ impl<'a> Planner<'a> {
         &self.was().provisioning.state
     }
 
-    /// The status as it was read; an empty one of a new host.
+    /// Returns the status that was read; an empty one for a new host.
     pub(super) fn was(&self) -> &'a BareMetalHostStatus {
         self.observed.host.status.as_ref().unwrap_or(&NEW)
     }
@@ -149,12 +150,12 @@ impl<'a> Planner<'a> {
         self.observed.host.metadata.deletion_timestamp.is_some()
     }
 
-    /// When the plan is made.
+    /// Returns the time of the plan.
     pub(super) fn now(&self) -> String {
         rfc3339(self.observed.now)
     }
 
-    /// Looks again after `delay` at the latest.
+    /// Requests another reconcile after `delay` at the latest.
     pub(super) fn again_after(&mut self, delay: Duration) {
         self.plan.after = Some(self.plan.after.map_or(delay, |after| after.min(delay)));
     }
@@ -163,7 +164,7 @@ impl<'a> Planner<'a> {
         self.plan.events.push((false, reason, message.into()));
     }
 
-    /// Goes on in `next`; its work begins with the reconcile that the write brings.
+    /// Enters the state `next`. Its work begins with the reconcile that the write causes.
     pub(super) fn enters(&mut self, next: &str) {
         let (now, mode) = (self.now(), self.observed.host.spec.boot_mode.clone());
         let status = self.status();
@@ -186,13 +187,13 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The work of the state is done: what went wrong before is over.
+    /// Records that the work of the state is done: clears errors and the error count.
     pub(super) fn succeeds(&mut self) {
         self.recovers();
         self.status().error_count = 0;
     }
 
-    /// It works again; how often it failed is kept until the state's work is done.
+    /// Clears the error, but keeps the error count until the state's work is done.
     pub(super) fn recovers(&mut self) {
         let status = self.status();
         status.error_type = None;
@@ -200,25 +201,26 @@ impl<'a> Planner<'a> {
         status.operational_status = operational::OK.to_owned();
     }
 
-    /// Records a failure; the back-off follows from their number.
+    /// Records a failure; the back-off depends on the error count.
     pub(super) fn fails(&mut self, error: ErrorType, message: impl Into<String>) {
         fail(&mut self.plan, error, message.into());
     }
 
-    /// Tells the agent. Instructions are named for the operation that they belong to, so that each is given once.
+    /// Gives the agent an instruction. The identifier contains the operation that it belongs to, so that each instruction is given
+    /// once.
     pub(super) fn instructs(&mut self, id: String, action: Action) {
         self.plan.instruction = Some(Instruction { id, action });
-        // An agent that does not answer any more is told by nothing else.
+        // No event reports an agent that stops answering.
         self.again_after(limits::SILENCE);
     }
 
-    /// Takes all reboot annotations away.
+    /// Removes all reboot annotations.
     pub(super) fn drops_reboots(&mut self) {
         self.annotations().retain(|key, _| !annotations::is_reboot(key));
     }
 }
 
-/// Records a failure in what a plan will write.
+/// Records a failure in the plan.
 pub fn fail(plan: &mut Plan, error: ErrorType, message: String) {
     let status = plan.host.status.get_or_insert_default();
     status.operational_status = operational::ERROR.to_owned();

@@ -1,4 +1,4 @@
-//! Getting a machine to run its agent, and keeping its power as it is wanted.
+//! Starts the agent of a machine, and keeps the machine's power as wanted.
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
@@ -12,8 +12,8 @@ use crate::limits;
 use crate::names::{BOOTING, ErrorType, POWERED, WAITING_FOR_OPERATOR};
 
 impl Planner<'_> {
-    /// Whether the machine's agent is there. When it is not, the machine is started over the network; when it does not come, that is
-    /// an `error` of the state's kind.
+    /// Returns whether the machine's agent runs. If it does not, the machine is started with its agent; if the agent does not appear in
+    /// time, that is a failure of the kind `error`.
     pub(super) fn has_agent(&mut self, error: ErrorType) -> bool {
         if let Some(agent) = &self.observed.agent
             && !agent.is_gone
@@ -38,7 +38,7 @@ impl Planner<'_> {
         DateTime::parse_from_rfc3339(text).ok().map(|at| at.with_timezone(&Utc))
     }
 
-    /// A machine that is on runs something else: it is switched off first. A failure before is waited out by the reconciler.
+    /// Starts the agent. A machine that is on runs another system and is switched off first. The reconciler waits out earlier failures.
     fn starts_agent(&mut self, error: ErrorType) {
         match self.observed.power {
             Err(_) => self.reports_power_fault(),
@@ -61,7 +61,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Where the machine starts its agent from; `None` while that is not known.
+    /// Returns the commands that select the agent's boot device; `None` if it is not available yet.
     fn way_to_agent(&mut self, error: ErrorType) -> Option<Vec<Command>> {
         if !self.observed.means.boots_media() {
             return Some(vec![Command::Boot(Boot::Network)]);
@@ -80,12 +80,12 @@ impl Planner<'_> {
                 self.fails(error, message);
                 None
             }
-            // Its events say when it is there.
+            // An event of the PreprovisioningImage causes the next reconcile.
             BootImage::Awaited => None,
         }
     }
 
-    /// The agent runs from memory: what it was started from is taken out of the drive, so that nobody reads it afterwards.
+    /// Ejects the agent's image from the drive. The agent runs from memory, and nothing must read the image afterwards.
     pub(super) fn ejects_agent(&mut self) {
         if self.observed.means.boots_media() && self.annotation(BOOTING).is_some() {
             self.plan.commands.push(Command::Eject);
@@ -93,13 +93,13 @@ impl Planner<'_> {
     }
 
     fn awaits_agent(&mut self, since: DateTime<Utc>, error: ErrorType) {
-        // A person comes when they come.
+        // There is no deadline for a person.
         if self.observed.means == Means::Manual {
             return;
         }
         let waited = (self.observed.now - since).to_std().unwrap_or_default();
         let is_by_hand = self.observed.means.is_by_hand();
-        // A BMC that says that it has done what it was asked is not believed for longer than that.
+        // If the BMC reports the machine as off for this long after switching it on, that is a failure.
         if !is_by_hand && self.observed.power == Ok(Power::Off) && waited >= limits::POWER_ON {
             self.annotations().remove(BOOTING);
             let message = format!(
@@ -125,7 +125,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What is said of a machine whose agent does not come.
+    /// Returns the message for a machine whose agent has not appeared.
     fn silence(&self) -> String {
         let minutes = limits::BOOT.as_secs() / 60;
         let mac = self.observed.host.spec.boot_mac_address.as_deref();
@@ -150,7 +150,7 @@ impl Planner<'_> {
         )
     }
 
-    /// A fault of the BMC is recorded once until it changes; the reconciler's back-off asks again.
+    /// Records a fault of the BMC; the back-off of the reconciler causes the retry.
     pub(super) fn reports_power_fault(&mut self) {
         if let Err(fault) = &self.observed.power {
             let message = fault.message.clone();
@@ -158,7 +158,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Says what a person has to do, or that there is nothing to do any more.
+    /// Sets the condition with the request to a person, or marks it as done.
     pub(super) fn asks_operator(&mut self, request: Option<&str>) {
         let (host, now) = (&mut self.plan.host, self.observed.now);
         let is_asked = host.status.as_ref().is_some_and(|status| {
@@ -177,7 +177,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Brings the power to where `spec.online` and the reboot annotations want it. Whether it is there.
+    /// Changes the power to the state that `spec.online` and the reboot annotations request. Returns whether it has that state.
     pub(super) fn keeps_power(&mut self, honours_reboots: bool) -> bool {
         if self.observed.means == Means::None {
             return true;
@@ -218,7 +218,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The reboot that is asked for and not done. The key without a suffix goes once the machine is off.
+    /// Returns the reboot that is requested and not done yet. The annotation without a suffix is removed once the machine is off.
     fn reboot_wanted(&mut self, honours: bool, power: Power) -> Option<annotations::Reboot> {
         let reboot = annotations::reboot(self.observed.host.metadata.annotations.as_ref()?)?;
         if !honours && !reboot.is_forced {
@@ -237,19 +237,19 @@ impl Planner<'_> {
             return;
         }
         if self.observed.means == Means::WakeOnLan {
-            // Nothing tells whether it woke: it is not woken again and again.
+            // It is unknown whether the machine woke up, so it counts as on, and no further packets are sent.
             self.notes_by_hand("on");
         }
         self.plan.commands.push(Command::PowerOn);
         self.again_after(limits::POWER_CHANGE);
     }
 
-    /// What is known of the power of a machine without a BMC, where a person said otherwise.
+    /// Records the power state of a machine without a BMC.
     fn notes_by_hand(&mut self, power: &str) {
         self.annotations().insert(POWERED.to_owned(), power.to_owned());
     }
 
-    /// Switches the machine off, softly where that is possible. A machine without a BMC is switched off by its agent, or by a person.
+    /// Switches the machine off, softly if possible. A machine without a BMC is switched off by its agent or by a person.
     pub(super) fn switches_off(&mut self, is_hard: bool) {
         if self.observed.means.is_by_hand() {
             self.switches_off_by_hand();

@@ -1,4 +1,4 @@
-//! A machine as the plan sees it: power, firmware, an agent that does what it is told. Time is what the test says it is.
+//! A simulated machine for plans: power, firmware, and an agent that carries out its instructions. The test controls the time.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -12,50 +12,50 @@ use metal::host::plan::{Plan, plan};
 use metal::instruction::{Action, Erase};
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
 
-/// How long a machine takes from its power-on to its agent.
+/// The time between power-on and the start of the agent.
 const BOOT: Duration = Duration::from_secs(30);
 
-/// A host, its machine, and what time it is.
+/// A host, its machine, and the current time.
 pub struct World {
     pub host: BareMetalHost,
     pub now: DateTime<Utc>,
     pub means: Means,
     pub power: Power,
     pub boot: Boot,
-    /// The disk's image, when one was written to its end.
+    /// The URL of the image that was completely written to the disk.
     pub disk: Option<String>,
-    /// How its disks were emptied last.
+    /// How the disks were last erased.
     pub erased: Option<Erase>,
-    /// What runs: nothing, the agent since then, or the disk's system.
+    /// The agent, while it runs.
     pub agent: Option<Agent>,
     booted: Option<DateTime<Utc>>,
-    /// Commands that were carried out.
+    /// The commands that were carried out.
     pub commands: Vec<Command>,
-    /// Reasons of events, in order.
+    /// The reasons of the events, in order.
     pub events: Vec<&'static str>,
-    /// States that were entered, in order.
+    /// The states that were entered, in order.
     pub states: Vec<String>,
-    /// The BMC answers like this.
+    /// The fault with which the BMC answers.
     pub fault: Option<Fault>,
-    /// What the agent is started from, where that is no network.
+    /// The agent's boot image, if it is not booted over the network.
     pub boot_image: BootImage,
-    /// What is wanted in the drive, and what is in it.
+    /// The wanted and the current content of the drive.
     pub drive: Option<Drive>,
-    /// What is wanted of the firmware.
+    /// The wanted firmware changes.
     pub firmware: Firmware,
-    /// A setting that the firmware does not take over.
+    /// A setting that the firmware never applies.
     pub stubborn: Option<&'static str>,
-    /// The agent fails instructions whose id begins so.
+    /// The prefix of instruction identifiers that the agent fails, and how often.
     pub failing: Option<(&'static str, u32)>,
-    /// The machine never gets as far as its agent.
+    /// Whether the machine never starts its agent.
     pub is_deaf: bool,
-    /// The BMC says that it switches it on, and does not.
+    /// Whether the BMC accepts power-on without effect.
     pub is_dead: bool,
     pub is_gone: bool,
 }
 
 impl World {
-    /// A host with a BMC and an image.
+    /// Returns a host with a BMC and an image.
     pub fn new() -> Self {
         let mut host = BareMetalHost {
             spec: BareMetalHostSpec {
@@ -116,7 +116,7 @@ impl World {
         self.host.metadata.deletion_timestamp = Some(engine::time::time(self.now));
     }
 
-    /// One reconcile; the plan's wait is the time that passes until the next.
+    /// Performs one reconcile; then the time passes until the next reconcile of the plan.
     pub fn step(&mut self) -> Plan {
         let observed = Observed {
             host: self.host.clone(),
@@ -167,7 +167,7 @@ impl World {
         made
     }
 
-    /// Reconciles until `done`, at most 200 times.
+    /// Reconciles until `done` holds, at most 200 times.
     pub fn until(&mut self, done: impl Fn(&Self) -> bool) {
         for _ in 0..200 {
             if done(self) {
@@ -188,7 +188,7 @@ impl World {
         self.until(|world| world.state() == state && world.status().error_type.is_none());
     }
 
-    /// Time passes, and the machine comes as far as it does.
+    /// Lets time pass, and starts the agent when the machine has booted.
     pub fn pass(&mut self, time: Duration) {
         self.now += chrono::Duration::from_std(time).expect("a span of time");
         let boots =

@@ -51,14 +51,14 @@ impl DevClusterController {
         self.backend.retain(namespace, is_named).await;
     }
 
-    /// Writes down the state of a cluster that is about to move, and closes one that has moved.
+    /// Saves the state of a cluster that is about to be moved, and stops a cluster that was moved.
     pub(super) async fn hand_over(&self, wanted: &mut DevCluster, cluster: Option<&Cluster>) -> Result<()> {
         let Some(name) = self.cluster_name(wanted) else { return Ok(()) };
         let has = |name: &str| cluster.is_some_and(|cluster| annotation(cluster, name).is_some());
         if has(MOVED_TO) {
             self.backend.remove(&name).await;
         } else if has(MOVING) && annotation(wanted, HAND_OVER) != Some(READY) {
-            // One that does not run has nothing that is not in its objects.
+            // A cluster that does not run has no state beyond its objects in the management cluster.
             if let Some(workload) = self.backend.get(&name).await {
                 let state = workload.rows().hold().map_err(|why| {
                     Error::failed(format!("the state of Cluster {name} cannot be written down: {why}"))

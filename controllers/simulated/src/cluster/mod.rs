@@ -1,4 +1,4 @@
-//! DevCluster: the infrastructure that all machines of a simulated cluster share, which is a port.
+//! The DevCluster controller. The shared infrastructure of a simulated cluster is the port of its API server.
 
 mod apply;
 mod observe;
@@ -28,7 +28,7 @@ pub const CONTROLLER: Descriptor<Backend> = Descriptor {
     start,
 };
 
-/// Starts the controller.
+/// Starts the DevCluster controller.
 fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevCluster>();
     let clusters = manager.objects::<Cluster>();

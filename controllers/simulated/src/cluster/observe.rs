@@ -27,11 +27,12 @@ pub(super) struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The name of its Cluster.
     pub name: NamespacedName,
-    /// The ports of all endpoints: after a restart their clusters may not listen yet, and a new one must not come before them.
+    /// Returns the ports of all endpoints. After a restart their clusters may not listen yet, and a new
+    /// cluster must not take their ports.
     pub reserved: BTreeSet<u16>,
 }
 
-/// The port of an endpoint that has one.
+/// Returns the port of an endpoint, or `None` if it has none.
 pub(super) fn port(endpoint: &ApiEndpoint) -> Option<u16> {
     endpoint.port.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0)
 }

@@ -12,11 +12,12 @@ use schemas::infrastructure::DevMachine;
 use serde_json::json;
 
 use super::observe::{DevMachineController, Read};
-use super::plan::{Part, Plan};
+use super::plan::Plan;
 use super::status;
 use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
 use crate::workload::Authorities;
 use crate::workload::objects::Host;
+use crate::workload::part::Part;
 
 impl DevMachineController {
     /// Starts or ends what the plan says.
@@ -53,7 +54,7 @@ impl DevMachineController {
         workload.stop(name).await.map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// Starts what the plan says.
+    /// Starts the parts that the plan says run.
     async fn run(&self, read: &Read, plan: &Plan) -> Result<()> {
         if plan.running.is_empty() {
             return Ok(());
@@ -95,7 +96,7 @@ impl DevMachineController {
             .map_err(|error| Error::failed(format!("Secret {key} holds no certificate authority: {error}")))
     }
 
-    /// Marks the Machine as started once, so that it starts at once wherever this cluster is simulated next.
+    /// Marks the Machine as started, so that it starts without delay after a restart or a move.
     async fn remember_start(&self, read: &Read, plan: &Plan) -> Result<()> {
         let last = if read.control_plane { Part::ApiServer } else { Part::Node };
         if !plan.running.contains(&last) || annotation(read.machine.as_ref(), BOOTSTRAPPED).is_some() {
@@ -106,7 +107,7 @@ impl DevMachineController {
         self.machines.merge(&key, None, patch).await.map(drop)
     }
 
-    /// Opens the cluster to clients when all machines that run are there.
+    /// Opens the cluster to clients once all its provisioned machines run.
     fn open(&self, read: &Read) {
         let Some(workload) = read.workload.as_ref() else { return };
         let provisioned = |machine: &&Arc<DevMachine>| {

@@ -1,4 +1,4 @@
-//! DevMachine: a simulated machine, its node, and for a control plane its static pods.
+//! The DevMachine controller: a simulated machine, its Node, and for a control plane its static Pods.
 
 mod apply;
 mod observe;
@@ -24,7 +24,7 @@ use crate::names::MACHINE_FINALIZER;
 use observe::{DevMachineController, Read};
 use plan::Plan;
 
-/// The conditions that this controller writes.
+/// Conditions that this controller owns.
 const OWNED: &[&str] =
     &["Ready", "Paused", "VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned"];
 
@@ -35,7 +35,7 @@ pub const CONTROLLER: Descriptor<Backend> = Descriptor {
     start,
 };
 
-/// Starts the controller.
+/// Starts the DevMachine controller.
 fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevMachine>();
     let machines = manager.objects::<Machine>();

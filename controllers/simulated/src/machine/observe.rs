@@ -37,7 +37,7 @@ pub(super) struct Read {
     pub name: NamespacedName,
     /// The workload cluster, if it runs.
     pub workload: Option<Arc<Workload>>,
-    /// Whether it belongs to the control plane.
+    /// Whether the machine belongs to the control plane.
     pub control_plane: bool,
 }
 

@@ -1,50 +1,39 @@
-//! Which parts of a simulated machine run at a given moment. Pure.
+//! Computes which parts of a simulated machine run at a given moment. Pure functions.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use engine::conditions;
 use machinery::clock::parse_rfc3339;
-use schemas::infrastructure::{InMemoryComponent, InMemoryMachineBackend};
+use schemas::infrastructure::InMemoryMachineBackend;
 use schemas::meta::Condition;
 
-/// What decides about a machine.
+use crate::workload::part::Part;
+
+/// The state that a machine's plan depends on.
 #[derive(Debug, Clone, Default)]
 pub struct Observed<'a> {
-    /// The machine's UID: the jitter of its start-up durations follows from it.
+    /// The machine's UID, which determines the jitter of its start-up durations.
     pub uid: &'a str,
     /// Whether its deletion has begun.
     pub is_deleting: bool,
-    /// Its start-up durations.
+    /// The machine's start-up durations.
     pub backend: Option<&'a InMemoryMachineBackend>,
-    /// Its conditions as they are.
+    /// The machine's present conditions.
     pub conditions: &'a [Condition],
-    /// Whether it belongs to the control plane.
+    /// Whether the machine belongs to the control plane.
     pub control_plane: bool,
-    /// Whether its Machine has its bootstrap data.
+    /// Whether the Machine's bootstrap data exists.
     pub has_bootstrap_data: bool,
     /// Whether the Cluster's infrastructure is provisioned.
     pub infrastructure_provisioned: bool,
     /// Whether the Cluster's control plane is initialized.
     pub control_plane_initialized: bool,
-    /// Whether it has started once before, here or elsewhere.
+    /// Whether the machine started before, here or in another management cluster.
     pub bootstrapped: bool,
 }
 
-/// A part of a machine that takes its time to start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The machine itself.
-    Vm,
-    /// Its node.
-    Node,
-    /// The member of the etcd cluster.
-    Etcd,
-    /// The API server, and with it the rest of a control plane.
-    ApiServer,
-}
-
-/// What has to be.
+/// The wanted state of a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// It is being deleted: everything of it ends.
@@ -53,48 +42,18 @@ pub struct Plan {
     pub running: Vec<Part>,
     /// The conditions of the parts, in order.
     pub conditions: Vec<Condition>,
-    /// When the next part is due.
+    /// Time until the next part is due to run.
     pub due_after: Option<Duration>,
 }
 
 const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
 
-impl Part {
-    /// The condition that tells whether it runs.
-    pub fn condition(self) -> &'static str {
-        match self {
-            Self::Vm => "VMProvisioned",
-            Self::Node => "NodeProvisioned",
-            Self::Etcd => "EtcdProvisioned",
-            Self::ApiServer => "APIServerProvisioned",
-        }
-    }
-
-    /// The part after which its own start-up duration begins.
-    fn after(self) -> Option<Self> {
-        match self {
-            Self::Vm => None,
-            Self::Node => Some(Self::Vm),
-            Self::Etcd | Self::ApiServer => Some(Self::Node),
-        }
-    }
-
-    fn component(self, backend: &InMemoryMachineBackend) -> Option<&InMemoryComponent> {
-        match self {
-            Self::Vm => backend.vm.as_ref(),
-            Self::Node => backend.node.as_ref(),
-            Self::Etcd => backend.etcd.as_ref(),
-            Self::ApiServer => backend.api_server.as_ref(),
-        }
-    }
-}
-
-/// The parts that a machine has.
+/// Returns the parts of a machine.
 pub fn parts(control_plane: bool) -> &'static [Part] {
     if control_plane { &[Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Vm, Part::Node] }
 }
 
-/// Decides which parts run at `now`.
+/// Computes which parts run at `now`.
 pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
     let mut plan = Plan { stop: observed.is_deleting, ..Plan::default() };
     if plan.stop {
@@ -110,7 +69,7 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
     plan
 }
 
-/// Why the part cannot begin to start; a part that runs is never blocked again.
+/// Returns why the part cannot begin to start. A part that runs is never blocked.
 fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static str> {
     if transition(observed, part).is_some() {
         return None;
@@ -130,7 +89,7 @@ fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static 
     }
 }
 
-/// The condition of a part that is starting or runs.
+/// Returns the condition of a part that is starting or runs.
 fn started(observed: &Observed<'_>, part: Part, now: DateTime<Utc>, plan: &mut Plan) -> Condition {
     let remaining = if transition(observed, part).is_some() || observed.bootstrapped {
         TimeDelta::zero()
@@ -146,7 +105,8 @@ fn started(observed: &Observed<'_>, part: Part, now: DateTime<Utc>, plan: &mut P
     conditions::is_true(part.condition(), "Provisioned")
 }
 
-/// When the start-up duration of the part began: with the part before it; for the first, when it was first seen waiting.
+/// Returns when the start-up duration of the part began: when the part before it started to run; for the
+/// first part, when it was first seen waiting.
 fn begin(observed: &Observed<'_>, part: Part, now: DateTime<Utc>) -> DateTime<Utc> {
     match part.after() {
         Some(before) => transition(observed, before).unwrap_or(now),
@@ -154,7 +114,8 @@ fn begin(observed: &Observed<'_>, part: Part, now: DateTime<Utc>) -> DateTime<Ut
     }
 }
 
-/// The VM's condition gets its time anew when its reason becomes `WaitingForStartupTimeout` (see [`restart_time`]).
+/// Returns when the VM began to start. The VM's condition gets a new time when its reason becomes
+/// `WaitingForStartupTimeout` (see [`restart_time`]).
 fn started_waiting(observed: &Observed<'_>) -> Option<DateTime<Utc>> {
     let condition = find(observed, Part::Vm)?;
     (condition.reason == WAITING_FOR_STARTUP)
@@ -162,15 +123,15 @@ fn started_waiting(observed: &Observed<'_>) -> Option<DateTime<Utc>> {
         .flatten()
 }
 
-/// Whether the time of the VM's condition must be set although its status stays `False`: it is when the machine began to start,
-/// and nothing else in the object says so.
+/// Returns whether the time of the VM's condition must be set although its status stays `False`: this time is
+/// the only record of when the machine began to start.
 pub fn restart_time(before: Option<&Condition>, after: &Condition) -> bool {
     after.type_ == Part::Vm.condition()
         && after.reason == WAITING_FOR_STARTUP
         && before.is_none_or(|before| before.reason != WAITING_FOR_STARTUP)
 }
 
-/// Since when the part runs; `None` if it does not.
+/// Returns since when the part runs; `None` if it does not.
 fn transition(observed: &Observed<'_>, part: Part) -> Option<DateTime<Utc>> {
     let condition = find(observed, part)?;
     (condition.status == conditions::TRUE).then(|| parse_rfc3339(&condition.last_transition_time)).flatten()
@@ -180,7 +141,8 @@ fn find<'a>(observed: &Observed<'a>, part: Part) -> Option<&'a Condition> {
     observed.conditions.iter().find(|condition| condition.type_ == part.condition())
 }
 
-/// The start-up duration with its jitter: up to that fraction more, the same each time it is computed for one machine.
+/// Returns the start-up duration plus jitter. The jitter is at most that fraction of the duration, and the
+/// same each time for one machine.
 fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
     let provisioning = observed
         .backend
@@ -195,7 +157,7 @@ fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
     TimeDelta::try_milliseconds((seconds * 1000.0) as i64).unwrap_or_default()
 }
 
-/// A number in 0..1 that `seed` decides (FNV-1a).
+/// Returns a number in 0..1 derived from `seed` (FNV-1a).
 fn fraction(seed: &str) -> f64 {
     let hash = machinery::hash::fnv1a_64(seed.as_bytes());
     (hash >> 11) as f64 / (1u64 << 53) as f64
@@ -203,7 +165,7 @@ fn fraction(seed: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use schemas::infrastructure::InMemoryProvisioning;
+    use schemas::infrastructure::{InMemoryComponent, InMemoryProvisioning};
 
     use super::*;
 

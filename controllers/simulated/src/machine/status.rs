@@ -5,10 +5,11 @@ use engine::conditions::{self, Reasons, Summary, summarize};
 use schemas::HasConditions;
 use schemas::infrastructure::DevMachine;
 
-use super::plan::{self, Part, Plan, parts};
+use super::plan::{self, Plan, parts};
 use crate::workload::objects::provider_id;
+use crate::workload::part::Part;
 
-/// Puts the plan into the object.
+/// Writes the plan into the DevMachine.
 pub(super) fn write(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, now: DateTime<Utc>) {
     for condition in &plan.conditions {
         let mut condition = condition.clone();

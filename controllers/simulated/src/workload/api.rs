@@ -1,35 +1,35 @@
-//! Reads and writes of the infrastructure itself in a workload cluster's API, as a kubelet or kubeadm would make them.
+//! Access of the simulated infrastructure to a workload cluster's API, in place of the kubelet and kubeadm.
 
 use machinery::status::Status;
 use registry::{Context, DeleteOptions, Input, ListOptions, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};
 
-/// Where an object of a workload cluster is.
+/// The location of an object in a workload cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// API group, empty for the core group.
+    /// API group; empty for the core group.
     pub group: &'a str,
-    /// Plural of the kind.
+    /// Plural name of the kind.
     pub plural: &'a str,
-    /// Empty for cluster-scoped objects.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The name.
+    /// Name of the object.
     pub name: &'a str,
 }
 
 impl<'a> Place<'a> {
-    /// A node.
+    /// Returns the location of a Node.
     pub fn node(name: &'a str) -> Self {
         Self { group: "", plural: "nodes", namespace: "", name }
     }
 
-    /// A pod.
+    /// Returns the location of a Pod.
     pub fn pod(namespace: &'a str, name: &'a str) -> Self {
         Self { group: "", plural: "pods", namespace, name }
     }
 }
 
-/// The API of one workload cluster, from inside.
+/// The API of one workload cluster, accessed without HTTP.
 #[derive(Clone)]
 pub struct Api {
     registry: Registry,
@@ -38,7 +38,7 @@ pub struct Api {
 const MANAGER: &str = "simulated-host";
 
 impl Api {
-    /// Over `registry`.
+    /// Creates an API over `registry`.
     pub fn new(registry: Registry) -> Self {
         Self { registry }
     }
@@ -47,10 +47,10 @@ impl Api {
         self.registry.served(group, "v1", plural).ok_or_else(Status::no_such_path)
     }
 
-    /// Creates `object` with its status, unless there is one of that name.
+    /// Creates `object` with its status, unless an object of that name exists.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Returns the errors of the API.
     pub async fn ensure(&self, object: Value) -> Result<(), Status> {
         let text =
             |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -74,7 +74,7 @@ impl Api {
         Ok(())
     }
 
-    /// The object, if it is there.
+    /// Returns the object, or `None` if it does not exist.
     pub async fn get(&self, place: Place<'_>) -> Option<Value> {
         let served = self.served(place.group, place.plural).ok()?;
         let got = self.registry.get(&served, place.namespace, place.name, Subresource::None, "").await;
@@ -82,10 +82,10 @@ impl Api {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// The objects with this label (`component=etcd`), by name.
+    /// Returns the objects that match a label selector such as `component=etcd`, by name.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Returns the errors of the API.
     pub async fn list(&self, place: Place<'_>, label_selector: &str) -> Result<Vec<Value>, Status> {
         let served = self.served(place.group, place.plural)?;
         let options = ListOptions { label_selector: label_selector.to_owned(), ..ListOptions::default() };
@@ -95,10 +95,10 @@ impl Api {
         Ok(list.items.iter().filter_map(parse).collect())
     }
 
-    /// Merges `patch` into the object.
+    /// Applies a merge patch to the object.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Returns the errors of the API.
     pub async fn merge(&self, place: Place<'_>, patch: Value) -> Result<(), Status> {
         let served = self.served(place.group, place.plural)?;
         let patch = PatchBody::Merge(patch.to_string().into());
@@ -110,10 +110,10 @@ impl Api {
         outcome.map(drop)
     }
 
-    /// Deletes the object at once; one that is gone already is no error.
+    /// Deletes the object without a grace period; an object that is already gone is not an error.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Returns the errors of the API.
     pub async fn delete(&self, place: Place<'_>) -> Result<(), Status> {
         let served = self.served(place.group, place.plural)?;
         let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };

@@ -1,6 +1,6 @@
-//! The etcd of a workload cluster, as far as a control plane looks at it: its members. They are the etcd pods of the cluster, so
-//! that everything about them can be seen and changed with kubectl: a member whose pod is not ready is dead, and without a quorum of the
-//! living nothing is answered but how each member is.
+//! The simulated etcd of a workload cluster, limited to its members, which is all that a control plane uses.
+//! The members are the cluster's etcd Pods, so that their state can be read and changed with kubectl. A
+//! member whose Pod is not ready is dead. Without a quorum of live members only `Status` is answered.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use super::api::{Api, Place};
 use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
-/// The version that `Status` tells.
+/// The etcd version that `Status` reports.
 const VERSION: &str = "3.6.4";
 
 /// The etcd of one workload cluster.
@@ -34,7 +34,7 @@ pub struct Etcd {
     clock: Clock,
 }
 
-/// A failed call: gRPC code and words.
+/// A failed call: gRPC code and message.
 type Failure = (u32, String);
 
 #[derive(Debug, Clone)]
@@ -49,12 +49,12 @@ struct Replica {
 }
 
 impl Etcd {
-    /// The etcd whose members are the pods in `api`.
+    /// Creates an etcd whose members are the etcd Pods in `api`.
     pub fn new(api: Api, clock: Clock) -> Self {
         Self { api, clock }
     }
 
-    /// Serves gRPC over one connection to the member in `pod`, until it closes.
+    /// Serves gRPC over one connection to the member in Pod `pod`, until the connection closes.
     pub async fn serve<S>(self, pod: String, config: Arc<ServerConfig>, stream: S)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -150,7 +150,8 @@ impl Etcd {
         let found = replicas.iter().find(|replica| replica.id == target && !replica.removed);
         let target = found
             .ok_or_else(|| (etcd::FAILED_PRECONDITION, "etcdserver: bad leader transferee".to_owned()))?;
-        // The newest leads: the new leader must be newer than the present one, however little time has passed.
+        // The newest time decides who leads, so the new leader needs a later time than the present one even
+        // within the same moment.
         let present = leader(replicas).and_then(|leader| parse_rfc3339(&leader.leader_from));
         let since =
             present.map_or(self.clock.now(), |at| self.clock.now().max(at + TimeDelta::microseconds(1)));
@@ -184,7 +185,8 @@ fn replica(pod: &Value) -> Option<Replica> {
     })
 }
 
-/// A pod that says that it is not ready has stopped; one that says nothing yet is just starting.
+/// Returns whether the member is dead: its Pod reports that it is not ready. A Pod without conditions is
+/// still starting.
 fn is_dead(pod: &Value) -> bool {
     let conditions = pod["status"]["conditions"].as_array();
     conditions
@@ -193,7 +195,7 @@ fn is_dead(pod: &Value) -> bool {
         .any(|condition| condition["type"] == "Ready" && condition["status"] != "True")
 }
 
-/// Whether more than half of the members live.
+/// Returns whether more than half of the members are alive.
 fn has_quorum(replicas: &[Replica]) -> bool {
     let members = replicas.iter().filter(|replica| !replica.removed);
     let (living, all) =
@@ -201,7 +203,7 @@ fn has_quorum(replicas: &[Replica]) -> bool {
     living > all / 2
 }
 
-/// The member that is asked. A removed member answers nothing, as a real one that has stopped.
+/// Returns the member that was called. A removed member answers no call, like a real one that has stopped.
 fn here<'a>(replicas: &'a [Replica], pod: &str) -> Result<&'a Replica, Failure> {
     let found = replicas.iter().find(|replica| replica.pod == pod);
     let here = found.ok_or_else(|| (etcd::UNAVAILABLE, format!("there is no member in pod {pod}")))?;
@@ -235,7 +237,7 @@ fn members(replicas: &[Replica]) -> Vec<Member> {
         .collect()
 }
 
-/// The member that leads since the latest time; where none was ever told to, the first.
+/// Returns the live member with the latest leadership time; the first by name if none has a time.
 fn leader(replicas: &[Replica]) -> Option<&Replica> {
     let present = replicas.iter().filter(|replica| !replica.removed && !replica.dead && has_quorum(replicas));
     present.max_by(|a, b| a.leader_from.cmp(&b.leader_from).then_with(|| b.pod.cmp(&a.pod)))

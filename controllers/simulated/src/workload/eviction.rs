@@ -1,5 +1,5 @@
-//! `pods/{name}/eviction`: the pod goes at once, since nothing runs in it. PodDisruptionBudgets are respected as far as
-//! `status.disruptionsAllowed` says so.
+//! Serves `pods/{name}/eviction`. The Pod is deleted at once, since nothing runs in it. Of a
+//! PodDisruptionBudget only `status.disruptionsAllowed` is respected.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -10,7 +10,7 @@ use serving::{Body, Connect, ConnectRequest, ConnectResource};
 
 use super::api::{Api, Place};
 
-/// Where it is mounted.
+/// The path and methods of the subresource.
 pub const RESOURCE: ConnectResource = ConnectResource {
     group: "",
     version: "v1",
@@ -21,7 +21,7 @@ pub const RESOURCE: ConnectResource = ConnectResource {
     methods: &[http::Method::POST],
 };
 
-/// The subresource.
+/// The handler of the subresource.
 pub struct Eviction(pub Api);
 
 impl Connect for Eviction {
@@ -56,7 +56,7 @@ async fn evict(api: &Api, request: &ConnectRequest) -> Result<Response<Body>, St
     Ok(response)
 }
 
-/// Whether the budget selects the pod and allows no disruption.
+/// Returns whether the budget selects the Pod and allows no disruption.
 fn protects(budget: &Value, pod: &Value) -> bool {
     let Some(labels) = budget["spec"]["selector"]["matchLabels"].as_object() else { return false };
     let selected = labels.iter().all(|(key, value)| pod["metadata"]["labels"].get(key) == Some(value));

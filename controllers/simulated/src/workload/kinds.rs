@@ -1,7 +1,8 @@
-//! The kinds that a workload cluster serves beside those of every API server, written as CustomResourceDefinitions.
+//! The kinds that a workload cluster serves in addition to those of every API server, as
+//! CustomResourceDefinitions.
 //!
-//! Their schemas say only what clients depend on: how lists merge, and which fields select. Anything else is
-//! kept as it was sent, since nothing here runs pods.
+//! Their schemas contain only what clients depend on: how lists merge, and which fields can be selected. All
+//! other fields are stored as sent, since no Pods run here.
 
 use serde_json::{Value, json};
 
@@ -77,7 +78,7 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// The manifests, as [`registry::Options::kinds`] takes them.
+/// Returns the manifests in the form of [`registry::Options::kinds`].
 pub fn manifests() -> Vec<Value> {
     KINDS.iter().map(manifest).collect()
 }
@@ -116,7 +117,7 @@ fn manifest(kind: &Kind) -> Value {
     })
 }
 
-/// What all of them have: conditions and taints merge by their keys.
+/// Returns the schema of all these kinds: conditions and taints are merged by their keys.
 fn schema() -> Value {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     json!({

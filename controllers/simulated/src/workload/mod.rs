@@ -1,10 +1,11 @@
-//! A workload cluster: an API server of its own over the `memory` engine, and what the machines put into it.
+//! A workload cluster: its own API server over the `memory` engine, and the parts of the machines in it.
 
 pub mod api;
 pub mod etcd;
 pub mod eviction;
 pub mod kinds;
 pub mod objects;
+pub mod part;
 pub mod portforward;
 pub mod state;
 
@@ -31,35 +32,35 @@ use self::api::{Api, Place};
 use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
+use self::part::Part;
 use self::portforward::{PortForward, Ports};
 use self::state::Rows;
-use crate::machine::plan::Part;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
-/// The static pods of a control plane that come with its API server.
+/// The static Pods of a control plane that start together with its API server.
 const CONTROL_PLANE_PODS: [&str; 3] = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
 const ETCD_PORT: u16 = 2379;
 const API_PORT: u16 = 6443;
 
-/// What can go wrong in a workload cluster.
+/// The errors of a workload cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its API refused.
+    /// The cluster's API refused a request.
     #[error("the workload cluster's API: {0}")]
     Api(#[from] Status),
-    /// A certificate.
+    /// A certificate could not be created or used.
     #[error("certificates: {0}")]
     Certificates(#[from] pki::Error),
-    /// Its API server could not be made.
+    /// The API server could not be started.
     #[error("cannot start the workload cluster's API server: {0}")]
     Start(String),
 }
 
 /// The certificate authorities of a cluster.
 pub struct Authorities {
-    /// `<cluster>-ca`
+    /// The authority in Secret `<cluster>-ca`.
     pub cluster: CertificateAuthority,
-    /// `<cluster>-etcd`
+    /// The authority in Secret `<cluster>-etcd`.
     pub etcd: CertificateAuthority,
 }
 
@@ -76,7 +77,7 @@ pub struct Workload {
     open: Mutex<Option<CancellationToken>>,
 }
 
-/// What listens inside the pods.
+/// The servers inside the Pods, reached by port-forwards.
 struct Pods {
     etcd: Etcd,
     members: Mutex<BTreeMap<String, Arc<ServerConfig>>>,
@@ -106,7 +107,8 @@ impl Ports for Pods {
 }
 
 impl Workload {
-    /// A cluster that holds `rows`; where these are empty, namespaces and no nodes. No API server can be reached yet.
+    /// Creates a cluster with the objects in `rows`; without rows it has namespaces and no Nodes. Its API
+    /// server is not reachable yet.
     ///
     /// # Errors
     /// [`Error::Start`].
@@ -115,7 +117,7 @@ impl Workload {
         let store = store.map_err(|error| Error::Start(error.to_string()))?;
         let options = registry::Options {
             kinds: kinds::manifests(),
-            // Everybody who gets in is an administrator: no roles.
+            // Every client that can connect is an administrator, so no roles are needed.
             housekeeping: Housekeeping {
                 service_accounts: false,
                 roles: false,
@@ -149,15 +151,15 @@ impl Workload {
         }))
     }
 
-    /// Its objects, which can be held.
+    /// Returns the cluster's stored objects, whose writes can be blocked.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// Starts a part of a machine, unless it runs already.
+    /// Starts a part of a machine, unless it already runs.
     ///
     /// # Errors
-    /// Those of the API and of certificates.
+    /// Returns the errors of the API and of certificates.
     pub async fn start(&self, host: &Host, part: Part, authorities: &Authorities) -> Result<(), Error> {
         if self.runs(&host.name, part) {
             return Ok(());
@@ -193,7 +195,7 @@ impl Workload {
         let mut pod = objects::static_pod(host, "etcd", now);
         match self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.first() {
             None => objects::lead_from(&mut pod, now),
-            // The Cluster may have another UID by now than when its etcd was founded.
+            // The Cluster may have got another UID since its etcd was started, for example by a move.
             Some(member) => {
                 pod["metadata"]["annotations"][ETCD_CLUSTER_ID] =
                     member["metadata"]["annotations"][ETCD_CLUSTER_ID].clone();
@@ -241,12 +243,12 @@ impl Workload {
     /// Stops all parts of a machine.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Returns the errors of the API.
     pub async fn stop(&self, name: &str) -> Result<(), Error> {
         self.api.delete(Place::node(name)).await?;
         let etcd = format!("etcd-{name}");
         if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).await.is_some() {
-            // Whoever holds a list of members from before must see that this one is gone.
+            // A call that already read the list of members must see that this member is gone.
             let removed = serde_json::json!({"metadata": {"annotations": {ETCD_MEMBER_REMOVED: ""}}});
             self.api.merge(Place::pod(KUBE_SYSTEM, &etcd), removed).await?;
             self.api.delete(Place::pod(KUBE_SYSTEM, &etcd)).await?;
@@ -266,8 +268,9 @@ impl Workload {
         Ok(())
     }
 
-    /// Lets clients in once an API server runs and every machine of `expected` (those whose node has been provisioned) is back: after
-    /// a restart of this process nobody sees a cluster that is only half there.
+    /// Opens the cluster to clients once an API server runs and every machine of `expected` (those with a
+    /// provisioned Node) has its Node. After a restart of this process, clients therefore never see an
+    /// incomplete cluster.
     pub fn open_when_complete(&self, expected: &BTreeSet<String>) {
         let complete = {
             let hosts = self.hosts.lock();
@@ -280,7 +283,7 @@ impl Workload {
         }
     }
 
-    /// No more clients; those connected are cut off.
+    /// Closes the cluster to clients and ends the present connections.
     pub fn close(&self) {
         if let Some(token) = self.open.lock().take() {
             token.cancel();

@@ -1,4 +1,4 @@
-//! What a simulated machine puts into its workload cluster's API: its node, its static pods, kubeadm's objects.
+//! The objects of a simulated machine in its workload cluster: its Node, its static Pods, kubeadm's objects.
 
 use chrono::{DateTime, Utc};
 use machinery::clock::rfc3339;
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 
 use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, KUBE_SYSTEM, NODE_CONTROL_PLANE};
 
-/// One machine, as its workload cluster sees it.
+/// A machine's identity within its workload cluster.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// Name of the DevMachine, and of the node.
+    /// Name of the DevMachine and of the Node.
     pub name: String,
-    /// `v1.35.0`
+    /// Kubernetes version, for example `v1.35.0`.
     pub version: String,
-    /// Whether it belongs to the control plane.
+    /// Whether the machine belongs to the control plane.
     pub control_plane: bool,
-    /// Identity of its etcd member.
+    /// ID of the machine's etcd member.
     pub member_id: u64,
-    /// Identity of the etcd cluster.
+    /// ID of the etcd cluster.
     pub cluster_id: u64,
 }
 
-/// Its node, ready.
+/// Returns the machine's Node, which is ready.
 pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
     let time = rfc3339(now);
     let condition = |kind: &str, status: &str, reason: &str, message: &str| {
@@ -54,12 +54,12 @@ pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
     })
 }
 
-/// How the cloud knows the machine.
+/// Returns the provider ID of the machine.
 pub fn provider_id(name: &str) -> String {
     format!("in-memory://{name}")
 }
 
-/// A static pod of the control plane, running. `component` is `etcd`, `kube-apiserver` and so on.
+/// Returns a running static Pod of the control plane. `component` is `etcd`, `kube-apiserver` and so on.
 pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
     let time = rfc3339(now);
     let mut pod = json!({
@@ -69,7 +69,7 @@ pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
             "namespace": KUBE_SYSTEM,
             "name": format!("{component}-{}", host.name),
             "labels": {"component": component, "tier": "control-plane"},
-            // A mirror of what the kubelet runs from a file: a drain leaves it alone.
+            // A mirror Pod of a kubelet's static Pod, which a drain does not evict.
             "annotations": {"kubernetes.io/config.source": "file", "kubernetes.io/config.mirror": host.name},
         },
         "spec": {"nodeName": host.name, "containers": [{"name": component, "image": image(component, &host.version)}]},
@@ -89,7 +89,7 @@ pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
     pod
 }
 
-/// Marks the etcd pod as the leader since `now`.
+/// Marks the etcd Pod as the leader since `now`.
 pub fn lead_from(pod: &mut Value, now: DateTime<Utc>) {
     pod["metadata"]["annotations"][ETCD_LEADER_FROM] = machinery::clock::rfc3339_micro(now).into();
 }
@@ -98,7 +98,7 @@ fn image(component: &str, version: &str) -> String {
     format!("registry.k8s.io/{component}:{}", version.replace('+', "_"))
 }
 
-/// What `kubeadm init` leaves behind in the cluster.
+/// Returns the objects that `kubeadm init` creates in the cluster.
 pub fn kubeadm_objects(version: &str) -> Vec<Value> {
     let group = "system:bootstrappers:kubeadm:default-node-token";
     let container = |name: &str, image: String| json!({"containers": [{"name": name, "image": image}]});

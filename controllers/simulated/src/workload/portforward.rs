@@ -1,7 +1,8 @@
-//! `pods/{name}/portforward` over a WebSocket: channels `v4.channel.k8s.io`, as the API server of a real cluster offers it.
+//! Serves `pods/{name}/portforward` over a WebSocket with the protocol `v4.channel.k8s.io`, like a real API
+//! server.
 //!
-//! Each port has two channels, data and errors; the first frame of either holds the port, little-endian. Every frame begins with
-//! the number of its channel.
+//! Each port has two channels, data and errors; the first frame of each contains the port, little-endian.
+//! Every frame begins with the number of its channel.
 
 use std::sync::Arc;
 
@@ -18,10 +19,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::{Message, protocol::Role};
 
 const PROTOCOL: &str = "v4.channel.k8s.io";
-/// Bytes that are under way in each direction of a port.
+/// Buffer size in bytes for each direction of a port.
 const BUFFER: usize = 64 * 1024;
 
-/// Where it is mounted.
+/// The path and methods of the subresource.
 pub const RESOURCE: ConnectResource = ConnectResource {
     group: "",
     version: "v1",
@@ -32,16 +33,16 @@ pub const RESOURCE: ConnectResource = ConnectResource {
     methods: &[http::Method::GET, http::Method::POST],
 };
 
-/// What listens inside pods.
+/// Connects to the servers inside Pods.
 pub trait Ports: Send + Sync + 'static {
-    /// Connects `stream` to a port of a pod.
+    /// Connects `stream` to a port of a Pod.
     ///
     /// # Errors
-    /// In words, when nothing listens there.
+    /// Says in words that nothing listens on the port.
     fn connect(&self, namespace: &str, pod: &str, port: u16, stream: DuplexStream) -> Result<(), String>;
 }
 
-/// The subresource.
+/// The handler of the subresource.
 pub struct PortForward<P>(pub Arc<P>);
 
 impl<P: Ports> Connect for PortForward<P> {
@@ -90,7 +91,7 @@ fn accept<P: Ports>(pods: Arc<P>, request: ConnectRequest) -> Result<Response<Bo
     Ok(response)
 }
 
-/// A frame of one channel; empty content: that side has closed.
+/// A frame of one channel; empty content means that the channel's sender has closed.
 type Outgoing = (u8, Vec<u8>);
 
 async fn forward<P, S>(
@@ -152,7 +153,7 @@ async fn forward<P, S>(
     drop(socket.close(None).await);
 }
 
-/// Sends what the pod says; ends when it closes or nobody listens.
+/// Forwards data from the Pod to the WebSocket until either side closes.
 async fn pump(mut reader: tokio::io::ReadHalf<DuplexStream>, channel: u8, sender: mpsc::Sender<Outgoing>) {
     let mut buffer = vec![0; BUFFER];
     while let Ok(length @ 1..) = reader.read(&mut buffer).await {

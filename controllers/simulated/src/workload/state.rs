@@ -1,7 +1,7 @@
-//! What a workload cluster holds, as text that travels: every object with its UID and revisions, compressed. Certificates are not among
-//! it, since machines get theirs from the Cluster's Secrets when they start.
+//! Saves the state of a workload cluster as compressed text: every object with its UID and revisions.
+//! Certificates are not included, since machines get theirs from the Cluster's Secrets when they start.
 //!
-//! Invariant: a text is made only of a cluster that takes no more writes, so that nothing which a client was promised is missing.
+//! Invariant: state is saved only while the cluster refuses writes, so that no acknowledged write is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -18,14 +18,14 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use store::{Batch, Change, ChangeKind, Engine, EngineError, Key, Loaded, Memory, Revision};
 
-/// A text does not unfold to more than this many bytes.
+/// Saved state must not decompress to more than this many bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
-/// The rows of a workload cluster, which can be held: nothing is written then.
+/// The rows of a workload cluster. While they are held, writes are refused.
 #[derive(Clone, Default)]
 pub struct Rows {
     memory: Memory,
-    /// Locked during a write, so that none is under way once the rows are held.
+    /// Locked during each write, so that no write is in progress once the rows are held.
     held: Arc<Mutex<bool>>,
 }
 
@@ -44,10 +44,10 @@ struct Row {
 }
 
 impl Rows {
-    /// The rows that `text` tells of.
+    /// Reads the rows from saved state.
     ///
     /// # Errors
-    /// In words, where it is none of [`Rows::hold`]'s.
+    /// Says in words why `text` is not the result of [`Rows::hold`].
     pub fn read(text: &[u8]) -> Result<Self, String> {
         let mut content = String::new();
         let mut decoder = GzDecoder::new(text).take(LARGEST);
@@ -69,16 +69,16 @@ impl Rows {
         changes.sort_by_key(|change| change.revision);
         let revision = Revision(content.revision);
         let rows = Self::default();
-        // What was watched before goes on from a list: the history stays behind.
+        // The history is not saved, so earlier watches must start again with a list.
         let batch = Batch { changes, revision, trim: Some(revision), ..Batch::default() };
         rows.memory.commit(&batch).map_err(|error| error.to_string())?;
         Ok(rows)
     }
 
-    /// Takes no more writes from here on, and tells all that there is.
+    /// Refuses writes from now on, and returns the state as compressed text.
     ///
     /// # Errors
-    /// In words, where a row is no JSON.
+    /// Says in words that a row is not JSON.
     pub fn hold(&self) -> Result<Vec<u8>, String> {
         *self.held.lock() = true;
         let loaded = self.memory.load().map_err(|error| error.to_string())?;
@@ -105,12 +105,12 @@ impl Rows {
         encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
     }
 
-    /// Takes writes again.
+    /// Accepts writes again.
     pub fn release(&self) {
         *self.held.lock() = false;
     }
 
-    /// Whether it takes no writes.
+    /// Returns whether writes are refused.
     pub fn is_held(&self) -> bool {
         *self.held.lock()
     }
@@ -124,7 +124,8 @@ impl Engine for Rows {
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
         let held = self.held.lock();
         if *held {
-            // Admission refuses with better words; this is for writes that were past it.
+            // Admission already refuses such writes with a better message; this catches those that passed it
+            // before the rows were held.
             return Err(EngineError::Full { file: "a cluster that moves to another server".to_owned() });
         }
         self.memory.commit(batch)

@@ -1,4 +1,4 @@
-//! Cluster, Machine and what makes Machines.
+//! Tests of Cluster, Machine and the kinds that create Machines.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! Defaults.
+//! Tests of defaults.
 
 use serde_json::{Value, json};
 
 use super::merge;
 use crate::admission::{Operation, admit};
 
-/// The object after defaults, whether or not it is accepted.
+/// Returns the object with its defaults, whether or not it is accepted.
 fn defaulted(group: &str, kind: &str, object: Value, old: Option<&Value>) -> Value {
     let mut object = object;
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
@@ -13,7 +13,7 @@ fn defaulted(group: &str, kind: &str, object: Value, old: Option<&Value>) -> Val
     object
 }
 
-/// Group, kind, spec, and the whole object with defaults.
+/// Columns: group, kind, spec, and the whole object with defaults.
 type Defaults = (&'static str, &'static str, Value, Value);
 
 fn check(cases: &[Defaults]) {

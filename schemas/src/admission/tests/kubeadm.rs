@@ -1,4 +1,4 @@
-//! KubeadmConfig and KubeadmControlPlane.
+//! Tests of KubeadmConfig and KubeadmControlPlane.
 
 use serde_json::{Value, json};
 

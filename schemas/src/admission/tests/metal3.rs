@@ -1,4 +1,4 @@
-//! Metal3's kinds.
+//! Tests of Metal3's kinds.
 
 use serde_json::{Value, json};
 

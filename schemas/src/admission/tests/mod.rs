@@ -1,4 +1,4 @@
-//! Tables over [`super::admit`].
+//! Table tests of [`super::admit`].
 
 mod cluster;
 mod defaults;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Errors, Features, Request};
 use super::{Operation, admit, default, validate};
 
-/// JSON merge patch.
+/// Applies a JSON merge patch.
 pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -30,10 +30,11 @@ pub fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// One line of a table: what is changed in a good object, and the errors expected, each `path: kind of error`.
+/// A row of a table: name, merge patch of a valid object, and the expected errors, each as `path: kind of
+/// error`.
 pub type Case<'a> = (&'a str, Value, &'a [&'a str]);
 
-/// Checks creations.
+/// Checks the creation of each case.
 pub fn creations(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
@@ -43,7 +44,7 @@ pub fn creations(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     }
 }
 
-/// Checks updates of the good object.
+/// Checks the update of the valid object to each case.
 pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
@@ -53,7 +54,7 @@ pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     }
 }
 
-/// Checks creations with every feature on.
+/// Checks the creation of each case with all features enabled.
 pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     let features = Features {
         cluster_topology: true,

@@ -1,4 +1,4 @@
-//! Add-ons, addresses, extensions, infrastructure.
+//! Tests of add-ons, addresses, extensions and infrastructure.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is sent: each input to whoever reads it.
+//! The attacks: each input, sent to every endpoint that parses it.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -11,7 +11,7 @@ use super::payloads::{
 };
 use crate::caller::Ask;
 
-/// Requests of one account, one after the other.
+/// Consecutive requests of one account.
 #[derive(Clone)]
 pub struct Attack {
     pub name: String,
@@ -27,19 +27,20 @@ const MAPS: &str = "/api/v1/namespaces/mine/configmaps";
 const CLUSTERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/mine/clusters";
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
-/// A ConfigMap and a Service that the lab has in the tenant's namespace, to be patched.
+/// Name of a ConfigMap and a Service in the tenant's namespace, which are patched.
 pub const TARGET: &str = "target";
 
 fn one(name: impl Into<String>, account: &'static str, ask: Ask) -> Attack {
     Attack { name: name.into(), account, steps: vec![ask] }
 }
 
-/// Everything for a whole server.
+/// Returns all attacks for a full server.
 pub fn all() -> Vec<Attack> {
     [texts(true), patches(), queries(), shapes(), definitions(true)].concat()
 }
 
-/// What a server without Cluster API's kinds and without accounts is sent, by its administrator.
+/// Returns the attacks for a workload cluster's server, which has no accounts and no Cluster API kinds; sent
+/// by its administrator.
 pub fn of_workload_cluster() -> Vec<Attack> {
     let mut all = [texts(false), definitions(false)].concat();
     for attack in &mut all {
@@ -48,7 +49,7 @@ pub fn of_workload_cluster() -> Vec<Attack> {
     all
 }
 
-/// Documents of every format. Where `is_whole`, to each reader; otherwise to one.
+/// Returns documents in every format, sent to all parsers if `is_whole`, otherwise to one.
 fn texts(is_whole: bool) -> Vec<Attack> {
     let mut all = Vec::new();
     let post = |path: &str, kind: &str, body: String| Ask::new(Method::POST, path).body(kind, body);
@@ -161,7 +162,7 @@ fn patches() -> Vec<Attack> {
     all
 }
 
-/// Heads, queries, tokens of lists.
+/// Returns malformed and large headers, queries and list tokens.
 fn queries() -> Vec<Attack> {
     let long = 60_000;
     let maps = |query: String| Ask::new(Method::GET, format!("{MAPS}?{query}"));
@@ -229,7 +230,7 @@ fn queries() -> Vec<Attack> {
     all
 }
 
-/// Objects that are valid in form, with too much of something.
+/// Returns well-formed objects with too much of something.
 fn shapes() -> Vec<Attack> {
     let words = |count: usize| Value::from_iter((0..count).map(|at| format!("word{at}")));
     let same = |count: usize| Value::from_iter((0..count).map(|_| "same"));
@@ -307,7 +308,7 @@ fn shapes() -> Vec<Attack> {
     all
 }
 
-/// A definition of a kind whose objects have `schema` below `spec`.
+/// Returns a CustomResourceDefinition whose objects have `schema` below `spec`.
 fn definition(plural: &str, schema: &Value) -> Value {
     let version = json!({
         "name": "v1", "served": true, "storage": true,
@@ -320,7 +321,7 @@ fn definition(plural: &str, schema: &Value) -> Value {
     })
 }
 
-/// Makes the kind, an object of it, and takes the kind away.
+/// Creates the CustomResourceDefinition and an object of it, and deletes the definition.
 fn kind(name: String, number: usize, schema: &Value, spec: &Value) -> Attack {
     let plural = format!("kinds{number}");
     let object =
@@ -334,7 +335,7 @@ fn kind(name: String, number: usize, schema: &Value, spec: &Value) -> Attack {
     Attack { name, account: "admin", steps }
 }
 
-/// Schemas, rules and policies.
+/// Returns schemas, CEL rules and policies.
 fn definitions(is_whole: bool) -> Vec<Attack> {
     let mut all = Vec::new();
     let mut schemas: Vec<(String, Value)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Every reader of bodies, heads and queries with deep, wide, repeated and enormous inputs: the process lives, answers `/livez` meanwhile, and its
-//! memory is bounded.
+//! Sends deep, wide, repetitive and huge inputs to every parser of bodies, headers and queries. The process
+//! must survive, answer `/livez` meanwhile, and use a bounded amount of memory.
 
 mod cases;
 mod payloads;
@@ -23,19 +23,19 @@ use crate::pulse::{Pulse, Worst};
 use crate::report::Broken;
 use crate::routes::shuffle;
 
-/// How many attack at once.
+/// Number of concurrent attackers.
 const ATTACKERS: usize = 4;
-/// Longest time that `/livez` may take on a machine that others share. 100 ms are wanted on one that is idle.
+/// Limit for a response of `/livez` on a shared machine. The goal on an idle machine is 100 ms.
 const LIVE: Duration = Duration::from_secs(2);
-/// Most memory that the process may ever have held: four bodies of 3 MiB, read and written again, take a tenth of it.
+/// Limit for the process's peak memory. Decoding and encoding four bodies of 3 MiB takes a tenth of it.
 const MEMORY: u64 = 1 << 30;
-/// How often `/livez` is asked for.
+/// Interval between requests for `/livez`.
 const PULSE: Duration = Duration::from_millis(10);
-/// How many servers may be lost before the rest is given up.
+/// After this many lost servers the scenario is given up.
 const SERVERS: usize = 12;
-/// How long a process may take to be gone.
+/// Time for a process to disappear.
 const END: Duration = Duration::from_secs(2);
-/// Longest time that a request may take: what a server grants one.
+/// Limit for one request, a little above the server's own limit.
 const REQUEST: Duration = Duration::from_secs(70);
 
 /// Runs the scenario.
@@ -53,7 +53,7 @@ async fn against_server(options: &Options, broken: &mut Broken) -> Result<String
     rounds(attacks, async || Place::server(options).await, broken).await
 }
 
-/// A server with everybody who attacks it.
+/// A server with the attackers' connections.
 struct Place {
     lab: Lab,
     callers: BTreeMap<&'static str, Caller>,
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// A lab with what is patched, and everybody who attacks.
+/// Creates the objects to be patched, and returns the attackers' connections.
 async fn furnish(lab: &Lab) -> Result<BTreeMap<&'static str, Caller>> {
     lab.furnish().await?;
     let mut tenant = lab.account("tenant").await?;
@@ -78,16 +78,16 @@ async fn furnish(lab: &Lab) -> Result<BTreeMap<&'static str, Caller>> {
     Ok(BTreeMap::from([("plain", lab.account("plain").await?), ("tenant", tenant), ("admin", lab.admin()?)]))
 }
 
-/// What happened to one attack.
+/// The outcome of one attack.
 struct Outcome {
     name: String,
     time: Duration,
     codes: Vec<u16>,
-    /// The connection broke: the process may have ended.
+    /// The error of a broken connection; the process may have ended.
     error: Option<String>,
 }
 
-/// Figures of all servers that were needed.
+/// The figures over all servers.
 #[derive(Default)]
 struct Figures {
     sent: usize,
@@ -96,8 +96,8 @@ struct Figures {
     slowest: (Duration, String),
 }
 
-/// Sends all attacks, four at a time, and looks at the server meanwhile. When it ends, whoever ended it is found out, and another one
-/// gets the rest.
+/// Sends all attacks, four at a time, and observes the server meanwhile. When the server ends, the
+/// responsible attack is determined, and the remaining ones go to a new server.
 async fn rounds(
     mut attacks: Vec<Attack>,
     place: impl AsyncFn() -> Result<Place>,
@@ -156,7 +156,7 @@ async fn rounds(
     ))
 }
 
-/// The outcomes, what was on its way when the process ended, and what was not sent then.
+/// Returns the outcomes, the attacks in progress when the process ended, and those not sent.
 async fn send_all(
     pulse: &Arc<Pulse>,
     attacks: Vec<Attack>,
@@ -177,7 +177,7 @@ async fn send_all(
                 let outcome = send(&attack, &mut callers).await;
                 pulse.ends(&attack.name);
                 if outcome.error.is_some() && !is_alive(&mut callers).await {
-                    // It stays in the list of those that are running.
+                    // The attack stays in the list of running ones.
                     return;
                 }
                 outcomes.lock().push(outcome);
@@ -188,7 +188,7 @@ async fn send_all(
     while workers.join_next().await.is_some() {}
     let suspects = std::mem::take(&mut *running.lock());
     if !suspects.is_empty() {
-        // A process that aborts needs a moment to be gone.
+        // A process that aborts takes a moment to disappear.
         let lab = &mut place.lab;
         let _ended = until("the end", END, async || lab.ended().ok().flatten()).await;
     }
@@ -220,7 +220,7 @@ async fn send(attack: &Attack, callers: &mut BTreeMap<&'static str, Caller>) -> 
 
 fn judge(outcomes: &[Outcome], failures: &[String], broken: &mut Broken) {
     for outcome in outcomes {
-        // 504: the request's time is over; 507: the store is full.
+        // 504: the request took too long; 507: the store is full.
         if let Some(code) = outcome.codes.iter().find(|code| **code >= 500 && ![504, 507].contains(code)) {
             broken.add(format!("{}: {code}", outcome.name));
         }
@@ -233,7 +233,7 @@ fn judge(outcomes: &[Outcome], failures: &[String], broken: &mut Broken) {
     }
 }
 
-/// Sends one attack to a server of its own; why that ended, if it did.
+/// Sends one attack to its own server; returns why that server ended, if it did.
 async fn alone(attack: &Attack, place: &impl AsyncFn() -> Result<Place>) -> Result<Option<String>> {
     let Place { mut lab, mut callers } = place().await?;
     let outcome = send(attack, &mut callers).await;
@@ -243,14 +243,14 @@ async fn alone(attack: &Attack, place: &impl AsyncFn() -> Result<Place>) -> Resu
     lab.ended()
 }
 
-/// The same of a simulated cluster's API, which the same process serves.
+/// Attacks the API of a simulated cluster, which the same process serves.
 async fn against_workload_cluster(options: &Options, broken: &mut Broken) -> Result<String> {
     let mut attacks = cases::of_workload_cluster();
     shuffle(&mut attacks, options.seed);
     rounds(attacks, async || workload_cluster(options).await, broken).await
 }
 
-/// A server whose simulated cluster is attacked by that cluster's administrator.
+/// Returns a server whose simulated cluster is attacked by the cluster's administrator.
 async fn workload_cluster(options: &Options) -> Result<Place> {
     let lab = Lab::start_with(&options.binary, &[]).await?;
     let mut admin = lab.admin()?;

@@ -1,26 +1,26 @@
-//! Inputs that are deep, wide, repeated or enormous, in each format that is read.
+//! Deep, wide, repetitive and huge inputs in each supported format.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// Bytes of a body that the server still reads.
+/// Size in bytes of a body that the server still accepts.
 pub const WHOLE: usize = 3 * 1024 * 1024 - 4096;
 
-/// `open` and `close` around `inner`, `depth` times.
+/// Nests `inner` between `open` and `close`, `depth` times.
 pub fn nested(open: &str, inner: &str, close: &str, depth: usize) -> String {
     format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// `count` things made of their number, joined.
+/// Joins `count` items, each built from its number.
 pub fn many(count: usize, separator: &str, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect::<Vec<_>>().join(separator)
 }
 
-/// The depths at which a reader that counts and one that does not part.
+/// Nesting depths around the limits of parsers with and without a depth limit.
 const DEPTHS: &[usize] = &[250, 900, 1_100, 3_000, 20_000, 500_000];
 
-/// JSON, each with a name. Those that hold an object are one.
+/// Returns named JSON texts, among them valid objects.
 pub fn json_texts() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for depth in DEPTHS {
@@ -64,7 +64,7 @@ pub fn json_texts() -> Vec<(String, String)> {
     all
 }
 
-/// YAML, each with a name.
+/// Returns named YAML texts.
 pub fn yaml_texts() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for depth in [250, 600, 900, 1_700] {
@@ -113,7 +113,7 @@ pub fn yaml_texts() -> Vec<(String, String)> {
     all
 }
 
-/// Expressions of CEL, each with a name.
+/// Returns named CEL expressions.
 pub fn expressions() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for count in [400, 1_000, 3_000, 60_000] {
@@ -173,7 +173,7 @@ fn operator_between(operator: &str) -> &str {
     if operator == "in" { " in " } else { operator }
 }
 
-/// Patterns that take long to compile or to match.
+/// Returns regular expressions that are expensive to compile or to match.
 pub fn patterns() -> Vec<String> {
     let mut all = vec![
         "((a{1000}){1000}){1000}".to_owned(),
@@ -192,7 +192,7 @@ pub fn patterns() -> Vec<String> {
     all
 }
 
-/// Protobuf in Kubernetes' envelope, each with a name.
+/// Returns named protobuf messages in Kubernetes' envelope.
 pub fn protobufs(kind: &str) -> Vec<(String, Vec<u8>)> {
     let envelope = |raw: &[u8]| {
         let meta = [field(1, b"v1"), field(2, kind.as_bytes())].concat();
@@ -225,7 +225,7 @@ pub fn protobufs(kind: &str) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// A field of bytes.
+/// Encodes a length-delimited protobuf field.
 fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
     let mut all = vec![u8::try_from(number << 3 | 2).unwrap_or_default()];
     let mut length = bytes.len();
@@ -238,7 +238,7 @@ fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
     all
 }
 
-/// CBOR, each with a name.
+/// Returns named CBOR values.
 pub fn cbors() -> Vec<(String, Vec<u8>)> {
     vec![
         ("CBOR, lists 1 000 000 deep".into(), [&[0xd9, 0xd9, 0xf7][..], &[0x81; 1_000_000]].concat()),
@@ -252,7 +252,7 @@ pub fn cbors() -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-/// Managed fields of a ConfigMap, whose tree is `fields`.
+/// Returns a ConfigMap whose managed fields have the tree `fields`.
 pub fn managed(fields: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",

@@ -1,4 +1,4 @@
-//! Many connections that do little.
+//! Attacks with many connections that do little.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use tokio::task::JoinSet;
 use super::Field;
 use super::frames::{self, END_HEADERS, HEADERS, frame};
 
-/// More than a server takes at a time.
+/// Number of connections, more than a server accepts at a time.
 const CROWD: usize = 4_400;
-/// How many connect at once.
+/// How many connections are opened at the same time.
 const AT_ONCE: usize = 64;
-/// How long a crowd stays.
+/// How long a crowd stays connected.
 const STAY: Duration = Duration::from_secs(4);
 
-/// Makes `count` of something, some at once; those that were refused are left out.
+/// Opens `count` connections, [`AT_ONCE`] at a time; refused ones are left out.
 async fn crowd<T, F: Future<Output = Result<T>>>(count: usize, one: impl Fn(usize) -> F) -> Vec<T> {
     let all = futures::stream::iter(0..count).map(one).buffer_unordered(AT_ONCE);
     all.filter_map(async |made| made.ok()).collect().await
 }
 
-/// The beginning of a handshake, and nothing more.
+/// Sends the beginning of a TLS handshake and nothing more.
 pub async fn half_open(field: &Field<'_>) -> Result<String> {
     let held = crowd(CROWD, async |_| {
         let mut stream = field.lab.door.socket(field.from).await?;
@@ -36,7 +36,7 @@ pub async fn half_open(field: &Field<'_>) -> Result<String> {
     Ok(format!("{} connections", held.len()))
 }
 
-/// Heads of HTTP/1.1 that come a byte at a time.
+/// Sends HTTP/1.1 headers one byte at a time.
 pub async fn slow_heads(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "http/1.1")?;
     let mut held = crowd(CROWD / 4, async |_| {
@@ -54,7 +54,7 @@ pub async fn slow_heads(field: &Field<'_>) -> Result<String> {
     Ok(format!("{} connections", held.len()))
 }
 
-/// A handshake, and not a byte after it.
+/// Completes the TLS handshake and sends nothing more.
 pub async fn idle_after_tls(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "http/1.1")?;
     let held = crowd(CROWD, async |_| {
@@ -67,7 +67,7 @@ pub async fn idle_after_tls(field: &Field<'_>) -> Result<String> {
     Ok(format!("{} connections", held.len()))
 }
 
-/// Connections that ask for nothing and answer pings.
+/// Opens connections that send no request and answer pings.
 pub async fn idle_http2(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let held = crowd(CROWD, async |_| frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await);
@@ -81,7 +81,8 @@ pub async fn idle_http2(field: &Field<'_>) -> Result<String> {
     Ok(format!("{count} connections, {} at the end", count - ended))
 }
 
-/// Bodies that never come, on every stream, of three accounts: as many requests as a server answers at a time, and more.
+/// Sends bodies that never arrive, on every stream, for three accounts: more requests than the server answers
+/// at a time.
 pub async fn slow_bodies(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

@@ -1,4 +1,4 @@
-//! Few connections that send a lot.
+//! Attacks with few connections that send a lot.
 
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ use super::frames::{
     self, CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame,
 };
 
-/// How long a flood may go on.
+/// Limit for the duration of a flood.
 const FLOOD: Duration = Duration::from_secs(5);
 
-/// Sends until everything is sent, the server ends the connection, or the time is over; how many parts went.
+/// Sends until all parts are sent, the server closes the connection, or the time is over; returns how many
+/// parts were sent.
 async fn pour(stream: &mut TlsStream<TcpStream>, parts: impl Iterator<Item = Vec<u8>>) -> usize {
     let mut sent = 0;
     let all = async {
@@ -31,7 +32,7 @@ async fn pour(stream: &mut TlsStream<TcpStream>, parts: impl Iterator<Item = Vec
     sent
 }
 
-/// Requests that are taken back at once.
+/// Sends requests and cancels them at once (rapid reset).
 pub async fn rapid_reset(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let token = field.lab.token("plain").await?;
@@ -49,14 +50,14 @@ pub async fn rapid_reset(field: &Field<'_>) -> Result<String> {
     Ok(format!("{sent} requests"))
 }
 
-/// A head without an end.
+/// Sends headers without an end.
 pub async fn continuation(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let mut sent = 0;
     for _ in 0..4 {
         let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
         let first = frame(HEADERS, 0, 1, &frames::head(false, "/version", None));
-        // A header by a name that is new each time.
+        // A header with a new name each time.
         let mut more = vec![0x40, 0x01, b'x', 0x7f, 0x81, 0x06];
         more.extend([b'y'; 896]);
         let next = frame(CONTINUATION, 0, 1, &more);
@@ -65,7 +66,7 @@ pub async fn continuation(field: &Field<'_>) -> Result<String> {
     Ok(format!("{sent} frames"))
 }
 
-/// Pings, settings and windows, whose answers nobody reads.
+/// Sends pings, settings and window updates without reading the replies.
 pub async fn pings(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let mut sent = 0;
@@ -81,14 +82,14 @@ pub async fn pings(field: &Field<'_>) -> Result<String> {
     Ok(format!("{sent} frames"))
 }
 
-/// Great answers on every stream, of which not a byte is taken.
+/// Requests large responses on every stream without reading them.
 pub async fn unread_answers(field: &Field<'_>) -> Result<String> {
     let tls = field.lab.door.tls(None, "h2")?;
     let token = field.lab.token("plain").await?;
     let mut held = Vec::new();
     let mut sent = 0;
     for _ in 0..10 {
-        // SETTINGS_INITIAL_WINDOW_SIZE 0.
+        // SETTINGS_INITIAL_WINDOW_SIZE is 0.
         let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[(4, 0)]).await?;
         let head = frames::head(false, "/openapi/v2", Some(&token));
         let parts = (0..250).map(|at| frame(HEADERS, END_HEADERS | END_STREAM, at * 2 + 1, &head));

@@ -1,4 +1,4 @@
-//! HTTP/2 by hand: frames that no client would send.
+//! HTTP/2 frames built by hand, which no regular client would send.
 
 use anyhow::Result;
 use rustls::ClientConfig;
@@ -10,25 +10,25 @@ use tokio_rustls::client::TlsStream;
 
 use crate::caller::Door;
 
-/// Kinds of frames.
+/// Frame types.
 pub const HEADERS: u8 = 1;
 pub const RST_STREAM: u8 = 3;
 pub const SETTINGS: u8 = 4;
 pub const PING: u8 = 6;
 pub const WINDOW_UPDATE: u8 = 8;
 pub const CONTINUATION: u8 = 9;
-/// Flags of frames.
+/// Frame flags.
 pub const ACK: u8 = 1;
 pub const END_STREAM: u8 = 1;
 pub const END_HEADERS: u8 = 4;
 
-/// A frame.
+/// Encodes a frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A compressed head without compression: method, path, and a token where there is one.
+/// Encodes request headers without compression: method, path, and an optional token.
 pub fn head(is_post: bool, path: &str, token: Option<&str>) -> Vec<u8> {
     let mut block = vec![if is_post { 0x83 } else { 0x82 }, 0x87];
     block.push(0x04);
@@ -36,7 +36,7 @@ pub fn head(is_post: bool, path: &str, token: Option<&str>) -> Vec<u8> {
     block.push(0x01);
     text(&mut block, "kubernetes");
     if let Some(token) = token {
-        // A literal that is never indexed, by the name's place in the static table: `authorization`.
+        // A never-indexed literal, with the name `authorization` from the static table.
         block.extend([0x1f, 23 - 15]);
         text(&mut block, &format!("Bearer {token}"));
     }
@@ -63,7 +63,7 @@ fn text(block: &mut Vec<u8>, text: &str) {
     block.extend_from_slice(text.as_bytes());
 }
 
-/// A connection that speaks HTTP/2, with these settings (pairs of name and value).
+/// Opens an HTTP/2 connection with these settings (pairs of ID and value).
 pub async fn connect(
     door: &Door,
     tls: Arc<ClientConfig>,
@@ -80,7 +80,7 @@ pub async fn connect(
     Ok(stream)
 }
 
-/// Answers settings and pings until the connection ends, and does nothing else.
+/// Answers settings and pings until the connection ends.
 pub async fn stay(mut stream: TlsStream<TcpStream>) {
     let mut head = [0; 9];
     let mut payload = vec![0; 1 << 14];
@@ -101,7 +101,7 @@ pub async fn stay(mut stream: TlsStream<TcpStream>) {
     }
 }
 
-/// Reads for a while; how many streams were answered.
+/// Reads for a while; returns how many streams were answered.
 pub async fn answered(stream: &mut TlsStream<TcpStream>, limit: Duration) -> usize {
     let mut count = 0;
     let read = async {

@@ -1,4 +1,5 @@
-//! Slow, idle, stalled and many connections: whoever has a name still gets in, and memory is bounded.
+//! Attacks with slow, idle, stalled and many connections: authenticated users must still be able to connect,
+//! and memory stays bounded.
 
 mod crowds;
 mod floods;
@@ -16,25 +17,25 @@ use crate::lab::{Lab, Options};
 use crate::pulse::Pulse;
 use crate::report::Broken;
 
-/// Longest time until somebody with a name is answered over a new connection, on a machine that others share. One second is wanted on one
-/// that is idle.
+/// Limit until an authenticated user gets a response over a new connection, on a shared machine. The goal on
+/// an idle machine is one second.
 const IN: Duration = Duration::from_secs(10);
-/// Most memory of the process while connections do what they like.
+/// Limit for the process's memory during the attacks.
 const MEMORY: u64 = 600 << 20;
-/// Files that this process opens at most: connections.
+/// Limit for open files, that is connections, of this process.
 const FILES: u64 = 16_384;
 
-/// What an attack works on.
+/// The inputs of an attack.
 struct Field<'a> {
     lab: &'a Lab,
     options: &'a Options,
-    /// The last part of the address from which it comes: one of its own, or that of honest clients.
+    /// Last part of the attacker's IP address: its own address, or that of honest clients.
     from: u8,
 }
 
 type Attack = for<'a> fn(&'a Field<'a>) -> LocalBoxFuture<'a, Result<String>>;
 
-/// The attacks; each says in a few words what it did.
+/// The attacks; each returns a short description of what it did.
 const ATTACKS: &[(&str, Attack)] = &[
     ("half-open", |field| Box::pin(crowds::half_open(field))),
     ("slow heads", |field| Box::pin(crowds::slow_heads(field))),
@@ -62,13 +63,13 @@ pub async fn run(options: &Options) -> Result<Broken> {
     Ok(broken)
 }
 
-/// One attack on a server of its own.
+/// Runs one attack on its own server.
 async fn one(options: &Options, name: &str, attack: Attack, broken: &mut Broken) -> Result<String> {
     let mut lab = Lab::start(options).await?;
     lab.furnish().await?;
     let path = "/api/v1/namespaces/mine/configmaps";
     let every = Duration::from_millis(100);
-    // Known by the handshake, and known by the first request only.
+    // One client is identified by the TLS handshake, the other only by its first request.
     let pulses = [
         ("a certificate", Pulse::start(lab.admin()?, path, every, true)),
         ("a token", Pulse::start(lab.account("tenant").await?, path, every, true)),

@@ -1,4 +1,4 @@
-//! A server that is told to stop while somebody is slow.
+//! A server that is stopped while a client is slow.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tokio::io::AsyncWriteExt;
 use crate::lab::{Lab, Options, until};
 use crate::report::Broken;
 
-/// Longest time between SIGTERM and the end. One second is wanted on an idle machine.
+/// Limit for the time between SIGTERM and the end. The goal on an idle machine is one second.
 const END: Duration = Duration::from_secs(8);
 
-/// A body that comes a byte at a time does not hold up the end.
+/// A body that arrives one byte at a time must not delay the shutdown.
 pub async fn slow_upload(options: &Options, broken: &mut Broken) -> Result<String> {
     let mut lab = Lab::start(options).await?;
     lab.furnish().await?;

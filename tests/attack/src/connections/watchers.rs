@@ -1,4 +1,4 @@
-//! Watchers that do not read, while much is written.
+//! Watchers that do not read while many updates are written.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use super::Field;
 use crate::caller::Ask;
 
-/// Bytes of an object that changes.
+/// Size in bytes of the updated object.
 const OBJECT: usize = 100_000;
 const WRITERS: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Random requests, each following from a seed.
+//! Generates random requests from a seed.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::caller::Ask;
 use crate::lab::{MINE, OTHER, PLANTED};
 use crate::routes::Resource;
 
-/// Where requests come from.
+/// The source of random requests.
 pub struct Grammar<'a> {
     pub random: Random,
     pub resources: &'a [Resource],
-    /// What is stored, by where it stands, without what must not be seen: bodies are made from it.
+    /// Stored objects by path, without secret content; request bodies are derived from them.
     pub objects: &'a BTreeMap<String, Value>,
 }
 
@@ -219,7 +219,7 @@ const KEYS: &[&str] = &[
 ];
 
 impl Grammar<'_> {
-    /// A number below `end`.
+    /// Returns a number below `end`.
     fn below(&self, end: usize) -> usize {
         usize::try_from(self.random.number() % end.max(1) as u64).unwrap_or_default()
     }
@@ -228,15 +228,15 @@ impl Grammar<'_> {
         all[self.below(all.len())]
     }
 
-    /// Whether something that happens once in `times` happens.
+    /// Returns `true` with a probability of one in `times`.
     fn once_in(&self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// A request.
+    /// Generates a request.
     pub fn ask(&self) -> Ask {
         let any = self.below(self.resources.len());
-        // Half of the time something that stands in namespaces: the tenant may do little else.
+        // Half of the requests go to namespaced resources, since the tenant may access little else.
         let resource =
             self.resources.iter().cycle().skip(any).find(|one| one.is_namespaced || any.is_multiple_of(2));
         let Some(resource) = resource else { return Ask::default() };
@@ -281,7 +281,7 @@ impl Grammar<'_> {
         (0..=self.below(8)).map(|_| format!("/{}", self.one(SEGMENTS))).collect()
     }
 
-    /// The path of a resource, at times with something wrong in it.
+    /// Generates the path of a resource, sometimes with an error in it.
     fn route(&self, resource: &Resource, is_new: bool) -> String {
         let mut segments: Vec<String> = resource.root().split('/').skip(1).map(str::to_owned).collect();
         if resource.is_namespaced != self.once_in(12) {
@@ -353,7 +353,7 @@ impl Grammar<'_> {
         bytes
     }
 
-    /// An object that could be made, at times like one that is stored.
+    /// Generates an object that could be created, sometimes based on a stored one.
     fn object(&self, resource: &Resource) -> Value {
         let start = format!("{}/{} ", resource.root(), resource.plural);
         let stored: Vec<&Value> = self

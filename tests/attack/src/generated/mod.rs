@@ -1,5 +1,5 @@
-//! Random requests by accounts without privileges: none ends the process, none is the server's fault, none shows or changes what is somebody
-//! else's.
+//! Sends random requests by unprivileged accounts. None may crash the process, cause a server error, or read
+//! or change other users' objects.
 
 mod grammar;
 
@@ -19,11 +19,11 @@ use crate::lab::{Lab, MINE, Options, grant};
 use crate::report::Broken;
 use crate::routes::{Planted, Resource, is_fault, plant, resources, snapshot};
 
-/// The accounts, each with a connection for every time that it stands here.
+/// The accounts; each occurrence has its own connection.
 const ACCOUNTS: &[&str] = &["anonymous", "plain", "tenant", "tenant", "tenant", "tenant", "tenant", "reader"];
-/// How long a stream is listened to.
+/// How long a stream is read.
 const LISTEN: Duration = Duration::from_millis(100);
-/// After so many requests of the tenant it is given back the role that it may have taken from itself.
+/// After this many requests the tenant gets its role again, since it may have deleted it.
 const RENEW: u64 = 20;
 
 /// Runs the scenario.
@@ -34,7 +34,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     let resources = resources(&mut admin).await?;
     let planted = plant(&lab, &resources).await?;
     let before = snapshot(&mut admin, &resources).await?;
-    // What the tenant makes itself it may see.
+    // The tenant may see objects that it creates itself.
     let encoded = STANDARD.encode(&planted.canary);
     let hide = |object: &Value| {
         let text = object.to_string().replace(&encoded, "eA==");
@@ -109,15 +109,15 @@ async fn ask(
     for number in 0..count {
         if account == "tenant" && number % RENEW == 0 {
             let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
-            // While the namespace is being deleted nothing can be made in it.
+            // While the namespace is being deleted, nothing can be created in it.
             let _gone = grant(&mut admin, Some(MINE), "tenant", everything).await;
         }
         let mut ask = grammar.ask();
-        // What HTTP itself does not know is not sent.
+        // Requests that are not valid HTTP are not sent.
         if ask.target.parse::<http::uri::PathAndQuery>().is_err() {
             continue;
         }
-        // A namespace that is being deleted takes nothing new, which would leave the tenant with little to try.
+        // A namespace in deletion accepts no new objects, so the tenant would have little left to try.
         let path = ask.target.split('?').next().unwrap_or_default().trim_end_matches('/').to_lowercase();
         if ask.method == Method::DELETE
             && (path.ends_with("/namespaces/mine") || path.ends_with("/namespaces"))
@@ -140,7 +140,7 @@ async fn ask(
         };
         *codes.entry(answer.code).or_default() += 1;
         let seen = planted.seen(account, &answer);
-        // What a HEAD is not told, the same GET is.
+        // A HEAD has no body; the same request as GET is checked.
         let is_fault = ask.method != Method::HEAD && is_fault(&answer);
         if let Some(why) = seen.or(is_fault.then_some("is the server's fault")) {
             let body = String::from_utf8_lossy(&ask.body).chars().take(400).collect::<String>();

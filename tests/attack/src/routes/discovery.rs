@@ -1,4 +1,4 @@
-//! What the server says that it serves.
+//! Reads the served resources from discovery.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::caller::Caller;
 /// A resource in one version.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
     pub version: String,
     pub plural: String,
@@ -22,7 +22,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// `/api/v1` or `/apis/GROUP/VERSION`.
+    /// Returns `/api/v1` or `/apis/GROUP/VERSION`.
     pub fn root(&self) -> String {
         match self.group.as_str() {
             "" => format!("/api/{}", self.version),
@@ -30,12 +30,13 @@ impl Resource {
         }
     }
 
-    /// As objects of it say.
+    /// Returns the `apiVersion` of its objects.
     pub fn api_version(&self) -> String {
         self.root().trim_start_matches("/apis/").trim_start_matches("/api/").to_owned()
     }
 
-    /// The collection in a namespace, or the one there is.
+    /// Returns the path of the collection in a namespace; of a cluster-scoped resource, the path of its only
+    /// collection.
     pub fn collection(&self, namespace: &str) -> String {
         match (self.is_namespaced, namespace) {
             (true, namespace) if !namespace.is_empty() => {
@@ -46,7 +47,7 @@ impl Resource {
     }
 }
 
-/// All resources of the server.
+/// Returns all resources of the server.
 pub async fn resources(admin: &mut Caller) -> Result<Vec<Resource>> {
     let mut roots = vec!["/api/v1".to_owned()];
     let groups = admin.get("/apis").await?;
@@ -83,8 +84,8 @@ pub async fn resources(admin: &mut Caller) -> Result<Vec<Resource>> {
     Ok(all)
 }
 
-/// Whether there is anything at all where the request goes: the resource in this scope, the subresource. Whether it knows the method is
-/// another question.
+/// Returns whether the request's path exists: the resource in this scope, and the subresource. Whether it
+/// supports the method is not checked.
 pub fn is_route(resources: &[Resource], means: &Means) -> bool {
     let found = resources.iter().find(|resource| {
         (&resource.group, &resource.version, &resource.plural)
@@ -103,7 +104,7 @@ pub fn is_route(resources: &[Resource], means: &Means) -> bool {
     })
 }
 
-/// Every stored object, by where it stands, with its revision and its content: what a change shows in.
+/// Returns all stored objects by path, with resource version and content, to detect changes.
 pub async fn snapshot(admin: &mut Caller, resources: &[Resource]) -> Result<BTreeMap<String, Value>> {
     let mut all = BTreeMap::new();
     for resource in resources.iter().filter(|resource| resource.verbs.contains("list")) {
@@ -123,7 +124,7 @@ pub async fn snapshot(admin: &mut Caller, resources: &[Resource]) -> Result<BTre
     Ok(all)
 }
 
-/// What two snapshots differ in, a line each.
+/// Returns the differences between two snapshots, a line each.
 pub fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> Vec<String> {
     let gone =
         before.keys().filter(|place| !after.contains_key(*place)).map(|place| format!("gone: {place}"));
@@ -135,12 +136,12 @@ pub fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Va
     gone.chain(new).chain(changed).collect()
 }
 
-/// The items of a list; none where there is none.
+/// Returns the items of a list; empty if the value is not a list.
 pub fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// A string; empty where there is none.
+/// Returns a string; empty if the value is not a string.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

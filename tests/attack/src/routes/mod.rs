@@ -1,5 +1,6 @@
-//! Every route in every scope by four accounts, and paths that only look like routes: what the model of Kubernetes' rules forbids is
-//! refused and changes nothing; what it allows is not forbidden.
+//! Requests every route in every scope with four accounts, and paths that only resemble routes. Requests that
+//! the model of Kubernetes' rules forbids must be refused without any change; allowed ones must not be
+//! answered with 403.
 
 mod discovery;
 mod model;
@@ -23,20 +24,20 @@ use crate::report::Broken;
 pub use self::discovery::{Resource, resources, snapshot};
 
 const WORKERS: usize = 8;
-/// How long a watch is listened to: what it has to begin with comes at once.
+/// How long a watch is read; initial events arrive at once.
 const LISTEN: Duration = Duration::from_millis(150);
-/// A word that only the server's metrics hold.
+/// A text that only the server's metrics contain.
 const METRICS: &str = "# TYPE firstlight";
 
-/// What the accounts may not see, and what only some may.
+/// Planted texts that only some accounts, or none, may see.
 pub struct Planted {
     pub canary: String,
-    /// In ConfigMaps, which `reader` may read.
+    /// The text in ConfigMaps, which `reader` may read.
     pub shared: String,
 }
 
 impl Planted {
-    /// What of it an answer to this account holds against the rules.
+    /// Returns the violation if the response contains a text that this account may not see.
     pub fn seen(&self, account: &str, answer: &Answer) -> Option<&'static str> {
         if answer.holds(&self.canary) {
             return Some("an answer holds what was planted in another namespace");
@@ -48,7 +49,8 @@ impl Planted {
     }
 }
 
-/// Plants an object of every kind that can be made of nothing, in the other namespace and in none.
+/// Plants an object of every kind that can be created without prerequisites, in the other namespace and
+/// cluster-scoped.
 pub async fn plant(lab: &Lab, resources: &[Resource]) -> Result<Planted> {
     let mut admin = lab.admin()?;
     let planted = Planted { canary: lab.canary.clone(), shared: lab.canary.to_uppercase() };
@@ -119,7 +121,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     Ok(broken)
 }
 
-/// What each account sends.
+/// Returns the requests of each account.
 fn cases(resources: &[Resource], objects: &BTreeMap<String, Value>) -> Vec<(usize, Case)> {
     let mut cases = paths::others();
     for resource in resources {
@@ -131,7 +133,7 @@ fn cases(resources: &[Resource], objects: &BTreeMap<String, Value>) -> Vec<(usiz
     accounts.flat_map(|account| cases.iter().map(move |case| (account, case.clone()))).collect()
 }
 
-/// The name of an object that is there, out of the tenant's namespace.
+/// Returns the name of an existing object outside of the tenant's namespace.
 fn existing(resource: &Resource, objects: &BTreeMap<String, Value>) -> String {
     let start = format!("{}/{} ", resource.root(), resource.plural);
     let all: Vec<&Value> =
@@ -144,7 +146,7 @@ fn existing(resource: &Resource, objects: &BTreeMap<String, Value>) -> String {
     in_other.or_else(|| all.first().filter(|_| !resource.is_namespaced)).map_or(PLANTED.to_owned(), name)
 }
 
-/// Puts things in an order that follows from the seed.
+/// Shuffles a slice in an order determined by the seed.
 pub fn shuffle<T>(all: &mut [T], seed: u64) {
     let random = Random::seeded(seed);
     for last in (1..all.len()).rev() {
@@ -168,14 +170,14 @@ async fn ask_all(
         let mut ask = case.ask.clone();
         let changes = !["GET", "HEAD", "OPTIONS"].contains(&ask.method.as_str());
         if is_allowed(&meaning, may, resources) && changes && !ask.target.contains("dryRun") {
-            // What is allowed is asked for without an effect, so that everything that changes was forbidden.
+            // Allowed requests are sent as dry run, so that every change comes from a forbidden one.
             ask.target.push_str(if ask.target.contains('?') { "&dryRun=All" } else { "?dryRun=All" });
         }
         if ask.target.contains("watch") {
             ask.listen = Some(LISTEN);
         }
         let Some(caller) = callers.get_mut(account.name) else { continue };
-        // A target that HTTP itself does not know is not sent.
+        // Targets that are not valid HTTP are not sent.
         if ask.target.parse::<http::uri::PathAndQuery>().is_err() {
             continue;
         }
@@ -189,7 +191,7 @@ async fn ask_all(
     Ok((broken, cases.len()))
 }
 
-/// Whether the account may do this, and there is something that does it.
+/// Returns whether the account may send this request and its path exists.
 fn is_allowed(meaning: &Meaning, may: bool, resources: &[Resource]) -> bool {
     may && match meaning {
         Meaning::Resource(means) => is_route(resources, means),
@@ -197,7 +199,7 @@ fn is_allowed(meaning: &Meaning, may: bool, resources: &[Resource]) -> bool {
     }
 }
 
-/// What is wrong with an answer.
+/// Returns the violation in a response, if any.
 fn judge(
     account: &Account,
     case: &Case,
@@ -215,7 +217,7 @@ fn judge(
     }
     if !may {
         let is_refusal = [401, 403, 404, 405].contains(&answer.code);
-        // What no client writes may be called malformed as well.
+        // A request that no regular client sends may also be refused as malformed.
         let is_malformed = !case.is_plain && answer.code == 400;
         return (!is_refusal && !is_malformed).then_some("where the account may not");
     }
@@ -227,7 +229,7 @@ fn judge(
     (case.is_plain && answer.code == 403 && !is_escalation(answer)).then_some("where the account may do this")
 }
 
-/// What kube-apiserver answers with 500 as well.
+/// Texts of errors that kube-apiserver reports with code 500, too.
 const FAULTS: &[&str] = &[
     "strconv.ParseUint: parsing",
     "unsupported role reference kind",
@@ -235,12 +237,12 @@ const FAULTS: &[&str] = &[
     "failed to create typed patch object",
     "failed to prune fields",
     "field not declared in schema",
-    // Of a Service's proxy.
+    // Errors of a Service's proxy.
     "no endpoints available for service",
-    // Of a Binding.
+    // Errors of a Binding.
     "target.kind: Unsupported value",
     "target.name: Required value",
-    // Of a strategic merge patch.
+    // Errors of a strategic merge patch.
     "unknown patch type",
     "list element types are not identical",
     "cannot merge lists without merge key",
@@ -251,22 +253,23 @@ const FAULTS: &[&str] = &[
     "doesn't match $setElementOrder list",
 ];
 
-/// Whether the server says that something is its own fault which is the asker's. 501: a method that HTTP knows and the API does not; 504: a request
-/// took longer than it asked for; 507: the store is full.
+/// Returns whether the server reports an internal error for a mistake of the client. 501, 504 and 507 are
+/// legitimate: a method that the API does not have; a request that took longer than its time-out; a full
+/// store.
 pub fn is_fault(answer: &Answer) -> bool {
     answer.code >= 500
         && ![501, 504, 507].contains(&answer.code)
         && !FAULTS.iter().any(|known| answer.holds(known))
 }
 
-/// Whether a permission stands behind the route's own: nobody grants what they do not have.
+/// Returns whether the refusal comes from the escalation check rather than from the route's permission.
 fn is_escalation(answer: &Answer) -> bool {
     answer.holds("escalat")
         || answer.holds("is attempting to grant")
         || answer.holds("is not allowed to bind")
 }
 
-/// Whoever may patch but not create makes nothing by patching or replacing what is not there.
+/// Checks that an account that may patch but not create cannot create objects by patches or updates.
 async fn creating_by_patch(lab: &Lab, broken: &mut Broken) -> Result<()> {
     let mut patcher = lab.account("patcher").await?;
     let path = format!("/api/v1/namespaces/{MINE}/configmaps/new");

@@ -1,14 +1,15 @@
-//! What a path means and who may ask for it: a small model of Kubernetes' rules, written from its documentation ("Authorization",
-//! "Using RBAC Authorization", "API concepts") and from nothing of this server.
+//! The meaning of a path, and which accounts may request it: a small model of Kubernetes' rules, written from
+//! its documentation ("Authorization", "Using RBAC Authorization", "API concepts") and independent of this
+//! server's code.
 
 use std::borrow::Cow;
 
-/// What a request asks for.
+/// The meaning of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// A resource, or what stands where one should.
+    /// A resource, or a path in the form of one.
     Resource(Means),
-    /// Any other path, with the method in lower case for a verb.
+    /// Any other path; the verb is the method in lower case.
     Other { verb: String, path: String },
 }
 
@@ -18,18 +19,19 @@ pub struct Means {
     pub verb: String,
     pub group: String,
     pub version: String,
-    /// Empty across namespaces and for what stands in none. A namespace counts as standing in itself.
+    /// Namespace; empty across namespaces and for cluster-scoped resources. A Namespace counts as being in
+    /// itself.
     pub namespace: String,
     pub resource: String,
     pub name: String,
     pub subresource: String,
-    /// Whether `namespaces/NAMESPACE/` stands before the resource.
+    /// Whether `namespaces/NAMESPACE/` precedes the resource.
     pub is_below_namespace: bool,
-    /// Segments from the resource on.
+    /// Number of segments from the resource on.
     pub segments: usize,
 }
 
-/// The meaning of a path as it goes over the wire, with its query.
+/// Returns the meaning of a path with its query, as sent.
 pub fn meaning(method: &str, target: &str) -> Meaning {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let path = decoded(path);
@@ -54,7 +56,7 @@ fn resource(method: &str, path: &str, query: &str) -> Option<Means> {
         "DELETE" => "delete",
         _ => "",
     };
-    // The old form of a watch, and of a proxy: the verb stands in the path.
+    // In the old forms of watch and proxy the verb is part of the path.
     let old = rest.first().filter(|first| ["watch", "proxy"].contains(first));
     if let Some(first) = old {
         verb = first;
@@ -63,7 +65,7 @@ fn resource(method: &str, path: &str, query: &str) -> Option<Means> {
     let mut means = Means { group: group.into(), version: version.into(), ..Means::default() };
     if let ["namespaces", namespace, below @ ..] = rest {
         (*namespace).clone_into(&mut means.namespace);
-        // A namespace's own subresources stand directly below it.
+        // The subresources of a Namespace directly follow its name.
         if below.first().is_some_and(|next| !["status", "finalize"].contains(next)) {
             rest = below;
             means.is_below_namespace = true;
@@ -81,7 +83,7 @@ fn resource(method: &str, path: &str, query: &str) -> Option<Means> {
             "delete" => "deletecollection",
             verb => verb,
         };
-        // What is selected by name is authorised as a request for that name.
+        // A request that selects a name is authorized like a request for that name.
         let selector = value(query, "fieldSelector").unwrap_or_default();
         let name = selector.strip_prefix("metadata.name=").map(|name| name.trim_start_matches('='));
         if ["list", "watch", "deletecollection"].contains(&verb) && !selector.contains(',') {
@@ -99,7 +101,7 @@ fn value(query: &str, key: &str) -> Option<String> {
     })
 }
 
-/// Percent escapes decoded; the whole path at once, so that an escaped slash is a slash.
+/// Decodes the percent escapes of the whole path, so that an escaped slash is a slash.
 fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -122,9 +124,9 @@ fn decoded(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
 }
 
-/// What an account may do: rules of RBAC, each in one namespace or everywhere.
+/// An RBAC rule, in one namespace or everywhere.
 pub struct Rule {
-    /// Where; everywhere if nothing is said.
+    /// The namespace; `None` for all.
     pub namespace: Option<&'static str>,
     pub verbs: &'static [&'static str],
     pub groups: &'static [&'static str],
@@ -148,11 +150,11 @@ impl Rule {
 
 /// Paths of health and version, which everybody may get (`system:public-info-viewer`).
 const PUBLIC: &[&str] = &["/healthz", "/livez", "/readyz", "/version", "/version/"];
-/// What everybody with a name may get (`system:discovery`); a star stands for what follows.
+/// Paths that all authenticated users may get (`system:discovery`); a trailing star matches any rest.
 const DISCOVERY: &[&str] = &["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"];
-/// What service accounts may get (`system:service-account-issuer-discovery`).
+/// Paths that service accounts may get (`system:service-account-issuer-discovery`).
 const ISSUER: &[&str] = &["/.well-known/openid-configuration", "/openid/v1/jwks"];
-/// What everybody with a name may ask of themselves (`system:basic-user`).
+/// Reviews that all authenticated users may request about themselves (`system:basic-user`).
 const BASIC: &[Rule] = &[
     Rule {
         namespace: None,
@@ -168,15 +170,15 @@ const BASIC: &[Rule] = &[
     },
 ];
 
-/// Somebody who asks.
+/// An account that sends requests.
 pub struct Account {
-    /// As in the lab; nobody for `anonymous`.
+    /// Name in the lab; `anonymous` sends no credentials.
     pub name: &'static str,
-    /// What was granted beside what everybody has.
+    /// Rules granted in addition to those of every account.
     pub rules: &'static [Rule],
 }
 
-/// The four of the suite.
+/// The four accounts of the scenario.
 pub const ACCOUNTS: &[Account] = &[
     Account { name: "anonymous", rules: &[] },
     Account { name: "plain", rules: &[] },
@@ -201,7 +203,7 @@ pub const ACCOUNTS: &[Account] = &[
 ];
 
 impl Account {
-    /// Whether the account may ask for this.
+    /// Returns whether the account may send this request.
     pub fn may(&self, meaning: &Meaning) -> bool {
         let is_known = self.name != "anonymous";
         match meaning {
@@ -233,7 +235,7 @@ mod tests {
         }
     }
 
-    /// The examples of Kubernetes' documentation, and the corners.
+    /// The examples of Kubernetes' documentation, and edge cases.
     #[test]
     fn paths_mean_what_the_documentation_says() {
         let table = [

@@ -1,4 +1,4 @@
-//! Requests for every route in every scope, and for paths that only look like routes.
+//! Generates requests for every route in every scope, and for paths that only resemble routes.
 
 use http::Method;
 use serde_json::json;
@@ -7,16 +7,16 @@ use super::discovery::Resource;
 use crate::caller::Ask;
 use crate::lab::{MINE, OTHER, PLANTED};
 
-/// A request of the suite.
+/// A request of the scenario.
 #[derive(Clone)]
 pub struct Case {
-    /// What is sent.
+    /// The request to send.
     pub ask: Ask,
-    /// Whether the path is one that a client would write: then a permission must hold, too.
+    /// Whether a regular client would use the path; then an allowed request must succeed, too.
     pub is_plain: bool,
 }
 
-/// Subresources that exist somewhere, looked for everywhere.
+/// Subresources that some resource has, requested on every resource.
 const SUBRESOURCES: &[&str] = &[
     "status",
     "scale",
@@ -34,7 +34,7 @@ const SUBRESOURCES: &[&str] = &[
     "resize",
 ];
 
-/// Every method as clients use it, with a body that would do harm.
+/// Returns requests with every method, with bodies that would do damage.
 fn methods(target: &str, resource: &Resource, name: &str) -> Vec<Ask> {
     let separator = if target.contains('?') { '&' } else { '?' };
     let object = json!({
@@ -57,7 +57,8 @@ fn methods(target: &str, resource: &Resource, name: &str) -> Vec<Ask> {
     ]
 }
 
-/// Every route of a resource: in the tenant's namespace, in another, in none; the collection, an object, its parts.
+/// Returns every route of a resource: in the tenant's namespace, in another, and in none; the collection, an
+/// object, and its subresources.
 pub fn routes(resource: &Resource, existing: &str) -> Vec<Case> {
     let root = resource.root();
     let plural = &resource.plural;
@@ -88,7 +89,7 @@ pub fn routes(resource: &Resource, existing: &str) -> Vec<Case> {
     all
 }
 
-/// Paths that a careless reader could take for another one than whoever authorises.
+/// Returns paths that a handler might interpret differently from the authorization.
 pub fn mutations(resource: &Resource, existing: &str) -> Vec<Case> {
     let (root, plural) = (resource.root(), &resource.plural);
     let right = resource.collection(OTHER);
@@ -145,7 +146,7 @@ pub fn mutations(resource: &Resource, existing: &str) -> Vec<Case> {
     all.map(|ask| Case { ask, is_plain: false }).collect()
 }
 
-/// Paths that are no resources.
+/// Returns non-resource paths.
 pub fn others() -> Vec<Case> {
     let paths = [
         "/",

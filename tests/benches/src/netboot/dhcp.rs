@@ -1,4 +1,4 @@
-//! Five hundred machines that are switched on at once.
+//! Benchmark: 500 machines that are switched on at the same time.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::{Pair, median};
 use crate::{Bench, print};
 
 const MACHINES: u32 = 500;
-/// So many for firstlight alone: five hundred are done in a moment.
+/// Number of machines for a run with firstlight alone, since 500 are too few to measure.
 const MANY: u32 = 10_000;
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(bench: &Bench, _running: &Firstlight, place: &Place, folder: &Path) -> Result<()> {
     let mut answers = Pair::new("DHCP, 500 machines at once: answers", "1/s");
     let mut slowest = Pair::new("… p99", "ms");
@@ -76,7 +76,7 @@ async fn boot_many(first: u32, clock: &Clock) -> Result<Seen> {
     pinned(in_thread(work)).await
 }
 
-/// A dnsmasq that knows no machine.
+/// Starts a dnsmasq without leases.
 async fn dnsmasq(bench: &Bench, place: &Place, folder: &Path) -> Result<Child> {
     let (log, leases) = (folder.join("dnsmasq.log"), folder.join("dnsmasq.leases"));
     if leases.exists() {

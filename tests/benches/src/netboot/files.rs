@@ -1,4 +1,4 @@
-//! Files over TFTP and HTTP.
+//! Benchmarks of file transfers over TFTP and HTTP.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
@@ -15,15 +15,15 @@ use super::place::{CLIENT, Firstlight, PEER, Place, SERVER, listens, pinned};
 use super::{Pair, median};
 use crate::{Bench, print};
 
-/// The image of UEFI, as it is called over TFTP.
+/// Path of the UEFI image over TFTP.
 const BOOT_FILE: &str = "uki/x86_64.efi";
 const IMAGE: &str = "image";
 const IMAGE_BYTES: usize = 300 << 20;
-/// Where both serve HTTP.
+/// HTTP port of both servers.
 pub const PORT: u16 = 8080;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes these figures.
+/// Runs these benchmarks.
 pub async fn run(
     bench: &Bench,
     firstlight: &Firstlight,
@@ -74,7 +74,7 @@ fn tftp_server(place: &Place, folder: &Path, served: &Path) -> Result<Child> {
     command.spawn().context("dnsmasq is needed")
 }
 
-/// An nginx that serves the folder, from one process.
+/// Starts a single-process nginx that serves the folder.
 pub async fn nginx(bench: &Bench, place: &Place, folder: &Path, served: &Path) -> Result<Child> {
     let (configuration, log) = (folder.join("nginx.conf"), folder.join("nginx.log"));
     let text = format!(
@@ -90,7 +90,7 @@ pub async fn nginx(bench: &Bench, place: &Place, folder: &Path, served: &Path) -
     Ok(process)
 }
 
-/// MB a second of a transfer.
+/// Returns the rate of a TFTP transfer in MB/s.
 async fn tftp(server: Ipv4Addr, window: u16, clock: &Clock) -> Result<f64> {
     let clock = clock.clone();
     let work = move || {
@@ -101,7 +101,7 @@ async fn tftp(server: Ipv4Addr, window: u16, clock: &Clock) -> Result<f64> {
     pinned(work).await
 }
 
-/// Fetches the boot file; its bytes.
+/// Fetches the boot file; returns its size.
 fn transfer(server: Ipv4Addr, window: u16) -> Result<usize> {
     const BLOCK: usize = 1468;
     let socket = UdpSocket::bind((CLIENT, 0))?;
@@ -109,7 +109,7 @@ fn transfer(server: Ipv4Addr, window: u16) -> Result<usize> {
     if window > 1 {
         request.push_str(&format!("windowsize\0{window}\0"));
     }
-    // Until it is there: it may be starting.
+    // Wait until the server is up; it may still be starting.
     socket.set_read_timeout(Some(Duration::from_millis(200)))?;
     let starting = (0..25).any(|_| {
         let asked = socket.send_to(request.as_bytes(), (server, 69));
@@ -134,14 +134,14 @@ fn transfer(server: Ipv4Addr, window: u16) -> Result<usize> {
                     return Ok(bytes);
                 }
             }
-            // A copy of one that came before.
+            // A duplicate of an earlier packet.
             ([0, 3], _) => {}
             _ => bail!("{server}: {}", String::from_utf8_lossy(&buffer[4..length])),
         }
     }
 }
 
-/// MB a second of so many clients together, each of which fetches the whole image.
+/// Returns the total rate in MB/s of several clients, each of which fetches the whole image.
 async fn http(server: Ipv4Addr, clients: usize, clock: &Clock) -> Result<f64> {
     let begun = clock.monotonic();
     let fetches =
@@ -151,7 +151,8 @@ async fn http(server: Ipv4Addr, clients: usize, clock: &Clock) -> Result<f64> {
     Ok(bytes / 1e6 / (clock.monotonic() - begun).as_secs_f64())
 }
 
-/// Fetches a file of so many bytes. The kernel throws them away: the server is measured, not the client.
+/// Fetches a file of this size. The kernel discards the data, so that the server is measured and not the
+/// client.
 pub fn fetch(server: Ipv4Addr, path: &str, bytes: usize) -> Result<()> {
     let mut stream = TcpStream::connect((server, PORT))?;
     stream.set_read_timeout(Some(PATIENCE))?;

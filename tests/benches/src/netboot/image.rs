@@ -1,4 +1,4 @@
-//! Images onto a disk, by the agent's own code.
+//! Benchmarks of writing images to a disk with the agent's own code.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -21,8 +21,9 @@ use crate::{Bench, print};
 const BYTES: usize = 512 << 20;
 const PIECE: usize = 2 << 20;
 
-/// Takes these figures: an image from nginx to the disk, beside the slower of disk and network: the same content from memory to the same disk,
-/// and the same file from nginx to nowhere. All rates are those of the content.
+/// Runs these benchmarks: writing an image from nginx to the disk, compared with the slower of two baselines:
+/// the same content from memory to the same disk, and the same file from nginx without a disk. All rates
+/// refer to the uncompressed content.
 pub async fn run(bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
     let served = folder.join("served");
     let content = content();
@@ -35,7 +36,7 @@ pub async fn run(bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
     command("qemu-img", &["convert", "-f", "raw", "-O", "qcow2", &from, &to]).await?;
     let _nginx = files::nginx(bench, place, folder, &served).await?;
     let disk = folder.join("disk");
-    // The first time makes the file.
+    // The first run creates the file.
     plain(bench, &disk, &content)?;
     for path in [raw, zstd, qcow2] {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -56,7 +57,7 @@ pub async fn run(bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that compress to about a half, and are nowhere zeros.
+/// Returns bytes that compress to about half, without runs of zeros.
 fn content() -> Vec<u8> {
     let (random, mut bytes) = (Random::seeded(1), vec![0; BYTES]);
     random.fill(&mut bytes);
@@ -90,7 +91,7 @@ async fn fetch(image: &Path, bench: &Bench) -> Result<f64> {
 
 async fn deploy(bench: &Bench, disk: &Path, image: &Path) -> Result<f64> {
     let checksum = Checksum::read(&sum(image)?, "sha256")?;
-    // The image comes without TLS; the agent's client has an authority all the same.
+    // The image is transferred without TLS, but the agent's client needs an authority.
     let (kind, now) = (KeyAlgorithm::EcdsaP256, bench.clock.now());
     let authority = CertificateAuthority::generate("benches", kind, None, now, &Random::system())?;
     let client = https(image_client_config(authorities(authority.certificate())?)?, None);

@@ -1,4 +1,4 @@
-//! Machines that ask for addresses, many at once, through a relay.
+//! Simulates machines that request addresses, many at the same time, through a relay.
 
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
@@ -15,28 +15,28 @@ use tokio::time::{Instant, timeout};
 
 use super::place::CLIENT;
 
-/// A machine that hears nothing for so long asks again.
+/// A machine without a reply repeats its request after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LARGEST: usize = 1472;
 const PORT: u16 = 67;
 
-/// What the machines saw.
+/// The results of the machines.
 pub struct Seen {
-    /// Answers a second.
+    /// Replies per second.
     pub answers: f64,
-    /// How long 99 of 100 answers took at most, in milliseconds.
+    /// 99th percentile of the response time in milliseconds.
     pub p99: f64,
-    /// Who has which address.
+    /// Address of each machine.
     pub addresses: HashMap<u32, Ipv4Addr>,
 }
 
-/// So many machines, from a number on, each of which makes all of its requests; `at_once` of them at a time.
+/// A number of machines that each send all their requests, `at_once` of them at a time.
 pub struct Machines {
-    /// The number of the first.
+    /// Number of the first machine.
     pub first: u32,
-    /// How many.
+    /// Number of machines.
     pub count: u32,
-    /// How many at a time.
+    /// How many machines are active at a time.
     pub at_once: usize,
 }
 
@@ -54,12 +54,12 @@ struct Asking<'a> {
 }
 
 impl Machines {
-    /// Each asks for an address as firmware does, and takes the one that it is offered.
+    /// Each machine requests an address like firmware does, and accepts the offer.
     pub async fn boot(&self, server: Ipv4Addr, clock: &Clock) -> Result<Seen> {
         self.ask(server, clock, |number| message(Kind::Discover, number)).await
     }
 
-    /// Each asks for the address that it has once more.
+    /// Each machine renews its lease.
     pub async fn renew(&self, server: Ipv4Addr, has: &HashMap<u32, Ipv4Addr>, clock: &Clock) -> Result<Seen> {
         let renewal = |number| Packet {
             client: has.get(&number).copied().unwrap_or(Ipv4Addr::UNSPECIFIED),
@@ -116,7 +116,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Whether it is the answer that the machine waits for.
+    /// Returns whether this is the reply that the machine waits for.
     fn heard(&mut self, number: u32, kind: Kind) -> bool {
         let Some(waiting) = self.waiting.get(&number) else { return false };
         if (waiting.packet.kind == Kind::Discover) != (kind == Kind::Offer) {

@@ -1,7 +1,9 @@
-//! Starting machines over the network: DHCP, files, the writing of images, each beside its peer in the same run.
+//! Benchmarks of booting machines over the network: DHCP, file transfers and writing images, each compared
+//! with an established program in the same run.
 //!
-//! Server and peer have a network namespace each, with a cable to the bridge that the clients are at, and one processor; the clients have
-//! another. Needs root, and what `tests/netboot/install-tools` installs.
+//! Server and peer each have a network namespace with a virtual cable to the clients' bridge, and share one
+//! processor; the clients use another one. Requires root and the programs that `tests/netboot/install-tools`
+//! installs.
 
 mod dhcp;
 mod files;
@@ -17,10 +19,10 @@ use anyhow::{Context, Result, ensure};
 use crate::{Bench, print};
 use place::{Firstlight, Place};
 
-/// Where the files are that machines boot, which `tests/netboot/install-tools` put there.
+/// The folder with the boot files that `tests/netboot/install-tools` created.
 const ASSETS: &str = "target/tools/netboot";
 
-/// Takes these figures in namespaces of their own, which take everything with them when they end.
+/// Runs these benchmarks in new namespaces, which remove everything when they end.
 pub fn run(bench: &Bench) -> Result<()> {
     if !"netboot".contains(&bench.only) {
         return Ok(());
@@ -38,7 +40,7 @@ pub fn run(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// Takes them, in those namespaces.
+/// Runs the benchmarks inside the namespaces.
 pub async fn inside(bench: &Bench) -> Result<()> {
     ensure!(Path::new(ASSETS).is_dir(), "run tests/netboot/install-tools first");
     let folder = tempfile::tempdir()?;
@@ -54,7 +56,7 @@ pub async fn inside(bench: &Bench) -> Result<()> {
     image::run(bench, &peer, folder.path()).await
 }
 
-/// Figures of server and peer, taken in turns.
+/// Figures of server and peer, measured alternately.
 struct Pair {
     name: String,
     unit: &'static str,
@@ -67,7 +69,7 @@ impl Pair {
         Self { name: name.into(), unit, peer: Vec::new(), ours: Vec::new() }
     }
 
-    /// A row of the table: medians, the ratio of them, and the ratios of the rounds.
+    /// Prints a row of the table: the medians, their ratio, and the range of the ratios.
     fn print(&self) {
         let ratios: Vec<f64> = self.ours.iter().zip(&self.peer).map(|(ours, peer)| ours / peer).collect();
         let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! The network: a bridge with the clients, and a namespace for each server.
+//! The network of the benchmarks: a bridge with the clients, and a namespace for each server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ use tokio::process::{Child, Command};
 use super::ASSETS;
 use crate::Bench;
 
-/// Where the clients are.
+/// Address of the clients.
 pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 80, 0, 3);
-/// Where firstlight is.
+/// Address of firstlight.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 80, 0, 1);
-/// Where its peers are.
+/// Address of the peers.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 80, 0, 2);
-/// The addresses that are given to machines, the first and the last.
+/// First and last address of the DHCP pool.
 pub const POOL: (&str, &str) = ("10.80.4.0", "10.80.127.255");
-/// How long a server may take to start.
+/// Limit for the start of a server.
 const START: Duration = Duration::from_secs(60);
 
-/// Runs a command to its end.
+/// Runs a command to completion.
 pub async fn command(program: &str, arguments: &[&str]) -> Result<()> {
     let output = Command::new(program).args(arguments).kill_on_drop(true).output().await;
     let output = output.with_context(|| format!("{program} is needed"))?;
@@ -35,7 +35,7 @@ pub async fn command(program: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the bridge, with the clients' address.
+/// Creates the bridge with the clients' address.
 pub async fn bridge() -> Result<()> {
     command("ip", &["link", "set", "lo", "up"]).await?;
     command("ip", &["link", "add", "br0", "type", "bridge"]).await?;
@@ -43,15 +43,15 @@ pub async fn bridge() -> Result<()> {
     command("ip", &["link", "set", "br0", "up"]).await
 }
 
-/// A namespace with a cable to the bridge, `eth0` in it.
+/// A network namespace with a cable (`eth0`) to the bridge.
 pub struct Place {
-    /// It keeps the namespace.
+    /// A process that keeps the namespace alive.
     _keeper: Child,
     namespace: String,
 }
 
 impl Place {
-    /// Makes one.
+    /// Creates a namespace.
     pub async fn new(cable: &str, address: Ipv4Addr) -> Result<Self> {
         let mut keeper = Command::new("unshare");
         keeper.args(["--net", "sh", "-c", "echo; read -r end"]).kill_on_drop(true);
@@ -67,7 +67,7 @@ impl Place {
         Ok(Self { _keeper: keeper, namespace })
     }
 
-    /// A program in it, on the servers' processor; what it says goes to `log`.
+    /// Returns a command in the namespace, on the servers' processor; its output goes to `log`.
     pub fn program(&self, program: &Path, log: &Path) -> Result<Command> {
         let mut command = Command::new("nsenter");
         command.args([&self.namespace, "taskset", "--cpu-list", "0"]).arg(program);
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Waits until `address` takes connections, while `process` runs.
+/// Waits until `address` accepts connections, while `process` runs.
 pub async fn listens(clock: &Clock, address: SocketAddr, process: &mut Child, log: &Path) -> Result<()> {
     let deadline = clock.monotonic() + START;
     while tokio::net::TcpStream::connect(address).await.is_err() {
@@ -89,7 +89,7 @@ pub async fn listens(clock: &Clock, address: SocketAddr, process: &mut Child, lo
     Ok(())
 }
 
-/// Does `work` on the clients' processor, the last one.
+/// Runs `work` on the clients' processor, which is the last one.
 pub async fn pinned<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let pinned = move || {
         let mut processors = CpuSet::new();
@@ -97,20 +97,20 @@ pub async fn pinned<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send +
         sched_setaffinity(Pid::from_raw(0), &processors)?;
         work()
     };
-    // A thread of its own, since nothing else shall stay there.
+    // A separate thread, since the affinity must not stay on a shared one.
     let (sender, done) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || sender.send(pinned()).is_ok());
     done.await.context("the clients have ended")?
 }
 
-/// A server that starts machines.
+/// A firstlight server that boots machines.
 pub struct Firstlight {
     _process: Child,
     data: PathBuf,
 }
 
 impl Firstlight {
-    /// Starts it; `images` are served.
+    /// Starts the server, which serves `images`.
     pub async fn start(bench: &Bench, place: &Place, folder: &Path, images: &Path) -> Result<Self> {
         let (data, log) = (folder.join("data"), folder.join("firstlight.log"));
         let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is no text");
@@ -125,7 +125,7 @@ impl Firstlight {
         Ok(Self { _process: process, data })
     }
 
-    /// The image that UEFI boots, which it has made.
+    /// Returns the unified kernel image for UEFI that the server has built.
     pub fn unified(&self) -> PathBuf {
         self.data.join("netboot/made").join(std::env::consts::ARCH).join("firstlight.efi")
     }

@@ -1,24 +1,25 @@
-//! Whether tests ended as the list says.
+//! Compares the results of tests with the list of expected failures.
 
 use std::collections::BTreeMap;
 
 use super::list::Package;
 use super::results::{Outcome, Results};
 
-/// A package's tests beside its list.
+/// The results of a package compared with its list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// How many passed.
+    /// Number of passed tests.
     pub passed: usize,
-    /// How many their authors leave out.
+    /// Number of tests skipped by their authors.
     pub skipped: usize,
-    /// Those that fail as the list says, with its reasons.
+    /// Tests that fail as listed, with the reasons.
     pub expected: Vec<(String, String)>,
-    /// What is not as it should be: tests, and what is wrong with each.
+    /// Tests with unexpected results, and what is wrong with each.
     pub wrong: BTreeMap<String, String>,
 }
 
-/// Compares. A program that fails although no test does, and one without a test that passes, is wrong as a whole.
+/// Compares the results. A program that fails although no test fails, or without any passing test, is wrong
+/// as a whole.
 pub fn judge(package: &Package, results: &Results, success: bool) -> Verdict {
     let mut verdict = Verdict::default();
     for (name, outcome) in results {
@@ -59,7 +60,7 @@ mod tests {
         let suite = Suite::parse("s", "module m v1\npackage .\nfails a\n  why\nfails b\n  why\n").unwrap();
         let package = &suite.packages[0];
         let failed = || Outcome::Failed("no".to_owned());
-        /// Results, whether the program ended well, and what is wrong.
+        /// Columns: results, whether the program succeeded, and what is wrong.
         type Case<'a> = (&'a [(&'a str, Outcome)], bool, &'a [&'a str]);
         let cases: [Case<'_>; 7] = [
             (&[("a", failed()), ("b", failed()), ("c", Outcome::Passed)], false, &[]),

@@ -1,45 +1,45 @@
-//! The files of `tests/clients/suites`.
+//! Parses the files in `tests/clients/suites`.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What is run of one project.
+/// The packages of one project that are run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Suite {
-    /// The name of its file, without the end.
+    /// Name of the file without extension.
     pub name: String,
-    /// `sigs.k8s.io/controller-runtime`
+    /// Go module, for example `sigs.k8s.io/controller-runtime`.
     pub module: String,
-    /// `v0.24.1`
+    /// Version, for example `v0.24.1`.
     pub version: String,
-    /// Its packages that are run, in order.
+    /// The packages to run, in order.
     pub packages: Vec<Package>,
 }
 
 /// A folder with tests.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
-    /// `pkg/client`; `.` is the module's own.
+    /// The folder, for example `pkg/client`; `.` is the module's root.
     pub folder: String,
-    /// Its tests that fail.
+    /// Tests that are expected to fail.
     pub fails: Vec<Expected>,
 }
 
-/// A test that fails, and why.
+/// A test that is expected to fail.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// The test.
+    /// Name of the test.
     pub test: String,
-    /// A sentence.
+    /// The reason, a sentence.
     pub reason: String,
 }
 
 impl Suite {
-    /// Reads one file's text.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// The number of a line that is none of those above, or stands in the wrong place.
+    /// The number of a line that is not in the described format or in the wrong place.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         let mut module = None;
         let mut packages: Vec<Package> = Vec::new();
@@ -72,10 +72,10 @@ impl Suite {
         Ok(Self { name: name.to_owned(), module: module.to_owned(), version: version.to_owned(), packages })
     }
 
-    /// All of a folder, sorted by name.
+    /// Reads all files of a folder, sorted by name.
     ///
     /// # Errors
-    /// A file that cannot be read or understood.
+    /// Fails if a file cannot be read or parsed.
     pub fn all(folder: &Path) -> Result<Vec<Self>> {
         let mut suites = Vec::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {

@@ -1,6 +1,8 @@
-//! `envtest-suites [NAME …]`: the envtest suites of other projects, or those whose names contain one of these. Run by `cargo xtask clients --all`.
+//! `envtest-suites [NAME...]`: runs the envtest suites of other projects, or only those whose names contain
+//! one of the arguments. Run by `cargo xtask clients --all`.
 //!
-//! With `ENVTEST_PEER=DIR`, a folder with `kube-apiserver` and `etcd`, they run on those, too, and both are shown.
+//! With `ENVTEST_PEER=DIR`, a folder with `kube-apiserver` and `etcd`, the suites also run with these
+//! programs, and both results are printed.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -18,9 +20,10 @@ use clients::suites::results::{self, Results};
 use machinery::clock::Clock;
 use tempfile::TempDir;
 
-/// Suites wait for what should happen within a second: on a busy machine once is no proof of a fault, twice is.
+/// Number of attempts. Suites have timeouts of a second, so on a busy machine only a second failure is
+/// significant.
 const ATTEMPTS: usize = 2;
-/// The folder of the pair that ours is compared with.
+/// Environment variable with the folder of kube-apiserver and etcd.
 const PEER: &str = "ENVTEST_PEER";
 
 fn main() -> Result<()> {
@@ -54,7 +57,7 @@ fn main() -> Result<()> {
 struct Server {
     name: &'static str,
     assets: TempDir,
-    /// Whether what it does wrong fails the run.
+    /// Whether its failures make the run fail.
     counts: bool,
 }
 
@@ -79,7 +82,8 @@ impl Server {
         Ok(Self { name: "peer", assets, counts: false })
     }
 
-    /// Tests that fail before they stop their servers leave them running. The folder's name is like no other.
+    /// Ends servers that are still running because their tests failed before stopping them. The path of the
+    /// folder is unique.
     fn end_what_is_left(&self) {
         let started_here = format!("^{}/", self.assets.path().display());
         drop(Command::new("pkill").args(["-KILL", "-f", &started_here]).status());
@@ -95,7 +99,7 @@ struct Total {
     time: Duration,
 }
 
-/// Runs a suite on one server and says how each package ended.
+/// Runs a suite with one server and prints the result of each package.
 fn run(suite: &Suite, module: &Module, server: &Server) -> Result<Total> {
     let clock = Clock::system();
     let mut total = Total::default();
@@ -160,9 +164,9 @@ fn attempt(module: &Module, package: &Package, server: &Server) -> Result<Verdic
     Ok(verdict)
 }
 
-/// Specs stand for the test that runs them, unless that fails and they don't.
+/// Replaces a test that runs Ginkgo specs by its specs, unless only the test itself failed.
 fn add_specs(module: &Module, package: &Package, report: &Path, all: &mut Results) -> Result<()> {
-    // A program that broke off writes none.
+    // A program that was aborted writes no report.
     let Ok(report) = std::fs::read(report) else { return Ok(()) };
     let specs = results::of_ginkgo(&report)?;
     let failed = |results: &Results| results.values().any(|one| matches!(one, results::Outcome::Failed(_)));

@@ -1,6 +1,6 @@
 //! The envtest suites of other projects, with `firstlight envtest DIR` in place of envtest's binaries.
 //!
-//! `tests/clients/suites/NAME.txt` says what is run:
+//! `tests/clients/suites/NAME.txt` lists what is run:
 //!
 //! ```text
 //! # Prose, ignored.
@@ -10,7 +10,7 @@
 //!   why it fails                                  in one or more lines
 //! ```
 //!
-//! A test that fails without being listed fails the run, and so does one that is listed and passes or does not exist.
+//! A failing test that is not listed fails the run; so does a listed test that passes or does not exist.
 
 pub mod judge;
 pub mod list;

@@ -1,4 +1,4 @@
-//! A module of the Go proxy in a folder of its own, and its test programs.
+//! A module from the Go proxy in its own folder, and its test programs.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,22 +9,23 @@ use anyhow::{Context, Result, ensure};
 
 use super::list::Suite;
 
-/// How long the tests of a package may take, as Go's and as ginkgo's flag: ginkgo ends in order, and ends the servers that it started.
+/// Limits for the tests of a package, as Go's and as ginkgo's flag. ginkgo's is shorter, since it ends in an
+/// orderly way and stops the servers that it started.
 const GO_TIMEOUT: &str = "-test.timeout=20m";
 const GINKGO_TIMEOUT: &str = "--ginkgo.timeout=15m";
 
-/// What the tests of a package have left behind.
+/// The results of a package's tests.
 #[derive(Debug)]
 pub struct Run {
-    /// Whether the program ended with 0.
+    /// Whether the program exited with 0.
     pub success: bool,
-    /// Everything it printed.
+    /// The program's output.
     pub log: PathBuf,
-    /// ginkgo's report, when the package has specs.
+    /// ginkgo's report, if the package has specs.
     pub report: Option<PathBuf>,
 }
 
-/// A module that can be written to, with test programs built in it.
+/// A writable copy of a module, with test programs built in it.
 #[derive(Debug)]
 pub struct Module {
     folder: PathBuf,
@@ -32,10 +33,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// The module of `suite` below `tools`, downloaded unless it is there.
+    /// Downloads the module of `suite` to `tools`, unless it is already there.
     ///
     /// # Errors
-    /// Where Go cannot have it.
+    /// Fails if Go cannot download it.
     pub fn fetch(tools: &Path, suite: &Suite) -> Result<Self> {
         let folder = tools.join("suites").join(format!("{}-{}", suite.name, suite.version));
         let module = Self { work: folder.join("work"), folder: folder.join("module") };
@@ -53,10 +54,10 @@ impl Module {
         Ok(module)
     }
 
-    /// Builds the test program of a package, unless it is there.
+    /// Builds the test program of a package, unless it exists.
     ///
     /// # Errors
-    /// Where it does not build.
+    /// Fails if the program does not build.
     pub fn build(&self, package: &str) -> Result<()> {
         let program = self.file(package, "test");
         if program.exists() {
@@ -75,10 +76,11 @@ impl Module {
         Ok(fs::rename(new, program)?)
     }
 
-    /// Runs the tests of a package with the programs of `assets`; `server` is part of the names of its files.
+    /// Runs the tests of a package with the programs of `assets`; `server` is part of the names of the result
+    /// files.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// Fails if the program does not start.
     pub fn run(&self, package: &str, server: &str, assets: &Path) -> Result<Run> {
         let log = self.file(package, &format!("{server}.log"));
         let report = self.file(package, &format!("{server}.json"));
@@ -98,10 +100,10 @@ impl Module {
         Ok(Run { success: status.success(), log, report: has_specs.then_some(report) })
     }
 
-    /// The tests of a package that run ginkgo's specs.
+    /// Returns the tests of a package that run ginkgo's specs.
     ///
     /// # Errors
-    /// Where its sources cannot be read.
+    /// Fails if the sources cannot be read.
     pub fn specs_of(&self, package: &str) -> Result<Vec<String>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(self.folder.join(package))? {
@@ -127,7 +129,7 @@ impl Module {
     }
 }
 
-/// Copies a folder of Go's cache, where nothing can be written and no script be run.
+/// Copies a folder out of Go's module cache, where files are read-only and scripts are not executable.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

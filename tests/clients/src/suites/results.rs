@@ -1,25 +1,25 @@
-//! What test programs say of their tests: Go's lines, and ginkgo's report.
+//! Parses the results of test programs: Go's output, and ginkgo's report.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it should.
+    /// The test passed.
     Passed,
-    /// Left out by its authors.
+    /// The test was skipped by its authors.
     Skipped,
-    /// With this message.
+    /// The test failed with this message.
     Failed(String),
 }
 
-/// Tests by name. A test with subtests is not among them, unless it fails while they all pass.
+/// Results by test name. A test with subtests is left out, unless it fails while all its subtests pass.
 pub type Results = BTreeMap<String, Outcome>;
 
-/// Reads the lines `--- PASS: NAME (TIME)` that `-test.v` prints.
+/// Parses the lines `--- PASS: NAME (TIME)` of `-test.v`.
 pub fn of_go(printed: &str) -> Results {
     let mut all = Results::new();
     for line in printed.lines() {
@@ -53,10 +53,10 @@ pub fn of_go(printed: &str) -> Results {
     all
 }
 
-/// Reads ginkgo's JSON report. What is set up and torn down is there only where it failed.
+/// Parses ginkgo's JSON report. Set-up and tear-down nodes are included only if they failed.
 ///
 /// # Errors
-/// What is no such report.
+/// Fails if the text is not such a report.
 pub fn of_ginkgo(report: &[u8]) -> Result<Results> {
     let suites: Value = serde_json::from_slice(report).context("ginkgo's report")?;
     let mut all = Results::new();
@@ -81,7 +81,7 @@ pub fn of_ginkgo(report: &[u8]) -> Result<Results> {
     Ok(all)
 }
 
-/// The name, with a number where there is such a name already.
+/// Returns the name, with a number if the name already exists.
 fn numbered(all: &Results, name: String) -> String {
     let free = |number: &u32| !all.contains_key(&format!("{name} #{number}"));
     match all.contains_key(&name) {

@@ -1,5 +1,5 @@
-//! `store-writer ENGINE DIRECTORY`: writes to a store until it is killed, and prints each acknowledged write as
-//! `<writer> <count> <revision>`.
+//! `store-writer ENGINE DIRECTORY`: writes to a store until it is killed, and prints each acknowledged write
+//! as `<writer> <count> <revision>`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a part of a test")]
 

@@ -1,14 +1,14 @@
-//! Answers, as bytes.
+//! HTTP responses of the Redfish service.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-/// An answer of the service.
+/// A response of the service.
 pub(super) type Answer = Response<Full<Bytes>>;
 
-/// An answer with a body.
+/// Builds a response with a body.
 pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(body.into()));
     *answer.status_mut() = StatusCode::from_u16(status).unwrap();
@@ -19,14 +19,14 @@ pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Byte
     answer
 }
 
-/// An answer in JSON.
+/// Builds a JSON response.
 pub(super) fn json(status: u16, headers: &[(&str, &str)], body: &Value) -> Answer {
     let mut all = vec![("content-type", "application/json"), ("odata-version", "4.0")];
     all.extend(headers);
     answer(status, &all, body.to_string())
 }
 
-/// An error in Redfish's form.
+/// Builds an error in Redfish's format.
 pub(super) fn error(status: u16, message: &str) -> Answer {
     let entry = json!({"MessageId": "Base.1.8.GeneralError", "Message": message, "Severity": "Critical", "Resolution": "None."});
     let code = "Base.1.8.GeneralError";

@@ -1,49 +1,49 @@
-//! The machines that a stand-in service switches.
+//! The machines that the Redfish test service switches.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-/// How a machine starts: the service's settings at that moment.
+/// The service's boot settings when a machine starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     /// Redfish's name of the boot device: `None` (the machine's own order), `Pxe`, `UefiHttp`, `Hdd`, `Cd`.
     pub target: String,
-    /// What UEFI HTTP boot loads; `None` leaves it to DHCP.
+    /// URL for UEFI HTTP boot; `None` leaves it to DHCP.
     pub http_uri: Option<String>,
-    /// UEFI, or BIOS.
+    /// Whether the machine boots with UEFI rather than BIOS.
     pub uefi: bool,
-    /// Only what is signed starts.
+    /// Whether Secure Boot is on.
     pub secure_boot: bool,
-    /// The address of the image that is inserted as a CD.
+    /// URL of the image inserted as a CD.
     pub media: Option<String>,
 }
 
-/// A machine.
+/// A machine that can be switched.
 pub trait Machine: Send + Sync {
-    /// Whether it runs.
+    /// Returns whether the machine is on.
     fn is_on(&self) -> BoxFuture<'_, bool>;
 
-    /// Starts it; it is off.
+    /// Starts the machine, which is off.
     fn start(&self, start: Start) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Asks its operating system to stop, which may take long or never happen.
+    /// Asks the operating system to shut down, which may take long or never happen.
     fn ask_to_stop(&self) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Stops it at once.
+    /// Switches the machine off at once.
     fn stop(&self) -> BoxFuture<'_, io::Result<()>>;
 
-    /// The image was taken out of its drive.
+    /// Called when the image was removed from the drive.
     fn ejected(&self) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Addresses of its network cards.
+    /// Returns the MAC addresses of the network cards.
     fn macs(&self) -> Vec<String>;
 }
 
-/// A machine that is nothing but its power.
+/// A simulated machine that only has a power state.
 #[derive(Debug, Default)]
 pub struct InMemory {
     running: Mutex<Option<Start>>,
@@ -51,12 +51,12 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// How it was started, if it runs.
+    /// Returns the boot settings with which it was started, if it is on.
     pub fn running(&self) -> Option<Start> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How it was started each time.
+    /// Returns the boot settings of all starts.
     pub fn history(&self) -> Vec<Start> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,8 +1,9 @@
-//! A Redfish service that can be told to go wrong.
+//! A Redfish test service with configurable faults.
 //!
-//! [`Service`] answers for one [`Machine`], as sushy-tools and services of machines do: tags, offered values, tasks, and what is
-//! particular about Dell, HPE and Supermicro ([`Behaviour`]). [`Order`]s make it fail: at which request, how, and how often.
-//! [`Service::serve`] speaks over any stream, [`Service::listen`] at a port, [`Wire`] inside of a test.
+//! [`Service`] serves one [`Machine`] like sushy-tools and real BMCs: entity tags, allowed values, tasks, and
+//! the peculiarities of Dell, HPE and Supermicro ([`Behaviour`]). [`Order`]s make it fail: at which request,
+//! how, and how often. [`Service::serve`] works over any stream, [`Service::listen`] on a port, [`Wire`]
+//! inside of a test.
 
 #![allow(clippy::unwrap_used, reason = "a part of tests, which may panic")]
 
@@ -22,64 +23,64 @@ pub use machine::{InMemory, Machine, Start};
 pub use serve::Identity;
 pub use wire::Wire;
 
-/// What goes wrong.
+/// A fault of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// This status, with an error in Redfish's form.
+    /// A response with this status and an error in Redfish's format.
     Status(u16),
-    /// 503, with the seconds of its `Retry-After`.
+    /// A 503 response, with the seconds of its `Retry-After`.
     Busy(Option<u64>),
-    /// No answer, ever.
+    /// No response, ever.
     Silent,
-    /// 200 and a page of HTML.
+    /// A 200 response with an HTML page.
     Garbage,
-    /// The connection ends without an answer.
+    /// The connection ends without a response.
     Drop,
-    /// Says that it was done, and does not do it.
+    /// A successful response without any effect.
     Ignore,
-    /// The answer, with this at a pointer in place of what is true.
+    /// The normal response with the value at a JSON pointer replaced.
     Lie(&'static str, Value),
 }
 
-/// A fault that is to happen.
+/// A fault for certain requests.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// `GET`, `PATCH` …
+    /// The method, `GET`, `PATCH` and so on.
     pub method: &'static str,
-    /// How the path ends.
+    /// Suffix of the path.
     pub path: &'static str,
-    /// How often; `usize::MAX` for always.
+    /// How often the fault occurs; `usize::MAX` for always.
     pub times: usize,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
 /// How a service differs from a plain one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Behaviour {
-    /// `Dell`, `HPE`, `Supermicro`: with their extensions.
+    /// The vendor whose extensions it has: `Dell`, `HPE` or `Supermicro`.
     pub vendor: Option<&'static str>,
-    /// Basic authentication is switched off.
+    /// Whether basic authentication is disabled.
     pub sessions_only: bool,
-    /// Writes are answered by 202 and a task.
+    /// Whether writes are answered by 202 and a task.
     pub tasks: bool,
-    /// The offered reset types are in an ActionInfo.
+    /// Whether the allowed reset types are in an ActionInfo.
     pub action_info: bool,
-    /// Virtual media is inserted by PATCH.
+    /// Whether virtual media is inserted by PATCH.
     pub media_by_patch: bool,
-    /// InsertMedia wants TransferProtocolType and TransferMethod.
+    /// Whether InsertMedia requires TransferProtocolType and TransferMethod.
     pub media_wants_transfer: bool,
-    /// `Once` is shown as `Continuous`, as sushy-tools does.
+    /// Whether `Once` is reported as `Continuous`, as in sushy-tools.
     pub once_is_continuous: bool,
-    /// `Continuous` is refused.
+    /// Whether `Continuous` is refused.
     pub no_continuous: bool,
-    /// Tags are weak, and only strong ones are taken back.
+    /// Whether entity tags are weak, while only strong ones are accepted in conditions.
     pub weak_tags: bool,
-    /// There is no UEFI HTTP boot.
+    /// Whether UEFI HTTP boot is not supported.
     pub no_http_boot: bool,
 }
 
-/// What the service holds.
+/// The state of the service.
 struct State {
     user: String,
     password: String,
@@ -98,7 +99,7 @@ struct State {
     requests: Vec<String>,
 }
 
-/// The service.
+/// The Redfish service.
 pub struct Service {
     behaviour: Behaviour,
     machine: Arc<dyn Machine>,
@@ -106,7 +107,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service for a machine, with a user `admin` and the password `correct horse`.
+    /// Creates a service for a machine, with the user `admin` and the password `correct horse`.
     pub fn new(machine: Arc<dyn Machine>, behaviour: Behaviour) -> Arc<Self> {
         let state = State {
             user: "admin".to_owned(),
@@ -137,44 +138,44 @@ impl Service {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has something go wrong.
+    /// Adds a fault.
     pub fn order(&self, order: Order) {
         self.state().orders.push(order);
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub fn clear_orders(&self) {
         self.state().orders.clear();
     }
 
-    /// From now on the password is another one; sessions end.
+    /// Changes the password and ends all sessions.
     pub fn set_password(&self, password: &str) {
         let mut state = self.state();
         state.password = password.to_owned();
         state.sessions.clear();
     }
 
-    /// What was asked for, since the last time: `GET /redfish/v1`.
+    /// Returns the requests since the last call, each as `GET /redfish/v1`.
     pub fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state().requests)
     }
 
-    /// The image that is inserted.
+    /// Returns the URL of the inserted image.
     pub fn media(&self) -> Option<String> {
         self.state().media.clone()
     }
 
-    /// How many sessions there are.
+    /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.state().sessions.len()
     }
 
-    /// The settings of the firmware that the next start brings.
+    /// Returns the firmware settings that take effect at the next start.
     pub fn pending(&self) -> Value {
         self.state().pending.clone()
     }
 
-    /// The fault that was ordered for a request.
+    /// Returns the fault for a request, if any.
     fn fault(&self, method: &str, path: &str) -> Option<Fault> {
         let mut state = self.state();
         let fits = |order: &Order| order.times > 0 && order.method == method && path.ends_with(order.path);
@@ -183,7 +184,7 @@ impl Service {
         Some(order.fault.clone())
     }
 
-    /// How the machine starts now. What holds for one start is over with it.
+    /// Returns the boot settings for a start now, and resets one-time settings.
     fn start(&self) -> Start {
         let mut state = self.state();
         let text = |state: &State, name: &str| state.boot[name].as_str().unwrap_or_default().to_owned();

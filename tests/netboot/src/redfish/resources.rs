@@ -1,21 +1,21 @@
-//! What can be read.
+//! The readable resources.
 
 use serde_json::{Value, json};
 
 use super::{Service, State};
 
-/// The offered reset types.
+/// The allowed reset types.
 pub(super) const RESET_TYPES: [&str; 7] =
     ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "ForceOn"];
 
-/// The links to `members`, as a collection has them.
+/// Returns a collection with links to `members`.
 fn collection(path: &str, members: &[String]) -> Value {
     let links: Vec<Value> = members.iter().map(|member| json!({"@odata.id": member})).collect();
     json!({"@odata.id": path, "Name": "Collection", "Members@odata.count": links.len(), "Members": links})
 }
 
 impl Service {
-    /// The resource at a path, below `/redfish/v1`.
+    /// Returns the resource at a path below `/redfish/v1`.
     pub(super) async fn resource(&self, path: &str) -> Option<Value> {
         let power = self.machine.is_on().await;
         let below = |name: &str| format!("/redfish/v1{path}/{name}");

@@ -1,4 +1,4 @@
-//! The service over streams: who may, which fault, which answer.
+//! Serves the service over streams: authentication, faults, responses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use super::answers::{Answer, answer, error, json as json_answer};
 use super::writes::TASK;
 use super::{Fault, Service};
 
-/// A certificate that the service has signed itself.
+/// A self-signed certificate of the service.
 #[derive(Clone)]
 pub struct Identity {
     /// The certificate.
@@ -31,7 +31,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// One for these names and addresses.
+    /// Creates a certificate for these names and addresses.
     pub fn self_signed(names: &[&str]) -> Self {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = rcgen::generate_simple_self_signed(names).unwrap();
@@ -49,10 +49,10 @@ impl Identity {
 }
 
 impl Service {
-    /// Answers at a port until the task is dropped; the address, for port 0.
+    /// Serves on a port until the task is dropped; returns the address, for port 0.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Returns the errors of the socket.
     pub async fn listen(
         self: Arc<Self>,
         address: SocketAddr,
@@ -68,7 +68,7 @@ impl Service {
         Ok((address, task))
     }
 
-    /// Answers over a stream until it ends.
+    /// Serves a stream until it ends.
     pub async fn serve<S>(self: Arc<Self>, stream: S, identity: Option<Identity>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -90,7 +90,7 @@ impl Service {
         });
         let connection =
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        // An order to drop the connection ends it with an error.
+        // A fault that drops the connection ends it with an error.
         drop(connection.await);
     }
 
@@ -174,7 +174,7 @@ impl Service {
     fn log_in(&self, body: &Value) -> Answer {
         let mut state = self.state();
         if body["UserName"] != state.user.as_str() || body["Password"] != state.password.as_str() {
-            // Some services say too much.
+            // Some real services reveal too much in errors.
             return error(401, &format!("Password {} of {} is wrong.", body["Password"], body["UserName"]));
         }
         let token = format!("token-{}", state.requests.len());

@@ -1,4 +1,4 @@
-//! A network of services, inside of a test: streams without sockets, so that time may stand still.
+//! A network of services inside of a test: streams without sockets, which also work with a paused clock.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,10 +9,10 @@ use futures::future::BoxFuture;
 
 use super::{Identity, Service};
 
-/// How much fits into a stream before its reader reads.
+/// Buffer size of a stream in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// A service, and the certificate that it shows when it speaks TLS.
+/// A service, and its certificate if it uses TLS.
 type Place = (Arc<Service>, Option<Identity>);
 
 /// Services by host.
@@ -20,7 +20,7 @@ type Place = (Arc<Service>, Option<Identity>);
 pub struct Wire(Mutex<BTreeMap<String, Place>>);
 
 impl Wire {
-    /// Puts a service at a host, at every port.
+    /// Adds a service at a host, on every port.
     pub fn add(&self, host: &str, service: Arc<Service>, identity: Option<Identity>) {
         let mut services = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         services.insert(host.to_owned(), (service, identity));

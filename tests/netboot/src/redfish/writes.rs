@@ -1,4 +1,4 @@
-//! What can be written.
+//! The writable resources.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::resources::RESET_TYPES;
 pub(super) const TASK: &str = "/TaskService/Tasks/1";
 
 impl Service {
-    /// A PATCH.
+    /// Handles a PATCH.
     pub(super) fn patch(&self, path: &str, body: &Value) -> Answer {
         let refused = {
             let mut state = self.state();
@@ -54,13 +54,13 @@ impl Service {
         }
     }
 
-    /// Writes the boot device, or names the property that is wrong.
+    /// Sets the boot device, or names the invalid property.
     fn patch_boot(&self, boot: &Value) -> Result<(), &'static str> {
         let named = |name: &str| boot[name].as_str().map(str::to_owned);
         if self.behaviour.no_continuous && boot["BootSourceOverrideEnabled"] == "Continuous" {
             return Err("BootSourceOverrideEnabled");
         }
-        // As Supermicro's do.
+        // As in Supermicro's services.
         if self.behaviour.vendor == Some("Supermicro") && named("BootSourceOverrideEnabled").is_none() {
             return Err("BootSourceOverrideEnabled");
         }
@@ -78,7 +78,7 @@ impl Service {
         Ok(())
     }
 
-    /// A POST.
+    /// Handles a POST.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
         match path {
             "/Systems/1/Actions/ComputerSystem.Reset" => match body["ResetType"].as_str() {
@@ -108,7 +108,7 @@ impl Service {
         }
     }
 
-    /// A DELETE.
+    /// Handles a DELETE.
     pub(super) fn delete(&self, path: &str) -> Answer {
         let mut state = self.state();
         let token = path.strip_prefix("/SessionService/Sessions/").unwrap_or_default();
@@ -158,7 +158,7 @@ impl Service {
         self.done()
     }
 
-    /// That it was done, or that it will be.
+    /// Returns the response for a completed write: success, or a task.
     pub(super) fn done(&self) -> Answer {
         if !self.behaviour.tasks {
             return answer(204, &[], "");
@@ -168,7 +168,7 @@ impl Service {
         json_answer(202, &[("location", &format!("/redfish/v1{TASK}"))], &body)
     }
 
-    /// The task: it runs for some looks.
+    /// Returns the task, which is reported as running for some reads.
     pub(super) fn task(&self) -> Answer {
         let mut state = self.state();
         if state.looks_at_task == 0 {

@@ -1,4 +1,4 @@
-//! Hosts without a BMC: the test is the person who switches them.
+//! Hosts without a BMC, which the test switches in place of a person.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::DEADLINE;
 use crate::machine::{Boot, Firmware};
 use crate::scenario::{IPXE, Scenario, is_asked};
 
-/// BIOS with iPXE → inspection → a small image → its user data → another image.
+/// BIOS with iPXE -> inspection -> a small image -> its user data -> another image.
 pub async fn bios() -> Result<()> {
     let (scenario, [first, second]) = Scenario::start_with(&[IPXE], &[]).await?;
     let machine = scenario.machine(0, Firmware::Bios).await?;

@@ -1,4 +1,5 @@
-//! A figure: from power-on to the end of cloud-init, by firstlight and by what somebody puts together by hand.
+//! A figure: the time from power-on to the end of cloud-init, with firstlight and with a chain of common
+//! tools.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,12 +19,13 @@ use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario, assets, is_asked};
 use crate::wait::until;
 
-/// How often each is measured, in turns.
+/// How often each is measured, alternately.
 const ROUNDS: usize = 2;
-/// Where the files of the chain by hand are served.
+/// HTTP port of the hand-made chain.
 const HTTP: u16 = 8082;
 
-/// BIOS with iPXE, no BMC, Debian of 940 MiB: the machine is switched on, looked at, written, started anew, and cloud-init phones home.
+/// BIOS with iPXE, no BMC, Debian of 940 MiB: the machine is switched on, inspected, written and restarted,
+/// and cloud-init phones home.
 pub async fn both() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::debian(&scenario.lab.file("images")).await?;
@@ -83,7 +85,7 @@ async fn ours(scenario: &Scenario, machine: &Machine, image: &Image, calls: &mut
     say("firstlight", "cloud-init finished", start)
 }
 
-/// The files of the chain by hand.
+/// Serves the files of the hand-made chain.
 async fn by_hand(lab: &Lab, image: &Image) -> Result<()> {
     let (folder, seed) = (lab.file("by-hand"), lab.file("seed"));
     std::fs::create_dir(&folder)?;
@@ -108,7 +110,7 @@ async fn by_hand(lab: &Lab, image: &Image) -> Result<()> {
 async fn serve(lab: &Lab) -> Result<(Dnsmasq, tokio::process::Child)> {
     let http = plain_http(&lab.file("by-hand"), HTTP).await?;
     let boot = format!("--dhcp-boot=tag:ipxe,http://{ADDRESS}:{HTTP}/boot.ipxe");
-    // Without advertisements iPXE waits for them.
+    // iPXE waits for router advertisements if there are none.
     let ipv6 = ["--dhcp-range=fd77::,ra-only", "--enable-ra", "--ra-param=dns1,0,0"];
     let options = ["--dhcp-userclass=set:ipxe,iPXE", &boot].into_iter().chain(ipv6).collect::<Vec<_>>();
     Ok((Dnsmasq::start(lab, &options).await?, http))

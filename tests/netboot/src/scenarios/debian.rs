@@ -1,4 +1,4 @@
-//! A Debian with cloud-init, as sites have it.
+//! A Debian image with cloud-init, as used in production.
 
 use std::io::Write as _;
 
@@ -13,12 +13,12 @@ use crate::lab::ADDRESS;
 use crate::machine::{Design, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario};
 
-/// A machine that a Debian fits on.
+/// Returns the configuration of a machine large enough for Debian.
 pub(super) fn design() -> Design {
     Design { memory: 2048, ..Scenario::design(0, Firmware::Bios) }
 }
 
-/// Has the host's system phone home.
+/// Sets user data by which the installed system phones home.
 pub(super) async fn has_user_data(scenario: &Scenario, host: &mut Value) -> Result<()> {
     let home = format!("http://{ADDRESS}:{PORT}/");
     let user_data = json!({
@@ -30,7 +30,7 @@ pub(super) async fn has_user_data(scenario: &Scenario, host: &mut Value) -> Resu
     Ok(())
 }
 
-/// Waits until the system of `host-0` has.
+/// Waits until the system of `host-0` has phoned home.
 pub(super) async fn phones_home(calls: &mut Calls, machine: &Machine) -> Result<()> {
     let called = calls.heard(DEADLINE).await;
     let called = called.with_context(|| format!("--- its console\n{}", machine.console().tail()))?;
@@ -38,7 +38,8 @@ pub(super) async fn phones_home(calls: &mut Calls, machine: &Machine) -> Result<
     Ok(())
 }
 
-/// BIOS with iPXE, switched by Redfish → inspection → Debian of 940 MiB → cloud-init runs the host's user data and phones home.
+/// BIOS with iPXE, switched by Redfish -> inspection -> Debian of 940 MiB -> cloud-init runs the host's user
+/// data and phones home.
 pub async fn cloud_init() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::debian(&scenario.lab.file("images")).await?;

@@ -1,4 +1,4 @@
-//! DHCP that is not alone, and DHCP that gets lost.
+//! Other DHCP servers, and lost DHCP messages.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -10,7 +10,8 @@ use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::relay::{FAR, NETWORK, Relay};
 use crate::scenario::{IPXE, Scenario};
 
-/// Beside a dnsmasq: not started as a full server unless told, and as a proxy a machine with UEFI's PXE and one with BIOS are provisioned at once.
+/// Next to a dnsmasq: the server refuses to start as a full DHCP server unless told to, and as a proxy it
+/// provisions a machine with UEFI PXE and one with BIOS at the same time.
 pub async fn proxy() -> Result<()> {
     let (lab, [first, _]) = Scenario::prepare().await?;
     let dnsmasq = Dnsmasq::start(&lab, &[]).await?;
@@ -38,7 +39,8 @@ pub async fn proxy() -> Result<()> {
     Ok(())
 }
 
-/// A third of all DHCP messages is lost and a third comes twice, both ways: it takes longer.
+/// One third of all DHCP messages is lost and one third is duplicated, in both directions; provisioning only
+/// takes longer.
 pub async fn lossy() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start().await?;
     let design = Design { loses_dhcp: true, ..Scenario::design(0, Firmware::UefiHttp) };
@@ -51,7 +53,7 @@ pub async fn lossy() -> Result<()> {
     scenario.console("small image: first runs", DEADLINE, &machine).await
 }
 
-/// Another segment, whose router relays: a machine in it is provisioned through that router.
+/// A machine in another segment is provisioned through that segment's relaying router.
 pub async fn relay() -> Result<()> {
     let subnet = format!("{NETWORK},router={FAR},pool=10.78.0.50-10.78.0.59");
     let (scenario, [first, _]) = Scenario::start_with(&[], &["--netboot-subnet", &subnet]).await?;

@@ -1,4 +1,4 @@
-//! Machines that nobody described.
+//! Machines without a BareMetalHost.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -9,20 +9,21 @@ use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, NAMESPACE, Scenario};
 use crate::server::binary;
 
-/// The object of the agent that runs on a machine.
+/// Returns the Agent object of a machine.
 pub(super) fn agent(machine: &Machine) -> Value {
     let name = machine.design().mac.replace(':', "-");
     json!({"apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "Agent", "metadata": {"name": name}})
 }
 
-/// The host that an approved machine becomes.
+/// Returns the host that is created for an approved machine.
 fn host(machine: &Machine) -> Value {
     let name = format!("host-{}", machine.design().mac.replace(':', "-"));
     let metadata = json!({"name": name, "namespace": NAMESPACE});
     json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": metadata})
 }
 
-/// Two machines at once, one by UEFI HTTP boot, one by PXE with iPXE: inspected, approved, provisioned.
+/// Two machines at the same time, one with UEFI HTTP boot, one with PXE and iPXE: inspected, approved,
+/// provisioned.
 pub async fn two() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
     let machines =

@@ -1,4 +1,4 @@
-//! What goes wrong with one host, one thing after another; at the end it is provisioned.
+//! A sequence of faults with one host, which is provisioned in the end.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use crate::machine::{Design, Firmware};
 use crate::scenario::{Scenario, starts_with_partitions};
 use crate::wait::until;
 
-/// Bytes a second that the disk writes: an image takes so long that there is time to disturb it.
+/// Write rate of the disk in bytes per second, so slow that there is time to disturb the writing of an image.
 const DISK_SPEED: u64 = 4 << 20;
 
-/// An image that needs a larger disk than the machine has.
+/// Creates an image that is larger than the machine's disk.
 async fn too_large(scenario: &Scenario) -> Result<Value> {
     let path = scenario.lab.file("images/large.qcow2");
     let name = path.to_string_lossy().into_owned();
@@ -25,8 +25,8 @@ async fn too_large(scenario: &Scenario) -> Result<Value> {
     Ok(spec)
 }
 
-/// Root device hints that fit no disk → an image that is larger than the disk → the power is cut while the image is written → the server is
-/// killed while the machine starts, and again while the image is written.
+/// Root device hints that match no disk -> an image larger than the disk -> a power failure while the image
+/// is written -> a kill of the server while the machine boots, and another while the image is written.
 pub async fn all() -> Result<()> {
     let (mut scenario, [first, _]) = Scenario::start().await?;
     let design = Design { disk_speed: Some(DISK_SPEED), ..Scenario::design(0, Firmware::UefiHttp) };
@@ -71,7 +71,7 @@ pub async fn all() -> Result<()> {
     scenario.console("small image: first runs", DEADLINE, &machine).await
 }
 
-/// Kills the server, and starts another one on its data.
+/// Kills the server, and starts a new one on its data.
 async fn restart(scenario: Scenario) -> Result<Scenario> {
     let Scenario { lab, server } = scenario;
     server.kill().await;

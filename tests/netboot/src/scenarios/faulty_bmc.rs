@@ -1,4 +1,5 @@
-//! A BMC that goes wrong in front of a real machine, one way after the other: the host says what is wrong, and is provisioned in the end.
+//! A faulty BMC of a real machine, one fault after the other: the host reports each fault, and is provisioned
+//! in the end.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use crate::machine::Firmware;
 use crate::redfish::{Fault, Order};
 use crate::scenario::Scenario;
 
-/// What goes wrong, always, until the host says so: the request, how, and a part of what the host says.
+/// The faults, each permanent until the host reports it: the request, the fault, and a part of the report.
 fn faults() -> Vec<(&'static str, &'static str, Fault, &'static str)> {
     vec![
         ("GET", "/Systems/1", Fault::Status(401), "check user, password"),
@@ -22,12 +23,12 @@ fn faults() -> Vec<(&'static str, &'static str, Fault, &'static str)> {
     ]
 }
 
-/// A lie about the power.
+/// Returns a fault that reports a wrong power state.
 fn power(state: &str) -> Fault {
     Fault::Lie("/PowerState", state.into())
 }
 
-/// All of them; then the machine starts, and while it restarts the BMC says that it is off.
+/// All faults; then the machine starts, and while it restarts the BMC reports that it is off.
 pub async fn all() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start().await?;
     let (machine, service, mut host) =
@@ -54,7 +55,7 @@ pub async fn all() -> Result<()> {
     scenario.console("small image: first runs", DEADLINE, &machine).await
 }
 
-/// A failure is waited out for minutes, unless something has changed that it may have come from.
+/// Triggers a reconcile: the host retries a failure only after minutes, unless something has changed.
 async fn again(scenario: &Scenario, host: &Value, number: usize) -> Result<()> {
     let annotation = json!({"metadata": {"annotations": {"tests/again": number.to_string()}}});
     scenario.server.merge(host, annotation).await

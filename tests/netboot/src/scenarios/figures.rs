@@ -1,4 +1,4 @@
-//! Figures for docs/BENCHMARKS.md, each beside its peer in the same run.
+//! Figures for docs/BENCHMARKS.md, each compared with a peer in the same run.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -20,8 +20,8 @@ use crate::wait::until;
 /// How often each is measured.
 const ROUNDS: usize = 3;
 
-/// Power-on to the agent's first report, by firstlight alone and by dnsmasq with a plain HTTP server, the same agent and the same server to
-/// report to; memory of the server while three machines start.
+/// Time from power-on to the agent's first report, with firstlight alone and with dnsmasq and a plain HTTP
+/// server (same agent, reporting to the same server); memory of the server while three machines boot.
 pub async fn all() -> Result<()> {
     let (mut scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let machines =
@@ -56,7 +56,7 @@ async fn measure(who: &str, scenario: &Scenario, machines: &[Machine]) -> Result
     Ok(())
 }
 
-/// Until the agent of this start has said something.
+/// Boots the machine and waits for the first report of its agent.
 async fn boot(scenario: &Scenario, machine: &Machine) -> Result<()> {
     let name = machine.design().mac.replace(':', "-");
     let agent =
@@ -87,7 +87,7 @@ async fn memory(scenario: &Scenario, machines: [&Machine; 3]) -> Result<()> {
     Ok(())
 }
 
-/// dnsmasq, and an HTTP server with the files that firstlight made.
+/// Starts dnsmasq, and an HTTP server with the files that firstlight built.
 async fn peer(lab: &Lab) -> Result<(Dnsmasq, Child)> {
     let folder = lab.file("peer");
     std::fs::create_dir(&folder)?;
@@ -114,7 +114,7 @@ async fn peer(lab: &Lab) -> Result<(Dnsmasq, Child)> {
     Ok((Dnsmasq::start(lab, &options).await?, http))
 }
 
-/// A plain HTTP server.
+/// Starts a plain HTTP server.
 pub(super) async fn plain_http(folder: &Path, port: u16) -> Result<Child> {
     let http = Command::new("python3")
         .args(["-m", "http.server", &port.to_string(), "--bind", &ADDRESS.to_string(), "--directory"])

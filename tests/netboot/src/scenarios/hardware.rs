@@ -1,4 +1,4 @@
-//! What machines have beside a disk and a network: NVMe, a TPM.
+//! Additional hardware: NVMe, a TPM.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario, is_asked};
 use crate::wait::until;
 
-/// Bytes of the NVMe disk: too few for a root disk.
+/// Size of the NVMe disk in bytes, too small for a root disk.
 const NVME: usize = 64 << 20;
 
-/// A host whose disks are to be erased wholly has its NVMe disk format itself when it is given back.
+/// A host with full disk cleaning lets its NVMe disk format itself when it is deprovisioned.
 pub async fn nvme() -> Result<()> {
     let (scenario, [image, _]) = Scenario::start_with(&[IPXE], &[]).await?;
     let disk = scenario.lab.file("nvme");
@@ -66,7 +66,7 @@ pub async fn nvme() -> Result<()> {
     Ok(())
 }
 
-/// The server's challenge is opened by the TPM that it is for, for the certificate that it is for, and by nobody else.
+/// The server's challenge can be opened only by the right TPM, and only for the right certificate.
 pub async fn tpm() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (first, second) =
@@ -83,7 +83,7 @@ pub async fn tpm() -> Result<()> {
         let read = |text: &str| from_hexadecimal(text).context("hexadecimal digits");
         let (credential, secret) = (read(&challenge.credential)?, read(&challenge.secret)?);
         let own = Binding::new(certificate);
-        // More often than a TPM has places for objects and sessions.
+        // More often than a TPM has slots for objects and sessions.
         for _ in 0..5 {
             ensure!(second.open(&own, &credential, &secret).is_err(), "another TPM opens nothing");
             ensure!(
@@ -99,7 +99,7 @@ pub async fn tpm() -> Result<()> {
     asked.await?
 }
 
-/// A TPM of swtpm. Ended when dropped.
+/// A TPM emulated by swtpm; stopped when dropped.
 struct Emulated {
     _process: Child,
     socket: UnixStream,

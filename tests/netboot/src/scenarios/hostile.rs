@@ -1,4 +1,4 @@
-//! A hostile machine on the wire beside an honest one that is installed.
+//! A hostile machine on the network next to an honest one that is being installed.
 
 use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::Event;
@@ -13,10 +13,11 @@ use crate::scenario::{IPXE, NAMESPACE, Scenario};
 use crate::wait::until;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/hostile-machine");
-/// Stands in the user data of the honest machine's host.
+/// A text in the user data of the honest machine's host.
 const SECRET: &str = "for-the-honest-machine-only";
 
-/// Starts `tests/netboot/hostile-machine`, which pesters the server in its own name or in that of `victim`.
+/// Starts `tests/netboot/hostile-machine`, which attacks the server under its own identity or that of
+/// `victim`.
 async fn hostile(scenario: &Scenario, mode: &str, victim: &Machine) -> Result<Elsewhere> {
     let folder = scenario.lab.file(&format!("hostile-{mode}"));
     std::fs::create_dir(&folder)?;
@@ -26,15 +27,16 @@ async fn hostile(scenario: &Scenario, mode: &str, victim: &Machine) -> Result<El
     Elsewhere::start(&scenario.lab, mode, &[(BRIDGE, mode)], script, &arguments).await
 }
 
-/// Waits until it has asked for everything so many times.
+/// Waits until the hostile machine has completed this many rounds.
 async fn rounds(machine: &Elsewhere, count: usize) -> Result<()> {
     let what = format!("{count} rounds of the hostile machine");
     until(&what, DEADLINE, || async { (machine.log().matches(" over\n").count() >= count).then_some(()) })
         .await
 }
 
-/// From its own address all the time, and with forged frames while the honest agent runs: it is told nothing of the host, and the
-/// installation goes on (docs/decisions/provisioning-network.md).
+/// The hostile machine attacks from its own address all the time, and with forged frames while the honest
+/// agent runs. It must learn nothing about the host, and the installation must succeed
+/// (docs/decisions/provisioning-network.md).
 pub async fn beside_an_honest_machine() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
     let machine = scenario.machine(0, Firmware::Bios).await?;

@@ -1,4 +1,4 @@
-//! A host whose BMC speaks IPMI, by somebody else's implementation of it.
+//! A host with an IPMI BMC, by an independent implementation.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::lab::ADDRESS;
 use crate::machine::Firmware;
 use crate::scenario::Scenario;
 
-/// Inspection → an image → the host is deleted.
+/// Inspection -> an image -> the host is deleted.
 pub async fn uefi_http() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start().await?;
     let machine = Arc::new(scenario.machine(0, Firmware::UefiHttp).await?);

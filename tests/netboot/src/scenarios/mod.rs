@@ -1,4 +1,4 @@
-//! The scenarios, each with what a machine goes through.
+//! The scenarios.
 
 mod by_hand;
 mod chain;
@@ -20,37 +20,38 @@ use std::time::Duration;
 use anyhow::Result;
 use futures::future::BoxFuture;
 
-/// For each step of a scenario. Machines take seconds; a loaded processor takes many times as long.
+/// Limit for each step of a scenario. Machines take seconds, but on a loaded processor many times as long.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// One scenario.
+/// A scenario.
 pub struct Named {
-    /// Its name.
+    /// Name of the scenario.
     pub name: &'static str,
-    /// Whether it belongs to what runs when nothing is named.
+    /// Whether it runs when no scenario is named.
     pub by_default: bool,
-    /// Whether nothing runs beside it, since it takes figures.
+    /// Whether it must run alone, since it measures figures.
     pub alone: bool,
-    /// What it does.
+    /// Runs the scenario.
     pub run: fn() -> BoxFuture<'static, Result<()>>,
 }
 
-/// One that runs when nothing is named.
+/// Returns a scenario that runs by default.
 const fn usual(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
     Named { name, by_default: true, alone: false, run }
 }
 
-/// One whose subject the usual ones or the simulated fleet reach as well; it runs when it is named, or with `--all`.
+/// Returns a scenario that runs when it is named, or with `--all`, since the default ones or the simulated
+/// fleet cover its subject as well.
 const fn further(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
     Named { name, by_default: false, alone: false, run }
 }
 
-/// One that takes figures; it runs when it is named, or with `--all`.
+/// Returns a scenario that measures figures; it runs when it is named, or with `--all`.
 const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
     Named { name, by_default: false, alone: true, run }
 }
 
-/// All of them, the longest first.
+/// All scenarios, the longest first.
 pub const SCENARIOS: &[Named] = &[
     further("libvirt", || Box::pin(redfish::libvirt())),
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),

@@ -1,4 +1,5 @@
-//! Hosts with a BMC: a Redfish service that switches the machine. Nobody touches anything after the host was described.
+//! Hosts with a BMC: a Redfish service that switches the machine. No manual step follows the creation of the
+//! host.
 
 use std::io;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl crate::redfish::Machine for Switched {
     }
 }
 
-/// A machine, the service that switches it, and the host that describes both; the Secret with the credentials is there.
+/// Creates a machine, its Redfish service, the host that describes both, and the Secret with the credentials.
 pub(super) async fn described(
     scenario: &Scenario,
     design: Design,
@@ -69,7 +70,7 @@ pub(super) async fn described(
     described_as("redfish", scenario, design).await
 }
 
-/// The same, with a scheme of the BMC's address.
+/// Like [`described`], with a given scheme of the BMC's address.
 async fn described_as(
     scheme: &str,
     scenario: &Scenario,
@@ -85,7 +86,8 @@ async fn described_as(
     Ok((machine, service, host))
 }
 
-/// UEFI HTTP boot → inspection → an image whose checksum is wrong → the image → its user data → another image → the host is deleted.
+/// UEFI HTTP boot -> inspection -> an image with a wrong checksum -> the image -> its user data -> another
+/// image -> the host is deleted.
 pub async fn uefi_http() -> Result<()> {
     let (scenario, [first, second]) = Scenario::start().await?;
     let (machine, service, mut host) = described(&scenario, Scenario::design(0, Firmware::UefiHttp)).await?;
@@ -125,8 +127,8 @@ pub async fn uefi_http() -> Result<()> {
     Ok(())
 }
 
-/// Virtual media, without any service of the network but HTTP, and with an address that the host says: inspection → an image → the host is
-/// deleted.
+/// Virtual media, with HTTP as the only network service and a static address from the host: inspection -> an
+/// image -> the host is deleted.
 pub async fn virtual_media() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[], &["--netboot-dhcp", "off"]).await?;
     let design = Scenario::design(0, Firmware::UefiHttp);
@@ -167,8 +169,9 @@ pub async fn virtual_media() -> Result<()> {
     Ok(())
 }
 
-/// sushy-tools on libvirt, which have their own idea of Redfish, by BIOS with iPXE: inspection → Debian, whose cloud-init runs the host's
-/// user data and phones home → deprovisioned, the disk empty → a small image → the host is deleted.
+/// sushy-tools on libvirt, an independent Redfish implementation, with BIOS and iPXE: inspection -> Debian,
+/// whose cloud-init runs the host's user data and phones home -> deprovisioned, with an empty disk -> a small
+/// image -> the host is deleted.
 pub async fn libvirt() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::debian(&scenario.lab.file("images")).await?;

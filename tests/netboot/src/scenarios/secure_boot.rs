@@ -1,4 +1,4 @@
-//! Secure Boot: what nobody has signed does not start.
+//! Secure Boot: unsigned programs do not start.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::server::binary;
 const KEY: (&str, &str, &str) =
     ("/usr/share/ovmf/PkKek-1-snakeoil.key", "pass:snakeoil", "/usr/share/ovmf/PkKek-1-snakeoil.pem");
 
-/// The unified kernel image is refused, then signed by the site, and started; a person approves the machine.
+/// The unsigned kernel image is refused, then signed by the site and started; a person approves the machine.
 pub async fn unsigned_and_signed() -> Result<()> {
     let (scenario, _) = Scenario::start().await?;
     let machine = scenario.machine(0, Firmware::SecureBoot).await?;
@@ -32,7 +32,7 @@ pub async fn unsigned_and_signed() -> Result<()> {
     run("sbsign", &["--key", &key, "--cert", certificate, "--output", &signed, &image]).await?;
     std::fs::rename(&signed, &image)?;
     machine.power_on(&Boot::Network).await?;
-    // What is signed is the same for all machines and carries no token: a person vouches for this one.
+    // The signed image is the same for all machines and has no token, so a person must approve this machine.
     let (agent, inspected) = (agent(&machine), |agent: &Value| agent["status"]["hardware"].is_object());
     scenario.wait("the machine was inspected", DEADLINE, (&agent, &machine), inspected).await?;
     let data = file("data");

@@ -1,4 +1,4 @@
-//! What the tutorial promises.
+//! Checks the tutorial.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::images;
 use crate::lab::run;
 use crate::scenario::{IPXE, assets};
 
-/// For each of its commands.
+/// Limit for each of its commands.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// `docs/tutorials/bare-metal.md`, word for word: three machines, two of them described, one not.
+/// Runs `docs/tutorials/bare-metal.md` literally: three machines, two of them with hosts, one without.
 pub async fn three_machines() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (image, files) = (folder.path().join("images"), folder.path().join("boot-files"));

@@ -1,4 +1,5 @@
-//! Machines that start, enrol, and do what they are told, through the services that a process has.
+//! The agents of simulated machines: they start, enrol and carry out instructions through the services of the
+//! server.
 
 use std::time::Duration;
 
@@ -15,15 +16,15 @@ use super::mac;
 use super::machines::{Doing, Machines};
 use super::wire::{Wire, address, token};
 
-/// How often agents are looked at.
+/// How often the agents run.
 const TICK: Duration = Duration::from_secs(1);
-/// How often an agent says that it lives.
+/// Interval of the heartbeats of an agent, in seconds.
 const HEARTBEAT: i64 = 10;
 
-/// Runs the agents of `count` machines, and a hostile machine beside them, until it is dropped.
+/// Runs the agents of `count` machines and a hostile machine until the future is dropped.
 ///
 /// # Errors
-/// What a machine was told that it must not be told.
+/// A machine received something that it must not receive.
 pub async fn serve(manager: &Manager, machines: &Machines, count: usize) -> Result<()> {
     let wire = Wire::start(manager, count + 1).await?;
     let hostile = Hostile::new(manager, count);
@@ -38,7 +39,7 @@ pub async fn serve(manager: &Manager, machines: &Machines, count: usize) -> Resu
     }
 }
 
-/// What the certificate of a machine's start is known by.
+/// The certificate fingerprint of a machine for one start.
 pub(super) fn certificate(mac: &str, boot: &str) -> String {
     format!("{mac} {boot}")
 }
@@ -53,7 +54,7 @@ async fn step(wire: &Wire, machines: &Machines, number: usize, now: DateTime<Utc
     work(wire, machines, number, &boot, now).await
 }
 
-/// The machine asks what to boot, and starts the agent where it is told to.
+/// Requests the boot script, and starts the agent if the script says so.
 async fn start(wire: &Wire, machines: &Machines, number: usize) -> Result<()> {
     let (mac, from) = (mac(number), address(number).into());
     let script = wire.script(number, from).await?;
@@ -71,14 +72,14 @@ async fn start(wire: &Wire, machines: &Machines, number: usize) -> Result<()> {
         boot_id: boot.clone(),
         ..Enrolment::default()
     };
-    // One that is not let in asks again.
+    // A machine that is rejected tries again.
     if wire.agents.enrol(&certificate(&mac, &boot), from, &said).await.is_ok() {
         machines.calls(&mac, Some(boot));
     }
     Ok(())
 }
 
-/// An instruction takes as long as it takes, and is reported when it begins and ends.
+/// Carries out instructions. An instruction takes some time and is reported at its beginning and end.
 async fn work(wire: &Wire, machines: &Machines, number: usize, boot: &str, now: DateTime<Utc>) -> Result<()> {
     let mac = mac(number);
     let certificate = certificate(&mac, boot);
@@ -87,7 +88,7 @@ async fn work(wire: &Wire, machines: &Machines, number: usize, boot: &str, now: 
     let next = match wire.agents.instruction(&certificate, &after).now_or_never() {
         Some(Ok(Some(instruction))) => Some(Doing { instruction, since: now, state: State::Running }),
         Some(Err(Refusal::Unknown)) => {
-            // Its object is gone: the machine starts anew, as a person would have it do.
+            // The Agent object is gone: restart the machine, as an operator would.
             machines.restart(&mac);
             return Ok(());
         }
@@ -136,7 +137,7 @@ fn report(doing: &Doing) -> Report {
     }
 }
 
-/// Seconds.
+/// Duration of an action in seconds.
 fn duration(action: &Action) -> i64 {
     match action {
         Action::Deploy(_) => 90,

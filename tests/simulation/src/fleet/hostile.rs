@@ -1,5 +1,6 @@
-//! A machine of somebody who means harm, on the same network as the fleet. It has an address and a certificate of its own, knows all MAC
-//! addresses and all names of starts, and hears every token that goes over the wire in clear. It cannot speak from another's address.
+//! A hostile machine on the network of the fleet. It has its own address and certificate, knows all MAC
+//! addresses and boot IDs, and can read every token that is sent in clear text. It cannot send from the
+//! address of another machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,27 +15,27 @@ use super::machines::Machines;
 use super::wire::{Wire, address, token};
 use super::{agents, mac};
 
-/// What the user data of each host holds, before the host's number.
+/// Prefix of the user data of each host; the number of the host follows.
 pub const SECRET: &str = "secret-of-host-";
-/// What it shows itself by.
+/// Fingerprint of its certificate.
 const CERTIFICATE: &str = "hostile";
 
-/// The machine.
+/// The hostile machine.
 pub(super) struct Hostile {
     own: usize,
     agents: Objects<Agent>,
 }
 
 impl Hostile {
-    /// Machine `own`; those before it are hosts.
+    /// The machine with number `own`; lower numbers are hosts.
     pub(super) fn new(manager: &Manager, own: usize) -> Self {
         Self { own, agents: manager.objects() }
     }
 
-    /// It tries something.
+    /// Performs a random attack.
     ///
     /// # Errors
-    /// That it came to something.
+    /// The attack succeeded.
     pub(super) async fn step(&self, wire: &Wire, machines: &Machines) -> Result<()> {
         let victim = usize::try_from(machines.draw(self.own as u64))?;
         let from = match machines.draw(4) {
@@ -62,7 +63,7 @@ impl Hostile {
                 let inventory =
                     json!({"nics": [{"mac": mac(victim)}], "systemVendor": {"serialNumber": "S1"}});
                 let report = Report { inventory: Some(inventory), ..Report::default() };
-                // It may say so.
+                // The report itself may be accepted.
                 let _ = wire.agents.report(CERTIFICATE, report).await;
             }
             _ => {}
@@ -70,7 +71,7 @@ impl Hostile {
         self.is_nobody()
     }
 
-    /// It says that it is somebody else, by one of its words or several.
+    /// Claims to be another machine in one or more fields of its enrolment.
     async fn claims(&self, wire: &Wire, machines: &Machines, victim: usize, from: IpAddr) -> Result<()> {
         let boot = machines.with(&mac(victim), |machine| machine.boot.clone()).unwrap_or_default();
         let heard = machines.heard().lock().clone();
@@ -88,7 +89,7 @@ impl Hostile {
             boot_id: if machines.draw(2) == 0 { boot } else { "hostile".into() },
             ..Enrolment::default()
         };
-        // It is nobody's host afterwards, whatever was answered.
+        // The answer does not matter: afterwards, the agent must not belong to a host.
         let _ = wire.agents.enrol(CERTIFICATE, from, &said).await;
         Ok(())
     }
@@ -106,7 +107,7 @@ impl Hostile {
         Ok(())
     }
 
-    /// Nothing that it is known by is a host's, and no host's agent is another machine's.
+    /// Checks that every agent of a host has the certificate of that host's machine.
     fn is_nobody(&self) -> Result<()> {
         for agent in self.agents.all() {
             let (Some(host), Some(status)) = (&agent.spec.host_ref, &agent.status) else { continue };

@@ -1,4 +1,4 @@
-//! The machines themselves. They outlive every process.
+//! The simulated machines. They outlive every process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,50 +14,50 @@ use metal::control::{Boot, Capabilities, Command, Connection, Control, Fault, Po
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
-/// How often things go wrong, each as one in so many; 0 for never.
+/// The probability of each fault: a value of N means one in N, and 0 means never.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
-    /// A call of the BMC ends without an answer, done or not.
+    /// A BMC request that gets no response, whether executed or not.
     pub bmc: u64,
-    /// A machine hangs on its way to the agent.
+    /// A machine that hangs before its agent starts.
     pub hang: u64,
-    /// An instruction fails.
+    /// An instruction that fails.
     pub instruction: u64,
 }
 
-/// A machine.
+/// A simulated machine.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
-    /// Whether it runs.
+    /// Whether the power is on.
     pub is_on: bool,
-    /// Where it starts from: once, then for good.
+    /// The boot device for the next start, and the one for all later starts.
     once: Option<Boot>,
     always: Option<Boot>,
-    /// What is on its disk.
+    /// URL of the image on its disk.
     pub disk: Option<String>,
-    /// The agent's start, once it has called.
+    /// Boot ID of the agent after it has enrolled.
     pub boot: Option<String>,
-    /// When the agent will call.
+    /// When the agent will enrol.
     pub calls_at: Option<DateTime<Utc>>,
     starts: u64,
-    /// How often an image was written to its end.
+    /// Number of images that were written completely.
     pub written: usize,
-    /// What its agent does, or did last.
+    /// The current or last instruction of the agent.
     pub doing: Option<Doing>,
 }
 
-/// An instruction that an agent carries out.
+/// An instruction that an agent executes.
 #[derive(Clone, Debug)]
 pub struct Doing {
-    /// Which.
+    /// The instruction.
     pub instruction: Instruction,
-    /// Since when.
+    /// When it began.
     pub since: DateTime<Utc>,
-    /// How it fares.
+    /// Its progress.
     pub state: State,
 }
 
-/// All machines, by the address of their BMC.
+/// All machines by their boot MAC addresses.
 #[derive(Clone)]
 pub struct Machines {
     inner: Arc<Mutex<BTreeMap<String, Machine>>>,
@@ -68,7 +68,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// None yet; they appear when they are first asked.
+    /// Without machines; a machine is created by the first access to it.
     pub fn new(seed: u64, faults: Faults) -> Self {
         let now = DateTime::from_timestamp(0, 0).unwrap_or_default();
         Self {
@@ -80,32 +80,33 @@ impl Machines {
         }
     }
 
-    /// Whether something that happens once in `odds` times happens now.
+    /// Whether an event with a probability of one in `odds` happens.
     pub fn happens(&self, odds: u64) -> bool {
         odds > 0 && self.random.number().is_multiple_of(odds)
     }
 
-    /// The odds.
+    /// The probabilities of faults.
     pub fn faults(&self) -> Faults {
         self.faults
     }
 
-    /// Draws a number below `below`.
+    /// A random number below `below`.
     pub fn draw(&self, below: u64) -> u64 {
         self.random.number() % below.max(1)
     }
 
-    /// The tokens that machines were told in clear, by machine: somebody on the wire hears them.
+    /// The tokens that were sent to machines in clear text, with the number of the machine. An attacker on
+    /// the network can read them.
     pub fn heard(&self) -> &Mutex<Vec<(usize, String)>> {
         &self.heard
     }
 
-    /// Time goes on.
+    /// Sets the current time.
     pub fn set_time(&self, now: DateTime<Utc>) {
         *self.now.lock() = now;
     }
 
-    /// Changes or reads a machine.
+    /// Reads or changes a machine.
     pub fn with<T>(&self, mac: &str, change: impl FnOnce(&mut Machine) -> T) -> T {
         change(self.inner.lock().entry(mac.to_owned()).or_default())
     }
@@ -128,7 +129,7 @@ impl Machines {
         });
     }
 
-    /// The power is cut.
+    /// Switches the power off.
     pub fn stop(&self, mac: &str) {
         self.with(mac, |machine| {
             machine.is_on = false;
@@ -137,18 +138,18 @@ impl Machines {
         });
     }
 
-    /// The system ends and starts from what the firmware has.
+    /// Restarts the machine from its boot device.
     pub fn restart(&self, mac: &str) {
         self.stop(mac);
         self.start(mac);
     }
 
-    /// The name of the machine's start.
+    /// Boot ID of the current start.
     pub fn boot(&self, mac: &str) -> String {
         self.with(mac, |machine| format!("start-{}", machine.starts))
     }
 
-    /// The agent was let in, or is asked for: its start's name, once it is.
+    /// Ends the wait for the agent. `boot` is the boot ID if the agent enrolled.
     pub fn calls(&self, mac: &str, boot: Option<String>) {
         self.with(mac, |machine| (machine.boot, machine.calls_at) = (boot, None));
     }
@@ -190,7 +191,7 @@ impl Control for Machines {
     ) -> BoxFuture<'a, Result<(), Fault>> {
         async move {
             let mac = mac(machine);
-            // Done or not, the answer may be lost.
+            // The response may be lost whether or not the command is executed.
             let answered = self.answer().await;
             if answered.is_ok() || self.happens(2) {
                 match command {

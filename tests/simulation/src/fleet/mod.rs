@@ -1,5 +1,5 @@
-//! A fleet of bare metal under the simulation's clock: machines that go on whatever happens to the server, and the service that speaks
-//! for their agents: the real one, and a hostile machine on its network.
+//! A fleet of bare-metal machines on the simulated clock: machines that outlive the server, the real agent
+//! service, and a hostile machine in their network.
 
 mod agents;
 mod hostile;
@@ -15,17 +15,18 @@ use serde_json::{Value, json};
 /// Namespace of the hosts.
 pub const NAMESPACE: &str = "metal";
 
-/// MAC address of machine `number`.
+/// MAC address of machine number `number`.
 pub fn mac(number: usize) -> String {
     format!("52:54:00:00:{:02x}:{:02x}", number >> 8, number & 0xff)
 }
 
-/// Name of host `number`.
+/// Name of host number `number`.
 pub fn name(number: usize) -> String {
     format!("host-{number}")
 }
 
-/// The credentials, the user data and the host of machine `number`, which is to run `image`.
+/// The Secret with BMC credentials, the Secret with user data and the host of machine `number`, which is to
+/// run `image`.
 pub fn objects(number: usize, image: &str) -> [Value; 3] {
     let name = name(number);
     let secret = format!("{name}-bmc");

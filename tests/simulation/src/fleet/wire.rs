@@ -1,4 +1,4 @@
-//! The provisioning network: each machine has its address, and asks the services from there.
+//! The simulated provisioning network: every machine has its own address and sends requests to the services.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -22,20 +22,20 @@ use netboot::metadata::Metadata;
 
 use super::mac;
 
-/// The services of one life of the server, as machines reach them.
+/// The services of one run of the server.
 pub(super) struct Wire {
     pub(super) agents: Arc<Agents>,
     site: Site,
     _leases: tempfile::TempDir,
 }
 
-/// The address of machine `number`.
+/// The address of machine number `number`.
 pub(super) fn address(number: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a02_0000 + u32::try_from(number).unwrap_or(0) + 1)
 }
 
 impl Wire {
-    /// Starts the services; `count` machines have leases.
+    /// Starts the services with leases for `count` machines.
     pub(super) async fn start(manager: &Manager, count: usize) -> Result<Self> {
         let kube = Kube::start(manager, true).await;
         let known = kube.leases().len();
@@ -65,7 +65,7 @@ impl Wire {
         Ok(Self { agents, site, _leases: folder })
     }
 
-    /// What is answered to a question over HTTP.
+    /// The body of the response to an HTTP request.
     pub(super) async fn ask(&self, path: &str, from: IpAddr) -> Result<String> {
         let local = ([10, 2, 255, 254], 8080).into();
         let peer = Peer { address: (from, 40000).into(), local, certificate: None };
@@ -74,13 +74,13 @@ impl Wire {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// The script that machine `number` is given, when it is asked for from an address.
+    /// The boot script of machine `number`, requested from the address `from`.
     pub(super) async fn script(&self, number: usize, from: IpAddr) -> Result<String> {
         self.ask(&format!("/boot/script/{}.ipxe", mac(number).replace(':', "-")), from).await
     }
 }
 
-/// The token that a script has.
+/// The token in a script.
 pub(super) fn token(script: &str) -> Option<String> {
     let after = script.split("firstlight.token=").nth(1)?;
     after.split_ascii_whitespace().next().map(str::to_owned)

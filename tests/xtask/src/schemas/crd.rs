@@ -1,11 +1,11 @@
-//! CustomResourceDefinitions from the sources.
+//! Generates CustomResourceDefinitions from the sources.
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
 use super::source::Source;
 
-/// Path and text of every file below `manifests/`.
+/// Path and text of each file in `manifests/`.
 pub fn files(source: &Source) -> anyhow::Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for (name, kind) in &source.kinds {
@@ -54,7 +54,7 @@ fn root(source: &Source, kind: &Value) -> anyhow::Result<Value> {
 const API_VERSION: &str = "The group and version in which this object is written, as GROUP/VERSION.";
 const KIND: &str = "What this object is. It can't be changed.";
 
-/// Replaces references by what they refer to. The keys beside a reference win.
+/// Replaces references by the referenced types. Keys next to a reference take precedence.
 fn expand(source: &Source, schema: &Value) -> anyhow::Result<Value> {
     let Some(schema) = schema.as_object() else { bail!("a schema must be a map") };
     let mut expanded = Map::new();

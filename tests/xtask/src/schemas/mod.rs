@@ -1,12 +1,13 @@
-//! `cargo xtask schemas`: from the structure as data to Rust types and CustomResourceDefinitions.
+//! Implements `cargo xtask schemas`: generates Rust types and CustomResourceDefinitions from schema files.
 //!
-//! Sources, below `schemas/`:
-//! - `types/<module>/<file>.yaml`: named types. Each is a structural schema with descriptions; an object inside a
-//!   type is written as `{$ref: <type>}`, beside which stand the keys that hold at this place only. Keys for Rust:
-//!   `x-rust` names an existing Rust type to use in place of a generated one.
-//! - `crds/<plural>.<group>.yaml`: names, labels, columns and subresources of a kind, and the types of its parts.
+//! Sources in `schemas/`:
+//! - `types/<module>/<file>.yaml`: named types. Each is a structural schema with descriptions. An object
+//!   inside a type is `{$ref: <type>}`, and keys next to the reference apply only there. The key `x-rust`
+//!   names an existing Rust type that is used instead of a generated one.
+//! - `crds/<plural>.<group>.yaml`: names, labels, columns and subresources of a kind, and references to its
+//!   types.
 //!
-//! Written from them: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
+//! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
 //! `manifests/<plural>.<group>.json`.
 
 mod crd;
@@ -20,7 +21,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Generates everything, and with `check` only compares.
+/// Generates all files; with `check`, only compares them with the existing ones.
 pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
     let folder = root.join("schemas");
     let source = source::Source::read(&folder)?;
@@ -51,7 +52,7 @@ pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs rustfmt over `text` with the workspace's settings.
+/// Formats `text` by rustfmt with the settings of the workspace.
 fn format(text: &str, root: &Path) -> anyhow::Result<String> {
     use std::io::Write as _;
     let mut child = Command::new("rustfmt")

@@ -1,6 +1,6 @@
 //! Rust names for JSON names.
 
-/// Names whose words can't be told from their letters.
+/// Names whose words cannot be determined from upper and lower case.
 const EXCEPTIONS: [(&str, &str); 4] = [
     ("openAPIV3Schema", "open_api_v3_schema"),
     ("certSANs", "cert_sans"),
@@ -8,10 +8,11 @@ const EXCEPTIONS: [(&str, &str); 4] = [
     ("peerCertSANs", "peer_cert_sans"),
 ];
 
-/// Words that Rust keeps for itself.
+/// Reserved words of Rust.
 const KEYWORDS: [&str; 4] = ["type", "enum", "ref", "match"];
 
-/// `providerIDList` → `provider_id_list`; a keyword gets an underscore at its end.
+/// Converts to snake case, for example `providerIDList` to `provider_id_list`. A reserved word gets a
+/// trailing underscore.
 pub fn field(json: &str) -> String {
     if let Some((_, name)) = EXCEPTIONS.iter().find(|(from, _)| *from == json) {
         return (*name).to_owned();

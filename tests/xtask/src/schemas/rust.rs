@@ -1,4 +1,4 @@
-//! Rust types from the sources.
+//! Generates Rust types from the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::source::{Source, Type};
 
 const HEAD: &str = "// Written by `cargo xtask schemas`: change the sources in `schemas/types` and `schemas/crds` instead.\n\n";
 
-/// Path and text of every generated file below `src/`.
+/// Path and text of each generated file in `src/`.
 pub fn files(source: &Source) -> anyhow::Result<Vec<(String, String)>> {
     let mut bodies: BTreeMap<(String, String), String> = BTreeMap::new();
     for (name, kind) in source.kinds.iter().filter(|(_, kind)| !kind["module"].is_null()) {
@@ -68,7 +68,7 @@ fn imports(body: &str) -> String {
     text
 }
 
-/// Writes types by their names alone, and the `use` lines for those of other files.
+/// Replaces the full paths of types by their names, and adds `use` lines for types of other files.
 fn shorten(source: &Source, module: &str, file: &str, mut body: String) -> (String, String) {
     let mut paths = BTreeSet::new();
     for named in source.types.values() {
@@ -117,7 +117,7 @@ fn catalogue(source: &Source) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The struct of a kind, and what makes it a `kube::Resource`.
+/// The struct of a kind with its `kube::Resource` implementation.
 fn root(source: &Source, kind: &Value) -> anyhow::Result<String> {
     let name = kind["names"]["kind"].as_str().context("`names.kind` is missing")?;
     let plural = kind["names"]["plural"].as_str().context("`names.plural` is missing")?;
@@ -191,20 +191,20 @@ fn structure(source: &Source, named: &Type) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A field's Rust type, and how it is empty.
+/// A field's Rust type, by the way in which an absent value is represented.
 enum Field {
     /// A scalar or a struct.
     Plain(String),
     /// A list.
     List(String),
-    /// A list whose being empty means something else than its absence.
+    /// A list where an empty list has another meaning than an absent one.
     ListOrNone(String),
     /// A map.
     Map(String),
 }
 
 impl Field {
-    /// The type as written, and the function that decides whether it is left out.
+    /// The complete type, and the function that decides whether the field is omitted.
     fn when(self, required: bool) -> (String, Option<&'static str>) {
         match (self, required) {
             (Self::Plain(name) | Self::List(name) | Self::ListOrNone(name) | Self::Map(name), true) => {
@@ -238,7 +238,7 @@ fn field_type(source: &Source, schema: &Value) -> anyhow::Result<Field> {
         (Some("number"), _) => Field::Plain("f64".to_owned()),
         (Some("array"), _) => {
             let list = format!("Vec<{}>", field_type(source, &schema["items"])?.name());
-            // `minItems: 0` or `nullable` is written exactly where an empty list differs from none.
+            // `minItems: 0` or `nullable` is set only where an empty list differs from an absent one.
             if schema["minItems"] == 0 || schema["nullable"] == true {
                 Field::ListOrNone(list)
             } else {
@@ -256,7 +256,7 @@ fn field_type(source: &Source, schema: &Value) -> anyhow::Result<Field> {
     })
 }
 
-/// How a type is written where it is used.
+/// The path of a type in generated code.
 fn path(named: &Type) -> String {
     match named.schema["x-rust"].as_str() {
         Some(path) => path.to_owned(),
@@ -264,7 +264,7 @@ fn path(named: &Type) -> String {
     }
 }
 
-/// The description at the place, else that of the type.
+/// The description of the field, or else that of its type.
 fn describe(source: &Source, schema: &Value) -> String {
     let own = schema["description"].as_str();
     let named = schema["$ref"].as_str().and_then(|name| source.types.get(name));
@@ -272,12 +272,12 @@ fn describe(source: &Source, schema: &Value) -> String {
     own.or(inherited).unwrap_or_default().to_owned()
 }
 
-/// Doc comment lines, filled to the page.
+/// A doc comment, wrapped to lines.
 fn documentation(text: &str, instead: &str) -> String {
     let text = if text.is_empty() { format!("`{instead}`") } else { text.to_owned() };
     let mut lines = String::new();
     let mut line = String::from("///");
-    // Brackets would be links.
+    // Unescaped brackets would be links.
     for word in text.replace('[', "\\[").replace(']', "\\]").split_whitespace() {
         if line.len() + 1 + word.len() > 104 {
             let _ = writeln!(lines, "{line}");

@@ -1,4 +1,4 @@
-//! Reading the sources.
+//! Reads the schema sources.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-/// A named type and the module it lives in.
+/// A named type and its location.
 pub struct Type {
-    /// Its name, unique over all modules.
+    /// Its name, which is unique in all modules.
     pub name: String,
-    /// `cluster`
+    /// The module, for example `cluster`.
     pub module: String,
-    /// `machine`
+    /// The file without extension, for example `machine`.
     pub file: String,
     /// The structural schema, with references.
     pub schema: Value,
 }
 
-/// Everything that was read.
+/// The content of all sources.
 pub struct Source {
     /// All types by name.
     pub types: BTreeMap<String, Type>,
@@ -50,7 +50,7 @@ impl Source {
         Ok(Self { types, kinds })
     }
 
-    /// The type of that name.
+    /// The type with this name.
     pub fn named(&self, name: &str) -> anyhow::Result<&Type> {
         self.types.get(name).with_context(|| format!("no type is named {name}"))
     }
@@ -61,7 +61,7 @@ fn parse(path: &Path) -> anyhow::Result<Value> {
     serde_saphyr::from_str(&text).with_context(|| format!("parsing {}", path.display()))
 }
 
-/// Every `.yaml` file below `folder`, sorted.
+/// Every `.yaml` file in `folder` and its subfolders, sorted.
 fn yaml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;

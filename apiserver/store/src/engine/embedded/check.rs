@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use redb::{DatabaseError, StorageBackend};
 
+use super::damage::{damaged, guarded};
 use super::door::Disk;
-use super::{builder, damaged, guarded};
+use super::tables::builder;
 use crate::error::EngineError;
 
 /// Size of redb's header in bytes: its first fields and two slots.

@@ -5,9 +5,9 @@ use std::panic::resume_unwind;
 
 use redb::{ReadableDatabase, ReadableTable};
 
-use super::{CHANGES, Meta, Open, room};
-use crate::engine::row;
-use crate::engine::{Change, ChangeKind, Loaded};
+use super::tables::{CHANGES, Meta, Open, room};
+use crate::change::{Change, ChangeKind};
+use crate::engine::{Loaded, row};
 use crate::revision::Revision;
 
 /// Minimum number of rows for each thread.

@@ -7,20 +7,20 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::server::{https, image_client_config};
 
-/// How a server behaves.
+/// The behaviour of a test server.
 #[derive(Clone, Copy, PartialEq)]
 enum Server {
-    /// Sends some bytes, then closes; knows ranges.
+    /// Supports ranges, and closes each connection after some bytes.
     Breaks,
-    /// The same, and always begins at the beginning.
+    /// Closes each connection after some bytes, and always starts at the beginning.
     BreaksWithoutRanges,
-    /// The file is another one at the second request.
+    /// Has another file at the second request.
     Replaces,
-    /// Answers 503 twice.
+    /// Answers the first two requests with 503.
     Busy,
-    /// Sends elsewhere first.
+    /// Redirects the first request.
     Redirects,
-    /// Has no such file.
+    /// Does not have the file.
     Missing,
 }
 
@@ -81,10 +81,10 @@ async fn answer(mut stream: TcpStream, server: Server, number: usize) {
         to - 1,
         file.len()
     );
-    // Without ranges each connection has to come further than the last one.
+    // Without ranges each connection must deliver more than the one before.
     let sent = if server == Server::BreaksWithoutRanges { SENT_AT_ONCE * (number + 1) } else { SENT_AT_ONCE };
     stream.write_all(head.as_bytes()).await.unwrap();
-    // The client may have closed.
+    // An error means that the client has closed the connection.
     let _ = stream.write_all(&file[from..to.min(from + sent)]).await;
 }
 

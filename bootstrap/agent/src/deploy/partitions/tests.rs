@@ -3,7 +3,7 @@ use super::*;
 const BLOCK: usize = 512;
 const BLOCKS: u64 = 64 << 11;
 
-/// The head of an image with a GPT whose partitions are `(type, first, last)`.
+/// Returns the head of an image with a GPT whose partitions are `(type, first, last)`.
 pub fn image(partitions: &[([u8; 16], u64, u64)]) -> Vec<u8> {
     let mut head = vec![0; 1 << 20];
     head[446..462].copy_from_slice(&[0, 0, 2, 0, MBR_GPT, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0]);
@@ -53,7 +53,7 @@ fn the_copy_of_a_gpt_stands_at_the_end_of_the_disk() {
     let added = &primary.entries[256..384];
     assert_eq!((number(added, 32), number(added, 40)), (59 << 11, (63 << 11) - 1));
     assert_eq!(&added[56..62], b"c\0o\0n\0");
-    // The copy is a table of its own: read as one, at its place.
+    // The backup is a complete table, so it is read as one.
     let backup_header = tail[tail.len() - BLOCK..].to_vec();
     assert_eq!(
         (number(&backup_header, 24), number(&backup_header, 32), number(&backup_header, 72)),
@@ -101,7 +101,7 @@ fn tables_that_cannot_be_completed() {
     for at in 0..HEADER {
         let mut broken = image(&[(BASIC_DATA, 2048, 4096)]);
         broken[BLOCK + at] ^= 0xff;
-        // Damaged, or no GPT at all.
+        // The table is damaged, or not recognised as a GPT.
         let _ = completed(&mut broken, Some(4 << 20));
     }
 }

@@ -6,10 +6,10 @@ use crate::disk::memory::Memory;
 
 const BITS: u32 = 12;
 const CLUSTER: usize = 1 << BITS;
-/// The disk that the image is of ends in the middle of a cluster.
+/// The image's disk ends in the middle of a cluster.
 const SIZE: usize = 3 * (1 << 20) + 512;
 
-/// An image in which clusters are plain, packed (sharing sectors), zeros, and absent, in turns; and the disk that it is of.
+/// Returns an image whose clusters are plain, compressed (sharing sectors), zero, and absent in turn, and the content of its disk.
 fn image(zstd: bool) -> (Vec<u8>, Vec<u8>) {
     let clusters = SIZE.div_ceil(CLUSTER);
     let tables = clusters.div_ceil(CLUSTER / 8);
@@ -89,7 +89,7 @@ fn the_disk_is_the_one_that_the_image_is_of() {
         assert!(left.is_empty());
         target.finish(|_, _| Ok(())).unwrap();
         assert!(disk.bytes[..SIZE] == expected);
-        // What the image does not reach stays as it was.
+        // The disk behind the end of the image stays unchanged.
         assert!(disk.bytes[SIZE..(5 << 20) - END as usize] == after);
     }
 }
@@ -119,7 +119,7 @@ fn damage_is_an_error_and_no_panic() {
         file[at] ^= 0xa5;
         let mut disk = Memory::new(5 << 20, 512);
         if let Ok(map) = Map::read(range(&file), 5 << 20) {
-            // Another header, or another place of a part: written, or refused.
+            // With a changed header or offset the image is either written or refused.
             let _ = map.write(&file[..], &mut Target::begin(&mut disk).unwrap());
         }
     }

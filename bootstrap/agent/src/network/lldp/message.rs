@@ -1,4 +1,4 @@
-//! A message of LLDP: fields of a type (7 bits), a length (9 bits) and a value.
+//! Parses LLDP messages: fields of a type (7 bits), a length (9 bits) and a value.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,39 +8,39 @@ const PORT: u8 = 2;
 const TIME_TO_LIVE: u8 = 3;
 const SYSTEM_NAME: u8 = 5;
 const OF_ORGANISATION: u8 = 127;
-/// The organisation that VLANs' fields are of (IEEE 802.1), and its fields.
+/// The organisation of the VLAN fields (IEEE 802.1), and its field types.
 const IEEE_802_1: [u8; 3] = [0x00, 0x80, 0xc2];
 const PORT_VLAN: u8 = 1;
 const VLAN_NAME: u8 = 3;
-/// VLANs have numbers from 1 to this one.
+/// The highest VLAN identifier; the lowest is 1.
 const VLAN_MAX: u16 = 4094;
-/// VLANs and characters that are kept of what a switch says.
+/// The limits for VLANs and characters that are kept of a switch's message.
 const VLANS_MAX: usize = 256;
 const TEXT_MAX: usize = 255;
 
-/// Who is at the other end of a cable.
+/// The switch at the other end of a cable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbour {
-    /// The switch: mostly a MAC address.
+    /// The identifier of the switch, usually a MAC address.
     pub switch_id: String,
-    /// Its port.
+    /// The identifier of the switch's port.
     pub port_id: String,
-    /// What the switch is called.
+    /// The name of the switch.
     pub system_name: Option<String>,
-    /// The VLAN of packets without a number.
+    /// The VLAN of untagged packets.
     pub untagged: Option<u16>,
-    /// VLANs of the port, with their names.
+    /// The VLANs of the port, with their names.
     pub vlans: Vec<(u16, String)>,
-    /// It says goodbye: what it has said holds no longer.
+    /// The switch announces that its information is no longer valid (time to live 0).
     pub leaves: bool,
 }
 
 impl Neighbour {
-    /// Reads what follows Ethernet's header; `None` when it does not tell switch and port, or is cut off.
+    /// Parses the payload of an Ethernet frame; `None` if switch or port are missing, or the message is truncated.
     pub fn read(message: &[u8]) -> Option<Self> {
         let (mut chassis, mut port, mut found) = (None, None, Self::default());
         let mut rest = message;
-        // After the end of the message there is padding. Without one the frame's end ends it.
+        // Padding may follow the end field. Without an end field the message ends with the frame.
         while let Some((header, behind)) = rest.split_first_chunk::<2>() {
             let (kind, length) = (header[0] >> 1, usize::from(header[0] & 1) << 8 | usize::from(header[1]));
             let (value, behind) = behind.split_at_checked(length)?;
@@ -80,14 +80,14 @@ impl Neighbour {
     }
 }
 
-/// An identity: its kind, then a MAC address (kind `mac`), an address of the network (kind `network`), or a text.
+/// Returns an identifier: after its subtype comes a MAC address (subtype `mac`), a network address (subtype `network`), or a text.
 fn identity(value: &[u8], mac: u8, network: u8) -> Option<String> {
     let (kind, value) = value.split_first()?;
     let plain = || text(value);
     let digits = || value.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":");
     match (*kind, value) {
         (kind, value) if kind == mac && !value.is_empty() => Some(digits()),
-        // IANA's number of the family stands before the address.
+        // IANA's number of the address family precedes the address.
         (kind, [1, address @ ..]) if kind == network => {
             Some(Ipv4Addr::from(<[u8; 4]>::try_from(address).ok()?).to_string())
         }
@@ -98,7 +98,7 @@ fn identity(value: &[u8], mac: u8, network: u8) -> Option<String> {
     }
 }
 
-/// A text of a switch, without what a terminal would act on.
+/// Returns a text of a switch without control characters, which a terminal would act on.
 fn text(value: &[u8]) -> Option<String> {
     let text: String =
         String::from_utf8_lossy(value).chars().filter(|c| !c.is_control()).take(TEXT_MAX).collect();
@@ -127,7 +127,7 @@ mod tests {
             field(OF_ORGANISATION, &[0, 0x80, 0xc2, 1, 0, 10]),
             field(OF_ORGANISATION, b"\x00\x80\xc2\x03\x00\x0a\x04prov"),
             field(OF_ORGANISATION, b"\x00\x80\xc2\x03\x00\x14\x07storage"),
-            // Again, without a name that is as long as it says, of another organisation, and no VLAN.
+            // A repeated VLAN, a name that is too short for its length, another organisation, and an invalid VLAN.
             field(OF_ORGANISATION, b"\x00\x80\xc2\x03\x00\x14\x05again"),
             field(OF_ORGANISATION, b"\x00\x80\xc2\x03\x00\x15\xff"),
             field(OF_ORGANISATION, b"\x00\x12\x0f\x03\x00\x16\x01a"),
@@ -170,7 +170,7 @@ mod tests {
         let message =
             [field(CHASSIS, b"\x07leaf"), field(PORT, b"\x07p"), field(SYSTEM_NAME, b"leaf-3")].concat();
         for length in 0..message.len() {
-            // Between two fields it is whole, but for what is missing.
+            // If the message is cut between two fields, the remaining fields are valid.
             let is_whole = length == message.len() - 8;
             assert_eq!(
                 Neighbour::read(&message[..length]).is_some(),

@@ -1,4 +1,5 @@
-//! Which switch and port a cable leads to: switches say it by themselves (IEEE 802.1AB), when a cable comes up and about every half a minute.
+//! Finds the switch and port at the other end of each cable: switches announce them (IEEE 802.1AB) when a link comes up, and about
+//! every 30 s.
 
 mod message;
 
@@ -22,35 +23,35 @@ pub use message::Neighbour;
 use super::interfaces;
 use crate::journal::Journal;
 
-/// What LLDP is among Ethernet's protocols.
+/// The Ethernet type of LLDP.
 const ETHERTYPE: u16 = 0x88cc;
-/// Bytes of a message; jumbo frames among them.
+/// The buffer size of a message in bytes, large enough for jumbo frames.
 const MESSAGE_BYTES_MAX: usize = 9216;
-/// A switch says who it is at least this often, unless it was told otherwise.
+/// The default interval at which switches announce themselves.
 const PERIOD: Duration = Duration::from_secs(30);
-/// Nobody waits longer than this for switches that have not spoken.
+/// The longest wait for switches that have not announced themselves.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// What was heard of neighbours, by the number of the interface.
+/// The neighbours that were heard, by interface index.
 #[derive(Clone, Default)]
 pub struct Neighbours {
     heard: Arc<watch::Sender<BTreeMap<u32, Neighbour>>>,
-    /// Until when a switch that says who it is may not have done so.
+    /// The time by which every switch with the default interval has announced itself.
     until: Option<Instant>,
 }
 
 impl Neighbours {
-    /// Listens on all interfaces from now on, those that come later too.
+    /// Starts to listen on all interfaces, including those that appear later.
     ///
     /// # Errors
-    /// The kernel gives no socket.
+    /// The socket or the thread cannot be created.
     pub fn listen(clock: &Clock, journal: &Journal) -> Result<Self> {
         let protocol = Protocol::from(i32::from(ETHERTYPE.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))
             .context("cannot listen to switches (LLDP): the kernel gives no packet socket")?;
         let neighbours = Self { heard: Arc::default(), until: Some(clock.monotonic() + PERIOD) };
         let (of_thread, journal) = (neighbours.clone(), journal.clone());
-        // A thread of its own: it waits for ever.
+        // A separate thread, because it waits for ever.
         std::thread::Builder::new()
             .name("lldp".into())
             .spawn(move || {
@@ -61,12 +62,13 @@ impl Neighbours {
         Ok(neighbours)
     }
 
-    /// What was heard so far.
+    /// Returns the neighbours that have been heard.
     pub fn heard(&self) -> BTreeMap<u32, Neighbour> {
         self.heard.borrow().clone()
     }
 
-    /// Waits a little for those at the other end of the cables of `folder` (`/sys/class/net`) that can be expected to speak yet.
+    /// Waits briefly for the neighbours of all connected interfaces in `folder` (`/sys/class/net`), as long as they may still announce
+    /// themselves.
     pub async fn settle(&self, folder: &Path) {
         let Some(until) = self.until else { return };
         let has_cable = |name: &str| {
@@ -76,7 +78,7 @@ impl Neighbours {
         let cables: Vec<_> = interfaces(folder).into_iter().filter(|link| has_cable(&link.name)).collect();
         let mut heard = self.heard.subscribe();
         let all = heard.wait_for(|heard| cables.iter().all(|link| heard.contains_key(&link.index)));
-        // A switch that says nothing is no reason not to report the machine; a later inspection has what it said meanwhile.
+        // A silent switch must not delay the machine's report; a later inspection includes what is heard meanwhile.
         let _ = timeout(WAIT_MAX, timeout_at(until, all)).await;
     }
 

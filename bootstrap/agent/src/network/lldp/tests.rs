@@ -9,15 +9,15 @@ use super::*;
 use crate::inventory::{Known, inventory};
 use crate::network::Links;
 
-/// Says that the test is where it is to be.
+/// The environment variable that marks the inner run of a test.
 const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
-/// Everything here is quicker, or does not happen.
+/// The time after which a wait in these tests fails.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A switch says it again after this time.
+/// The interval at which the test switch repeats its message.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Runs the test `name` again, in a network of its own with a cable from `va` to `vb`. `true`: this is that run.
+/// Runs the test `name` again in its own network namespace, with a cable from `va` to `vb`. Returns `true` in that inner run.
 fn inside(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -38,7 +38,7 @@ fn inside(name: &str) -> bool {
     false
 }
 
-/// The files of a machine with the interface `va`, whose cable is plugged in or not.
+/// Writes the files of a machine with the interface `va`; `carrier` is `1` if its cable is plugged in.
 fn machine(index: u32, carrier: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let interface = folder.path().join("sys/class/net/va");
@@ -56,7 +56,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A frame of a switch with these fields.
+/// Returns a frame of a switch with these fields.
 fn frame(fields: &[(u8, &[u8])]) -> Vec<u8> {
     let mut frame = vec![0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e, 0x00, 0x1c, 0x73, 1, 2, 3, 0x88, 0xcc];
     for (kind, value) in fields {
@@ -67,7 +67,7 @@ fn frame(fields: &[(u8, &[u8])]) -> Vec<u8> {
     frame
 }
 
-/// What sends frames on an interface.
+/// Opens a socket that sends frames on an interface.
 fn sender(interface: &str) -> Socket {
     let socket = Socket::new(Domain::PACKET, Type::RAW, None).unwrap();
     let address = getifaddrs()
@@ -78,7 +78,7 @@ fn sender(interface: &str) -> Socket {
     socket
 }
 
-/// Sends the frame until what was heard is as it is to be: the first ones are lost where the other end is not up yet.
+/// Sends the frame until the neighbours satisfy `until`: the first frames are lost while the other end is not up yet.
 async fn tell(
     switch: &Socket,
     frame: &[u8],
@@ -151,7 +151,7 @@ fn who_says_nothing_is_not_waited_for_long() {
             timeout(DEADLINE, neighbours.settle(&net)).await.expect("nobody waits for ever");
             let waited = Clock::system().monotonic().duration_since(before);
             assert_eq!(waited >= WAIT_MAX, is_waited_for, "{case}: {waited:?}");
-            // Whoever has spoken is not waited for.
+            // A switch that has announced itself is not waited for.
             neighbours.note(7, Neighbour::default());
             let neighbours = Neighbours { until: Some(now + 2 * PERIOD), ..neighbours };
             let before = Clock::system().monotonic();

@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use schemas::netboot::Agent;
 use serde_json::json;
 
-use super::reason;
+use crate::connection::reason;
 use crate::output::say;
 use crate::target::TargetOptions;
 
@@ -23,9 +23,9 @@ pub struct ApproveOptions {
 }
 
 /// Runs it.
-///
+/// Runs `metal approve`.
 /// # Errors
-/// A machine that is not there.
+/// A machine does not exist, or the API refuses the approval.
 pub async fn run(options: &ApproveOptions) -> Result<()> {
     let connection = options.target.connect().await?;
     for name in &options.names {
@@ -34,10 +34,10 @@ pub async fn run(options: &ApproveOptions) -> Result<()> {
     Ok(())
 }
 
-/// Approves one machine: an unknown one becomes a host, and one that asks to be let in as a host is let in. Returns what there is to say.
+/// Approves a machine: an unknown one becomes a host, and one that asks to enrol as a host may enrol. Returns the message for the user.
 ///
 /// # Errors
-/// A machine that is not there.
+/// The machine does not exist, or the API refuses the approval.
 pub async fn approve(client: &Client, name: &str) -> Result<String> {
     let agents: Api<Agent> = Api::all(client.clone());
     let name = name.to_lowercase().replace(':', "-");
@@ -54,7 +54,7 @@ pub async fn approve(client: &Client, name: &str) -> Result<String> {
     let patched = agents.patch(&name, &PatchParams::default(), &patch).await;
     patched.map_err(|error| anyhow!("cannot approve {name}: {}", reason(&error)))?;
     Ok(match &agent.spec.host_ref {
-        // The service takes the approval back when nobody waits for it.
+        // The netboot service removes the approval if no machine waits for it.
         Some(host) => format!(
             "{name} approved: whoever waits to be let in as the host {}/{} is let in\n",
             host.namespace, host.name

@@ -1,4 +1,4 @@
-//! `metal assets`: the site's own files that machines boot. Nothing is fetched.
+//! `metal assets`: the site's own boot files. Nothing is fetched from elsewhere.
 
 use std::path::PathBuf;
 
@@ -41,10 +41,10 @@ fn assets(directory: &DirectoryOptions) -> Result<Assets> {
     Ok(Assets::new(&crate::netboot::folder(&directory).join("assets")))
 }
 
-/// Runs it.
+/// Runs `metal assets`.
 ///
 /// # Errors
-/// Nothing was recognised, the disk refuses, or a file is not what it was.
+/// No file was recognised, a write fails, or a file does not match its checksum.
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Add(options) => {

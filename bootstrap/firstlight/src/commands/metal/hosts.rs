@@ -1,4 +1,4 @@
-//! `metal hosts`: what hosts and unknown machines do, and what they wait for.
+//! `metal hosts`: the states of hosts and unknown machines.
 
 use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
@@ -11,7 +11,7 @@ use schemas::metal3::{BareMetalHost, HardwareDetails};
 use schemas::netboot::Agent;
 use serde::Serialize;
 
-use super::reason;
+use crate::connection::reason;
 use crate::host::{Said, bytes};
 use crate::options::OutputOptions;
 use crate::output::{print, say};
@@ -31,55 +31,55 @@ pub struct HostsOptions {
     pub target: TargetOptions,
 }
 
-/// What is shown.
+/// The report of hosts and unknown machines.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct Report {
-    /// The hosts, by namespace and name.
+    /// The hosts, sorted by namespace and name.
     pub hosts: Vec<Host>,
-    /// Machines that are no host, by name.
+    /// The machines that are not hosts, sorted by name.
     pub machines: Vec<Machine>,
 }
 
-/// A BareMetalHost.
+/// A BareMetalHost in the report.
 #[derive(Debug, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Host {
-    /// Its namespace.
+    /// The namespace.
     pub namespace: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// `status.provisioning.state`, `new` while there is none.
+    /// `status.provisioning.state`, or `new` if it is empty.
     pub state: String,
-    /// `on` or `off`; empty while that is not known.
+    /// `on` or `off`; empty if unknown.
     pub power: &'static str,
-    /// What its agent does, and how far it is; empty without one.
+    /// The current instruction of the agent and its progress; empty if there is no agent.
     pub agent: String,
-    /// What it waits for; empty when for nothing.
+    /// The event for which the host waits; empty if there is none.
     pub waiting_for: String,
 }
 
-/// A machine that runs the agent and is no host.
+/// A machine that runs the agent and is not a host.
 #[derive(Debug, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
-    /// Its name, by which it is approved.
+    /// The name, by which it is approved.
     pub name: String,
-    /// Its IP address.
+    /// The IP address.
     pub address: String,
-    /// Its serial number.
+    /// The serial number.
     pub serial_number: String,
-    /// What it is made of, as far as that is known.
+    /// A summary of the inventory, if it is known.
     pub hardware: String,
-    /// When it was heard of last.
+    /// The time of the last report.
     pub last_seen_time: String,
-    /// Whether it is approved, and becomes a host in a moment.
+    /// Whether the machine is approved, so that it soon becomes a host.
     pub approved: bool,
 }
 
-/// Runs it.
+/// Runs `metal hosts`.
 ///
 /// # Errors
-/// A server that does not answer.
+/// The server does not answer.
 pub async fn run(options: &HostsOptions) -> Result<()> {
     let connection = options.target.connect().await?;
     let report = gather(&connection.client, options.namespace.as_deref()).await?;
@@ -89,10 +89,10 @@ pub async fn run(options: &HostsOptions) -> Result<()> {
     }
 }
 
-/// Reads hosts and machines.
+/// Reads hosts and machines from the API.
 ///
 /// # Errors
-/// A server that does not answer, or does not serve them.
+/// The server does not answer, or does not serve the kinds.
 pub async fn gather(client: &Client, namespace: Option<&str>) -> Result<Report> {
     let hosts: Api<BareMetalHost> = match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
@@ -103,14 +103,14 @@ pub async fn gather(client: &Client, namespace: Option<&str>) -> Result<Report> 
     let agents: Api<Agent> = Api::all(client.clone());
     let agents = match agents.list(&ListParams::default()).await {
         Ok(agents) => agents.items,
-        // A cluster with Metal3's own controllers.
+        // A cluster with Metal3's own controllers has no Agents.
         Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
         Err(error) => return Err(anyhow!("cannot read the machines: {}", reason(&error))),
     };
     Ok(report(&hosts.items, &agents))
 }
 
-/// What there is to show of hosts and agents. Pure.
+/// Builds the report from hosts and agents. Pure.
 pub fn report(hosts: &[BareMetalHost], agents: &[Agent]) -> Report {
     let mut hosts: Vec<Host> = hosts.iter().map(|host| describe(host, agents)).collect();
     hosts.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
@@ -144,7 +144,7 @@ fn machine(agent: &Agent) -> Machine {
     }
 }
 
-/// `QEMU Standard PC, 4 CPUs, 8 GiB, 2 disks`.
+/// Returns a summary like `QEMU Standard PC, 4 CPUs, 8 GiB, 2 disks`.
 fn hardware(hardware: &HardwareDetails) -> String {
     let vendor = hardware.system_vendor.as_ref();
     let mut parts = Vec::new();
@@ -169,7 +169,7 @@ fn counted(number: i64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The report for people.
+/// Returns the report as text.
 pub fn text(report: &Report, now: DateTime<Utc>) -> String {
     let mut text = String::new();
     if report.hosts.is_empty() && report.machines.is_empty() {
@@ -203,7 +203,7 @@ pub fn text(report: &Report, now: DateTime<Utc>) -> String {
     text
 }
 
-/// Columns as wide as they need to be.
+/// Formats rows as aligned columns.
 fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
     let mut lines = vec![head.map(str::to_owned)];
     lines.extend(rows);

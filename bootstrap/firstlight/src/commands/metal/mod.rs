@@ -1,4 +1,4 @@
-//! `metal`: bare metal hosts.
+//! The commands of `metal`, for bare metal hosts.
 
 pub mod approve;
 pub mod assets;
@@ -7,9 +7,7 @@ pub mod import;
 pub mod power;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
-
-use crate::target::TargetOptions;
+use clap::Subcommand;
 
 /// What is done.
 #[derive(Debug, Subcommand)]
@@ -38,23 +36,10 @@ pub enum Metal {
     Assets(assets::Command),
 }
 
-/// Which host.
-#[derive(Debug, Args)]
-pub struct HostOptions {
-    /// Name of the BareMetalHost
-    pub name: String,
-    /// Its namespace [default: that of the kubeconfig's context]
-    #[arg(short = 'n', long)]
-    pub namespace: Option<String>,
-    /// Which cluster.
-    #[command(flatten)]
-    pub target: TargetOptions,
-}
-
-/// Runs it.
+/// Runs a command of `metal`.
 ///
 /// # Errors
-/// What each says.
+/// The errors of the command.
 pub async fn run(metal: Metal) -> Result<()> {
     match metal {
         Metal::Hosts(options) => hosts::run(&options).await,
@@ -64,13 +49,5 @@ pub async fn run(metal: Metal) -> Result<()> {
         Metal::PowerOff(options) => power::switch(&options, false).await,
         Metal::Reboot(options) => power::reboot(&options).await,
         Metal::Assets(command) => assets::run(&command),
-    }
-}
-
-/// What a server answered, without what only programs need.
-fn reason(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
     }
 }

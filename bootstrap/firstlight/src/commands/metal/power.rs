@@ -8,9 +8,23 @@ use metal::names::{POWER, POWERED, REBOOT};
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
-use super::{HostOptions, reason};
+use crate::connection::reason;
 use crate::output::say;
 use crate::reboot::RebootRequest;
+use crate::target::TargetOptions;
+
+/// Which host.
+#[derive(Debug, Args)]
+pub struct HostOptions {
+    /// Name of the BareMetalHost
+    pub name: String,
+    /// Its namespace [default: that of the kubeconfig's context]
+    #[arg(short = 'n', long)]
+    pub namespace: Option<String>,
+    /// Which cluster.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
 
 /// Options of `metal power-on` and `metal power-off`.
 #[derive(Debug, Args)]
@@ -34,20 +48,20 @@ pub struct RebootOptions {
     pub force: bool,
 }
 
-/// Switches a host on or off, or notes that somebody did.
+/// Switches a host on or off, or records that a person did it.
 ///
 /// # Errors
-/// A host that is not there, or whose power nobody manages.
+/// The host does not exist, or its power is not managed.
 pub async fn switch(options: &PowerOptions, on: bool) -> Result<()> {
     let connection = options.host.target.connect().await?;
     let namespace = options.host.namespace.as_deref().unwrap_or(&connection.namespace);
     say(&set_power(&connection.client, namespace, &options.host.name, on).await?)
 }
 
-/// Restarts a host.
+/// Runs `metal reboot`.
 ///
 /// # Errors
-/// A host that is not there, or would not heed it.
+/// The host does not exist, or the API refuses the reboot.
 pub async fn reboot(options: &RebootOptions) -> Result<()> {
     let connection = options.host.target.connect().await?;
     let namespace = options.host.namespace.as_deref().unwrap_or(&connection.namespace);
@@ -59,7 +73,7 @@ pub async fn reboot(options: &RebootOptions) -> Result<()> {
     say(&restart(&connection.client, namespace, &options.host.name, &request).await?)
 }
 
-/// The host.
+/// Returns the host of this name.
 async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result<BareMetalHost> {
     let found = hosts.get_opt(name).await.map_err(|error| anyhow!("{}", reason(&error)))?;
     found.ok_or_else(|| {
@@ -69,10 +83,10 @@ async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result
     })
 }
 
-/// Brings a host's power to `on`. Returns what there is to say.
+/// Sets the wanted power state of a host. Returns the message for the user.
 ///
 /// # Errors
-/// A host that is not there, or whose power nobody manages.
+/// The host does not exist, or its power is not managed.
 pub async fn set_power(client: &Client, namespace: &str, name: &str, on: bool) -> Result<String> {
     let hosts: Api<BareMetalHost> = Api::namespaced(client.clone(), namespace);
     let host = host(&hosts, namespace, name).await?;
@@ -93,10 +107,10 @@ pub async fn set_power(client: &Client, namespace: &str, name: &str, on: bool) -
     Ok(said)
 }
 
-/// Restarts a host through its subresource, and where that is not served as Metal3's clients do. Returns what there is to say.
+/// Restarts a host through its subresource or, if that is not served, by Metal3's annotation. Returns the message for the user.
 ///
 /// # Errors
-/// A host that is not there, or would not heed it.
+/// The host does not exist, or the API refuses the reboot.
 pub async fn restart(
     client: &Client,
     namespace: &str,
@@ -110,7 +124,7 @@ pub async fn restart(
     let answer = client.request::<Value>(post.body(serde_json::to_vec(request)?)?).await;
     match answer {
         Ok(_) => {}
-        // The host is there: it is the subresource that is not.
+        // The host exists, so 404 means that the subresource is not served.
         Err(kube::Error::Api(status)) if status.code == 404 => {
             let patch = json!({ "metadata": { "annotations": { REBOOT: request.annotation() } } });
             write(&hosts, namespace, name, patch).await?;

@@ -22,10 +22,10 @@ pub struct RepositoriesOptions {
     output: String,
 }
 
-/// Runs it.
+/// Runs `config repositories`.
 ///
 /// # Errors
-/// A form that is none; a configuration with a provider that cannot be.
+/// An unknown output format, or an invalid provider in the configuration.
 pub fn run(config: &Config, tools: &Tools) -> Result<()> {
     let Config::Repositories(options) = config;
     match options.output.as_str() {

@@ -22,10 +22,10 @@ pub struct ConvertOptions {
     to_version: String,
 }
 
-/// Runs it.
+/// Runs `convert`.
 ///
 /// # Errors
-/// Manifests that cannot be read or converted.
+/// The manifests cannot be read or converted.
 pub fn run(options: &ConvertOptions) -> Result<()> {
     clusterctl::convert::check(&options.to_version)?;
     let mut stderr = std::io::stderr();

@@ -53,15 +53,15 @@ pub struct ClusterOptions {
     color: Option<bool>,
 }
 
-/// Runs it.
+/// Runs `describe cluster`.
 ///
 /// # Errors
-/// A cluster that is not there.
+/// The cluster does not exist, or an option is invalid.
 pub async fn run(describe: Describe, tools: &Tools) -> Result<()> {
     let Describe::Cluster(options) = describe;
     describe::check(&options.show_conditions)?;
     if options.v1beta2.is_some() {
-        // clusterctl warns of it on standard error.
+        // clusterctl prints the same warning on standard error.
         eprint(
             "Flag --v1beta2 has been deprecated, this field will be removed when v1beta1 will be dropped.\n",
         );
@@ -87,6 +87,6 @@ pub async fn run(describe: Describe, tools: &Tools) -> Result<()> {
 
 fn eprint(text: &str) {
     use std::io::Write;
-    // Nobody is left to tell where standard error is closed.
+    // An error means that standard error is closed.
     drop(std::io::stderr().write_all(text.as_bytes()));
 }

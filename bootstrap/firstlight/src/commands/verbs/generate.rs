@@ -127,10 +127,10 @@ pub struct YamlOptions {
     list_variables: bool,
 }
 
-/// Runs it.
+/// Runs `generate`.
 ///
 /// # Errors
-/// A template that is not there or none, variables that are not set.
+/// The template is missing or invalid, or a variable has no value.
 pub async fn run(generate: Generate, tools: Tools) -> Result<()> {
     match generate {
         Generate::Cluster(options) => cluster(*options, tools).await,

@@ -25,10 +25,10 @@ pub struct KubeconfigOptions {
     target: TargetOptions,
 }
 
-/// Runs it.
+/// Runs `get kubeconfig`.
 ///
 /// # Errors
-/// A cluster without a kubeconfig.
+/// The cluster has no kubeconfig.
 pub async fn run(get: Get) -> Result<()> {
     let Get::Kubeconfig(options) = get;
     let connection = options.target.connect().await?;

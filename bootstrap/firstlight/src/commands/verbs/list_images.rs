@@ -1,4 +1,4 @@
-//! `init list-images`, and `init`, which is not there yet.
+//! `init list-images`, and `init` itself, which is not implemented.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -45,10 +45,10 @@ pub struct ListImagesOptions {
     target: TargetOptions,
 }
 
-/// Runs it.
-///
+/// Runs `init list-images`.
+/// Runs `metal approve`.
 /// # Errors
-/// A provider that is not known, or whose components cannot be read; `init` itself.
+/// A provider is unknown, or its components cannot be read; always for `init` itself.
 pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
     let Some(InitCommand::ListImages(options)) = options.command else {
         return unimplemented::not_yet("init");

@@ -1,4 +1,4 @@
-//! clusterctl's verbs. One file a verb, with its options.
+//! clusterctl's verbs, each in a file with its options.
 
 mod config;
 mod convert;
@@ -56,9 +56,9 @@ pub enum Alpha {
 }
 
 /// Runs a verb.
-///
+/// Runs `metal approve`.
 /// # Errors
-/// What the verb says.
+/// The errors of the verb.
 pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
     let tools = Tools::new(options).await?;
     match verb {

@@ -34,10 +34,10 @@ pub struct RolloutOptions {
     target: TargetOptions,
 }
 
-/// Runs it.
+/// Runs `rollout`.
 ///
 /// # Errors
-/// A resource that is not there, or is in another state already.
+/// A resource does not exist, or is already in the requested state.
 pub async fn run(rollout: Rollout, tools: &Tools) -> Result<()> {
     let (action, options) = match rollout {
         Rollout::Restart(options) => (Action::Restart, options),

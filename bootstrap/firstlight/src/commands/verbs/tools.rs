@@ -19,19 +19,19 @@ pub struct GlobalOptions {
     pub verbosity: Option<u8>,
 }
 
-/// What the verbs work with.
+/// The dependencies of the verbs.
 pub struct Tools {
     /// clusterctl's configuration.
     pub configuration: Configuration,
-    /// Gets files from repositories.
+    /// The client of provider repositories.
     pub fetcher: Fetcher,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl Tools {
     /// Those of `options`.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
     /// A configuration that cannot be read.
     pub async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {

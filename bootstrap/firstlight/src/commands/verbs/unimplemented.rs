@@ -1,4 +1,4 @@
-//! Verbs that come in a later release. Their options are read already.
+//! Verbs that are not implemented yet. Their options are already parsed.
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
@@ -47,8 +47,8 @@ pub struct DeleteOptions {
     target: TargetOptions,
 }
 
-/// Says so.
-///
+/// Returns the error of a verb that is not implemented.
+/// Runs `metal approve`.
 /// # Errors
 /// Always.
 pub fn not_yet(verb: &str) -> Result<()> {

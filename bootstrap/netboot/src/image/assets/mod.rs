@@ -1,4 +1,4 @@
-//! A site's own kernels, stubs and boot programs, in a folder with their checksums. Nothing of them is fetched.
+//! A site's own kernels, stubs and boot programs, in a folder with their checksums. No file is fetched from elsewhere.
 //!
 //! ```text
 //! SHA256SUMS
@@ -24,7 +24,7 @@ use super::made::{replace, sum};
 use super::modules::KernelModules;
 use recognise::{Found, recognise};
 
-/// Sums in the form of `sha256sum`.
+/// The file of checksums, in the format of `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
 const STUB: &str = "stub.efi";
 const KERNEL: &str = "vmlinuz";
@@ -33,42 +33,42 @@ const SIGNED: &str = "signed.efi";
 const AGENT: &str = "firstlight-agent";
 const RASPBERRY_PI: &str = "aarch64/raspberry-pi";
 
-/// A site's files.
+/// The folder of a site's files.
 #[derive(Clone, Debug)]
 pub struct Assets(PathBuf);
 
-/// What a machine can be booted with.
+/// A kernel with its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// `6.1.0-56-cloud-amd64`
+    /// The version, for example `6.1.0-56-cloud-amd64`.
     pub version: String,
-    /// The kernel.
+    /// The path of the kernel.
     pub image: PathBuf,
-    /// For [`KernelModules::read`].
+    /// The folder of the modules, for [`KernelModules::read`].
     pub modules: PathBuf,
 }
 
-/// A file of the site.
+/// A file of the site with its checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Where it is, below the folder.
+    /// The path relative to the folder.
     pub path: String,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Checksum, hexadecimal.
+    /// The SHA-256 checksum in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Assets {
-    /// The files in `folder`, which need not be there yet.
+    /// Returns the assets in `folder`, which need not exist yet.
     pub fn new(folder: &Path) -> Self {
         Self(folder.to_owned())
     }
 
-    /// Takes over what there is in a file or anywhere below a folder: what was recognised, a line each.
+    /// Copies all recognised files of a path, which is a file or a folder with subfolders. Returns a line for each.
     ///
     /// # Errors
-    /// Nothing was recognised; a file cannot be copied.
+    /// No file was recognised, or a file cannot be copied.
     pub fn add(&self, path: &Path) -> Result<Vec<String>> {
         let found = recognise(path)?;
         ensure!(
@@ -129,10 +129,10 @@ impl Assets {
         })
     }
 
-    /// All files, by path.
+    /// Returns all files, sorted by path.
     ///
     /// # Errors
-    /// The sums cannot be read, a file is missing.
+    /// The checksums cannot be read, or a file is missing.
     pub fn list(&self) -> Result<Vec<Asset>> {
         let assets = self.sums()?.into_iter().map(|(path, sha256)| {
             let size =
@@ -142,10 +142,10 @@ impl Assets {
         assets.collect()
     }
 
-    /// Sums all files anew: what is wrong, a line each.
+    /// Checks all files against their checksums, and returns a line for each problem.
     ///
     /// # Errors
-    /// The sums cannot be read.
+    /// The checksums cannot be read.
     pub fn verify(&self) -> Result<Vec<String>> {
         let wrong = self.sums()?.into_iter().filter_map(|(path, expected)| match sum(&self.0.join(&path)) {
             Ok(found) if found == expected => None,
@@ -157,7 +157,7 @@ impl Assets {
         Ok(wrong.collect())
     }
 
-    /// The newest kernel with modules for an architecture (`x86_64`, `aarch64`).
+    /// Returns the newest kernel with modules for an architecture (`x86_64`, `aarch64`).
     pub fn kernel(&self, architecture: &str) -> Option<Kernel> {
         let folder = self.0.join(architecture).join("kernels");
         let versions = std::fs::read_dir(&folder)
@@ -171,25 +171,26 @@ impl Assets {
         complete.max_by(|a, b| numbers(&a.version).cmp(&numbers(&b.version)))
     }
 
-    /// The stub of systemd for an architecture.
+    /// Returns the stub of systemd for an architecture.
     pub fn stub(&self, architecture: &str) -> Option<PathBuf> {
         Some(self.0.join(architecture).join(STUB)).filter(|path| path.is_file())
     }
 
-    /// A unified kernel image that the site has signed.
+    /// Returns the unified kernel image that the site has signed.
     pub fn signed(&self, architecture: &str) -> Option<PathBuf> {
         Some(self.0.join(architecture).join(SIGNED)).filter(|path| path.is_file())
     }
 
-    /// The agent as a program of its own.
+    /// Returns the agent's own program, for an architecture other than the server's.
     pub fn agent(&self, architecture: &str) -> Option<PathBuf> {
         Some(self.0.join(architecture).join(AGENT)).filter(|path| path.is_file())
     }
 
-    /// A text that is another one when a file of the architecture is: sums as they were added, and what the disk says of the files.
+    /// Returns a text that changes when a file of the architecture changes: the checksums as they were added, and sizes and
+    /// modification times.
     ///
     /// # Errors
-    /// As [`Assets::list`].
+    /// The checksums cannot be read, or a file is missing.
     pub fn state(&self, architecture: &str) -> Result<String> {
         let mut text = String::new();
         for (path, sum) in self.sums()?.range(format!("{architecture}/")..format!("{architecture}0")) {
@@ -200,7 +201,7 @@ impl Assets {
         Ok(text)
     }
 
-    /// The folders with what is loaded over TFTP, of all kinds of machines: programs of iPXE, a Raspberry Pi's boot loader.
+    /// Returns the folders with files for TFTP, for all kinds of machines: programs of iPXE, a Raspberry Pi's boot loader.
     pub fn loaded(&self) -> Vec<PathBuf> {
         let folders = ["x86_64/ipxe", "aarch64/ipxe", RASPBERRY_PI].map(|folder| self.0.join(folder));
         folders.into_iter().filter(|folder| folder.is_dir()).collect()
@@ -222,13 +223,13 @@ impl Assets {
         read.collect()
     }
 
-    /// A power cut leaves the old sums or the new ones.
+    /// Replaces the file of checksums atomically: after a power cut it has the old or the new content.
     fn write_sums(&self, sums: &BTreeMap<String, String>) -> Result<()> {
         let text: String = sums.iter().map(|(path, sum)| format!("{sum}  {path}\n")).collect();
         replace(&self.0.join(SUMS), |file| Ok(file.write_all(text.as_bytes())?))
     }
 
-    /// Copies a file; its sum is that of what was written.
+    /// Copies a file, and returns the checksum of the copy.
     fn copy(&self, from: &Path, to: &str) -> Result<String> {
         let mut source =
             std::fs::File::open(from).with_context(|| format!("cannot read {}", from.display()))?;
@@ -242,7 +243,7 @@ impl Assets {
     }
 }
 
-/// The numbers of a version, so that 6.10 is newer than 6.9.
+/// Returns the numbers of a version, so that 6.10 is newer than 6.9.
 fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }

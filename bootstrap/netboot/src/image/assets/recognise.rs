@@ -1,4 +1,4 @@
-//! What a file of a site is, told by its content and its name.
+//! Recognises files of a site by content and name.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,13 +10,13 @@ use anyhow::{Context, Result, ensure};
 use crate::dhcp4::boot;
 use crate::image::{program, uki};
 
-/// Bytes that are looked at. A stub of systemd has all of its sections in them.
+/// The number of bytes that are examined. The sections of systemd's stub all lie within them.
 const LOOK: u64 = 256 << 10;
-/// What systemd's stub has in its section `.sdmagic`.
+/// The content of the section `.sdmagic` of systemd's stub.
 const STUB: &[u8] = b"#### LoaderInfo: systemd-stub";
-/// Programs of iPXE for BIOS, as Debian, Ubuntu, Fedora and its own site call them.
+/// iPXE programs for BIOS, as Debian, Ubuntu, Fedora and ipxe.org name them.
 const IPXE_BIOS: [&str; 4] = ["undionly.kpxe", "undionly.kkpxe", "ipxe.pxe", "ipxe.lkrn"];
-/// Those for UEFI that use the firmware's drivers.
+/// iPXE programs for UEFI that use the firmware's drivers.
 const IPXE_SNP: [&str; 7] = [
     "snponly.efi",
     "snp.efi",
@@ -26,11 +26,11 @@ const IPXE_SNP: [&str; 7] = [
     "ipxe-snponly-x86_64.efi",
     "ipxe-snponly-aarch64.efi",
 ];
-/// Those for UEFI with drivers of their own.
+/// iPXE programs for UEFI with their own drivers.
 const IPXE_EFI: [&str; 5] =
     ["ipxe.efi", "ipxe-x86_64.efi", "ipxe-amd64.efi", "ipxe-arm64.efi", "ipxe-aarch64.efi"];
 
-/// The architecture of a program of iPXE, and the name under which machines are told of it.
+/// Returns the architecture of an iPXE program, and the name under which it is served.
 fn ipxe(name: &str, machine: Option<&'static str>) -> Option<(&'static str, &'static str)> {
     if let Some(name) = IPXE_BIOS.iter().find(|known| **known == name) {
         return Some(("x86_64", name));
@@ -43,8 +43,8 @@ fn ipxe(name: &str, machine: Option<&'static str>) -> Option<(&'static str, &'st
     (is_snp || IPXE_EFI.contains(&name)).then_some((machine?, if is_snp { snp } else { own }))
 }
 
-/// Whether a Raspberry Pi's boot loader asks for a file of this name: its own parts (Debian's raspi-firmware, Ubuntu's
-/// linux-firmware-raspi), and the descriptions of the boards, which a kernel's package has.
+/// Returns whether a Raspberry Pi's boot loader asks for a file of this name: its own parts (Debian's raspi-firmware, Ubuntu's
+/// linux-firmware-raspi), and the device trees, which are in the kernel's package.
 fn is_raspberry_pi(name: &str) -> bool {
     let between = |first: &str, last: &str| name.starts_with(first) && name.ends_with(last);
     name == "bootcode.bin"
@@ -53,74 +53,74 @@ fn is_raspberry_pi(name: &str) -> bool {
         || (between("bcm27", ".dtb") && name.contains("-rpi-"))
 }
 
-/// How the agent's program is called; what follows is the site's.
+/// The prefix of the file name of the agent's program.
 const AGENT: &str = "firstlight-agent";
 
-/// Something that a site has.
+/// A recognised file or folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// A kernel.
     Kernel {
-        /// `x86_64`
+        /// The architecture, for example `x86_64`.
         architecture: String,
-        /// `6.1.0-56-cloud-amd64`
+        /// The version, for example `6.1.0-56-cloud-amd64`.
         version: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A kernel's modules.
     Modules {
-        /// Of which kernel.
+        /// The version of the kernel.
         version: String,
-        /// `…/lib/modules/VERSION`
+        /// The folder, for example `…/lib/modules/VERSION`.
         path: PathBuf,
     },
     /// systemd's stub.
     Stub {
-        /// `x86_64`
+        /// The architecture, for example `x86_64`.
         architecture: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// A unified kernel image with a signature.
+    /// A signed unified kernel image.
     Signed {
-        /// `x86_64`
+        /// The architecture, for example `x86_64`.
         architecture: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// The agent.
+    /// The agent's program.
     Agent {
-        /// `x86_64`
+        /// The architecture, for example `x86_64`.
         architecture: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A boot program of iPXE.
     Ipxe {
-        /// `x86_64`
+        /// The architecture, for example `x86_64`.
         architecture: String,
-        /// `undionly.kpxe`
+        /// The name under which it is served, for example `undionly.kpxe`.
         name: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A file of a Raspberry Pi's boot loader.
     RaspberryPi {
-        /// `start4.elf`
+        /// The file name, for example `start4.elf`.
         name: String,
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
 }
 
-/// What there is in a file, or anywhere below a folder.
+/// Returns the recognised files in a file or in a folder with its subfolders, sorted.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file or folder cannot be read; a kernel has no recognisable version; a unified kernel image is not signed.
 pub fn recognise(path: &Path) -> Result<Vec<Found>> {
     let mut found = BTreeMap::new();
-    // What the user names may be a link; those within are not followed.
+    // The given path may be a symbolic link; links inside the folder are not followed.
     let path = path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
     visit(&path, &mut found)?;
     let mut found: Vec<Found> = found.into_keys().collect();
@@ -130,7 +130,7 @@ pub fn recognise(path: &Path) -> Result<Vec<Found>> {
 
 fn visit(path: &Path, found: &mut BTreeMap<Found, ()>) -> Result<()> {
     let cannot = || format!("cannot read {}", path.display());
-    // A link would lead out of the folder, or to what is found anyway.
+    // A symbolic link would lead out of the folder, or to a file that is found anyway.
     let kind = std::fs::symlink_metadata(path).with_context(cannot)?.file_type();
     if kind.is_file() {
         found.extend(file(path)?.map(|found| (found, ())));
@@ -138,7 +138,7 @@ fn visit(path: &Path, found: &mut BTreeMap<Found, ()>) -> Result<()> {
         let version = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.join("kernel").is_dir() && is_version(version) {
             found.insert(Found::Modules { version: version.to_owned(), path: path.to_owned() }, ());
-            // Fedora has the kernel here.
+            // Fedora stores the kernel in the folder of its modules.
             let kernel = path.join("vmlinuz");
             if kernel.is_file() {
                 found.extend(file(&kernel)?.map(|found| (found, ())));
@@ -152,7 +152,7 @@ fn visit(path: &Path, found: &mut BTreeMap<Found, ()>) -> Result<()> {
     Ok(())
 }
 
-/// Versions of kernels begin with a number.
+/// Returns whether the name begins with a digit and contains a dot, as versions of kernels do.
 fn is_version(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_digit()) && name.contains('.')
 }
@@ -202,7 +202,7 @@ fn file(path: &Path) -> Result<Option<Found>> {
     Ok(Some(Found::Kernel { architecture: architecture.to_owned(), version, path: path.to_owned() }))
 }
 
-/// What a program of UEFI runs on.
+/// Returns the architecture of a UEFI program.
 fn machine(head: &[u8]) -> Option<&'static str> {
     let at = u32::from_le_bytes(head.get(0x3c..0x40)?.try_into().ok()?) as usize;
     let header = head.get(at..at.checked_add(6)?)?;
@@ -213,7 +213,7 @@ fn machine(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a program of Linux runs on, when it needs no loader.
+/// Returns the architecture of a Linux program that needs no dynamic loader.
 fn agent(head: &[u8]) -> Option<&'static str> {
     if head.get(..6)? != b"\x7fELF\x02\x01" || program::loader(head).is_some() {
         return None;
@@ -225,17 +225,17 @@ fn agent(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a kernel runs on (Documentation/arch/x86/boot.rst, arm64/booting.rst of Linux); `None` for what is no kernel.
+/// Returns the architecture of a kernel (Linux: Documentation/arch/x86/boot.rst, arm64/booting.rst), or `None` if it is not a kernel.
 fn kernel(head: &[u8]) -> Option<&'static str> {
     if head.get(0x202..0x206) == Some(b"HdrS") {
         return Some("x86_64");
     }
-    // An EFI "zboot" image is a kernel compressed by itself.
+    // An EFI "zboot" image is a kernel that decompresses itself.
     let plain = head.get(0x38..0x3c) == Some(b"ARM\x64");
     (plain || head.get(4..8) == Some(b"zimg")).then_some("aarch64")
 }
 
-/// The version in the header of a kernel of x86.
+/// Returns the version in the header of an x86 kernel.
 fn own_version(head: &[u8]) -> Option<String> {
     if head.get(0x202..0x206)? != b"HdrS" {
         return None;

@@ -10,7 +10,7 @@ fn kernel(version: &str) -> Vec<u8> {
     kernel
 }
 
-/// A program of UEFI for ARM.
+/// Returns a UEFI program for ARM.
 fn efi(content: &[u8]) -> Vec<u8> {
     let mut program = vec![0; 0x80];
     program[..2].copy_from_slice(b"MZ");
@@ -85,7 +85,7 @@ fn damage_is_found() {
         "{wrong:?}"
     );
     assert!(assets.list().is_err());
-    // A kernel without modules boots no agent.
+    // A kernel without modules cannot boot the agent.
     assert_eq!(assets.kernel("x86_64"), None);
     write(folder.path(), SUMS, b"nothing\n");
     assert!(assets.verify().is_err());
@@ -102,7 +102,7 @@ fn what_is_not_recognised_is_said() {
     assert_eq!(assets.list().unwrap(), []);
 }
 
-/// A unified kernel image for x86-64.
+/// Returns a unified kernel image for x86-64.
 fn unified() -> Vec<u8> {
     let mut stub = efi(b"");
     stub.resize(0x600, 0);
@@ -144,15 +144,16 @@ fn what_the_site_has_signed_and_agents_for_other_machines() {
     assert!(before.is_empty() && assets.state("x86_64").unwrap().contains(" x86_64/signed.efi\n"));
 }
 
-/// A program of UEFI for x86-64.
+/// Returns a UEFI program for x86-64.
 fn efi_x86() -> Vec<u8> {
     let mut program = efi(b"");
     program[0x44..0x46].copy_from_slice(&[0x64, 0x86]);
     program
 }
 
-/// What packages hold that machines load before a kernel, by their own lists of files: Debian's ipxe 1.0.0 (bookworm) and 1.21.1 (trixie) and
-/// raspi-firmware, Fedora's ipxe-bootimgs-x86 and -aarch64, Ubuntu's linux-firmware-raspi. Beside each file what becomes of it.
+/// The boot programs in packages, by the packages' file lists: Debian's ipxe 1.0.0 (bookworm) and 1.21.1 (trixie) and raspi-firmware,
+/// Fedora's ipxe-bootimgs-x86 and -aarch64, Ubuntu's linux-firmware-raspi. Each file has the path under which it is expected, or
+/// `None`.
 #[test]
 fn boot_programs_of_packages() {
     type Files<'a> = &'a [(&'a str, Option<&'a str>)];

@@ -1,4 +1,4 @@
-//! The way back, and the end: deprovision, power off, delete.
+//! Leaving the state provisioned, and the deletion: deprovision, power off, delete.
 
 use engine::finalizer;
 
@@ -10,7 +10,7 @@ use crate::limits;
 use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER, state};
 
 impl Planner<'_> {
-    /// Nothing of what was there is left on the disks; `automatedCleaningMode: disabled` leaves it.
+    /// Erases the disks, unless `automatedCleaningMode` is `disabled`.
     pub(in crate::host) fn deprovisions(&mut self) {
         if self.is_deleting() && self.has_failed_too_often() {
             self.gives_up_cleaning();
@@ -46,7 +46,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The host goes all the same, as Metal3 lets it go; switching its machine off has attempts of its own.
+    /// Continues the deletion without cleaning, as Metal3 does; switching the machine off has its own attempts.
     fn gives_up_cleaning(&mut self) {
         let message = format!("Deleted without being cleaned: {}", self.was().error_message);
         self.plan.events.push((true, "DeprovisioningError", message));
@@ -54,7 +54,7 @@ impl Planner<'_> {
         self.enters(state::POWERING_OFF);
     }
 
-    /// Live images leave nothing behind.
+    /// Returns whether a live image was provisioned, which leaves nothing on the disks.
     fn wrote_nothing(&self) -> bool {
         self.was()
             .provisioning
@@ -84,7 +84,7 @@ impl Planner<'_> {
             self.succeeds();
             self.enters(state::POWERING_OFF);
         } else {
-            // The count stays: an image that can't be written is tried less and less often.
+            // The error count stays, so that an image that cannot be written is retried ever more rarely.
             self.recovers();
             self.enters(state::AVAILABLE);
         }

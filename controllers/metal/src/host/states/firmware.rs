@@ -1,7 +1,8 @@
-//! Changing the firmware: before a machine is available, or, where HostUpdatePolicy allows it, before one in use is switched on again.
+//! Changes the firmware: before a machine becomes available, or, if HostUpdatePolicy allows it, before a machine in use is switched on
+//! again.
 //!
-//! Each update is installed by itself, then the settings are written and the machine is started so that they come into force. How far
-//! that is stands in an annotation, so that a process that ends anywhere goes on with the BMC's task.
+//! Each update is installed separately; then the settings are written, and the machine is started so that they come into force. An
+//! annotation records the progress, so that after a restart of the process the host still waits for the BMC's task.
 
 use bmc::TaskState;
 use chrono::DateTime;
@@ -14,41 +15,41 @@ use crate::host::plan::Planner;
 use crate::limits;
 use crate::names::{ErrorType, FIRMWARE, operational, state};
 
-/// What the host waits for.
+/// The firmware change for which the host waits.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// When that began, RFC 3339.
+    /// The start time, in RFC 3339.
     pub since: String,
-    /// The update that is being installed; without one, the settings are to come into force.
+    /// The update that is being installed; if `None`, the settings must come into force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update: Option<FirmwareUpdate>,
-    /// The BMC's task of the update; empty where it has none.
+    /// The path of the BMC's task; empty if there is none.
     #[serde(default)]
     pub task: String,
-    /// The task waited for a start of the machine, and got it.
+    /// Whether the task waited for a start of the machine, and the machine was started.
     #[serde(default)]
     pub is_restarted: bool,
 }
 
-/// What the annotation says.
+/// Parses the annotation.
 pub(in crate::host) fn progress(annotation: Option<&str>) -> Option<Progress> {
     serde_json::from_str(annotation?).ok()
 }
 
-/// What a task's state is called that waits for the machine's next start (DMTF's and iDRAC's words).
+/// Returns whether the state of a task means that it waits for the machine's next start (states of DMTF and iDRAC).
 fn waits_for_start(state: &str) -> bool {
     matches!(state, "Pending" | "Scheduled")
 }
 
 impl Planner<'_> {
-    /// Before the machine is available. Whether there is nothing left to do.
+    /// Changes the firmware before the machine becomes available. Returns whether nothing is left to do.
     pub(in crate::host) fn prepares_firmware(&mut self) -> bool {
         let wanted = self.observed.firmware.clone();
         self.changes_firmware(&wanted, ErrorType::Preparation)
     }
 
-    /// Before a machine in use is switched on. Whether it may be.
+    /// Changes the firmware before a machine in use is switched on. Returns whether it may be switched on.
     pub(in crate::host) fn services(&mut self) -> bool {
         let wanted = self.observed.firmware.on_reboot();
         if self.firmware_progress().is_none() && !wanted.is_wanted() {
@@ -61,8 +62,8 @@ impl Planner<'_> {
         is_done
     }
 
-    /// Whether the way out of the state waits until the BMC has installed what it installs: the machine's power would be cut next. A task
-    /// that waits for a start of the machine itself is left to the BMC.
+    /// Returns whether leaving the state must wait for a running firmware update, because the next step would cut the machine's power.
+    /// A task that itself waits for a start of the machine is left to the BMC.
     pub(in crate::host) fn awaits_installation(&mut self) -> bool {
         let leaves = self.is_deleting() || (self.state() == state::PROVISIONED && self.is_cancelled());
         let reaches = matches!(self.observed.means, Means::Bmc { .. });
@@ -87,7 +88,7 @@ impl Planner<'_> {
         true
     }
 
-    /// Whether no change of the firmware is going on at a machine in use.
+    /// Returns whether no firmware change is in progress at a machine in use.
     pub(in crate::host) fn is_serviced(&mut self) -> bool {
         self.firmware_progress().is_none() || self.services()
     }
@@ -144,7 +145,8 @@ impl Planner<'_> {
         false
     }
 
-    /// A machine that is not in use starts into the agent, and not into what an earlier user left on its disk.
+    /// Restarts the machine. A machine that is not in use boots from the network, and not the system that an earlier user left on its
+    /// disk.
     fn restarts_for_firmware(&mut self, error: ErrorType) {
         if error == ErrorType::Preparation {
             self.plan.commands.push(Command::Boot(Boot::Network));

@@ -1,4 +1,4 @@
-//! From a new host to one that is available: register, inspect, prepare.
+//! From a new host to an available one: register, inspect, prepare.
 
 use schemas::metal3::BareMetalHostSpec;
 
@@ -8,8 +8,8 @@ use crate::instruction::Action;
 use crate::limits;
 use crate::names::{self, ErrorType, operational, state};
 
-/// Why the volumes can't be as the host wants them. An empty list of volumes of a controller deletes all that there are; one of software
-/// RAID is done with the cleaning.
+/// Returns why the requested RAID volumes are not possible. An empty list is accepted only for software RAID, whose volumes the
+/// cleaning removes; for a RAID controller it would mean deleting all volumes.
 fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
     let raid = spec.raid.as_ref()?;
     if raid.hardware_raid_volumes.is_some() {
@@ -25,7 +25,7 @@ fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
 }
 
 impl Planner<'_> {
-    /// New, or without anything that could manage it.
+    /// A new host, or one without any means of management.
     pub(in crate::host) fn begins(&mut self) {
         if self.observed.means == Means::None {
             if self.state() == state::NONE {
@@ -39,7 +39,7 @@ impl Planner<'_> {
         self.enters(state::REGISTERING);
     }
 
-    /// The BMC answers; what is known without looking is filled in.
+    /// Waits for the first answer of the BMC, and sets the parts of the status that need no inspection.
     pub(in crate::host) fn registers(&mut self) {
         if let Err(fault) = &self.observed.power {
             let message = fault.message.clone();
@@ -73,7 +73,7 @@ impl Planner<'_> {
         self.enters(next);
     }
 
-    /// The agent looks at the machine.
+    /// Lets the agent inspect the machine.
     pub(in crate::host) fn inspects(&mut self) {
         if self.annotation(names::INSPECT).is_some() {
             self.annotations().remove(names::INSPECT);
@@ -107,14 +107,16 @@ impl Planner<'_> {
         }
     }
 
-    /// A failure of the agent is recorded, and the state's work begins again under another name.
+    /// Records a failure of the agent, and starts the state's work again with a new start time, which changes the instruction's
+    /// identifier.
     pub(in crate::host) fn repeats(&mut self, error: ErrorType, message: String) {
         let state = self.state();
         self.enters(state);
         self.fails(error, message);
     }
 
-    /// Settings that a machine gets before it is used. What was asked for is noted, so that a change is seen.
+    /// Prepares a machine before it becomes available. The requested settings are recorded in the status, so that later changes are
+    /// noticed.
     pub(in crate::host) fn prepares(&mut self) {
         let spec = &self.observed.host.spec;
         if let Some(problem) = raid_problem(spec) {

@@ -1,4 +1,4 @@
-//! Provisioning: clean, write the image, start it.
+//! Provisioning: clean, write the image, boot it.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::instruction::{self, Action, Deployment, Erase};
 use crate::limits;
 use crate::names::{ErrorType, state};
 
-/// The deploy step of Ironic's agent that writes an image, which is what this agent does without one, too.
+/// The deploy step of Ironic's agent that writes an image. This agent does the same without a deploy step.
 const WRITE_IMAGE: &str = "write_image";
 
 impl Planner<'_> {
-    /// When the operation that the state does was begun: part of the names of its instructions.
+    /// Returns the start time of the state's operation, which is part of the identifiers of its instructions.
     pub(in crate::host) fn started(
         &self,
         of: impl Fn(&OperationHistory) -> Option<&OperationMetric>,
@@ -41,7 +41,7 @@ impl Planner<'_> {
         self.writes_image();
     }
 
-    /// Why what is asked for can't be provisioned. Looked for before anything is done to the machine.
+    /// Returns why the request cannot be provisioned. Checked before anything is done to the machine.
     pub(in crate::host) fn provisioning_problem(&self) -> Option<String> {
         let spec = &self.observed.host.spec;
         let image = spec.image.as_ref().filter(|image| !image.url.is_empty());
@@ -65,7 +65,7 @@ impl Planner<'_> {
         self.observed.data_problem.clone()
     }
 
-    /// Another image is wanted than the one that was there; while the first is written there is none yet.
+    /// Returns whether the image was removed from the spec while it is being written.
     fn is_cancelled_before_the_end(&self) -> bool {
         let wanted = self.observed.host.spec.image.as_ref().is_some_and(|image| !image.url.is_empty());
         !wanted && self.observed.host.spec.custom_deploy.is_none()
@@ -75,7 +75,7 @@ impl Planner<'_> {
         let begun = self.started(|history| history.provision.as_ref());
         let (clean, deploy, restart) =
             (format!("clean/{begun}"), format!("deploy/{begun}"), instruction::restart(&begun));
-        // Once the image is there the machine restarts, and its agent goes.
+        // Once the image has been written, the machine restarts and its agent ends.
         if self.observed.agent.as_ref().is_some_and(|agent| agent.id == restart) {
             self.restarts();
             return;
@@ -116,7 +116,7 @@ impl Planner<'_> {
         self.instructs(id, Action::Deploy(Box::new(deployment)));
     }
 
-    /// The agent ends the system by itself; where it hangs, the BMC does it.
+    /// Waits for the agent to restart the machine; if it hangs, the BMC does it.
     fn restarts(&mut self) {
         let Some(agent) = self.observed.agent.as_ref() else { return };
         let since = agent.since.unwrap_or(self.observed.now);
@@ -154,7 +154,7 @@ impl Planner<'_> {
         self.enters(state::PROVISIONED);
     }
 
-    /// A live image is inserted as a CD and started; nothing is written.
+    /// Boots a live image from a virtual CD; nothing is written to the disks.
     fn starts_live_image(&mut self) {
         match self.observed.power {
             Err(_) => self.reports_power_fault(),

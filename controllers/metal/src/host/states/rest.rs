@@ -1,10 +1,10 @@
-//! Hosts that rest: available, provisioned, or provisioned by somebody else.
+//! Hosts at rest: available, provisioned, or externally provisioned.
 
 use crate::host::plan::Planner;
 use crate::names::{self, ErrorType, state};
 
 impl Planner<'_> {
-    /// Available: waits for an image.
+    /// An available host, which waits for an image.
     pub(in crate::host) fn rests(&mut self) {
         let spec = &self.observed.host.spec;
         let status = self.was();
@@ -28,7 +28,7 @@ impl Planner<'_> {
             status.provisioning.custom_deploy.as_ref().is_none_or(|known| known.method != deploy.method)
         });
         if spec.online && (image || method) {
-            // Nothing is wiped for what can't be written afterwards.
+            // Checked first, so that no disk is erased if the image cannot be written afterwards.
             if let Some(problem) = self.provisioning_problem() {
                 self.fails(ErrorType::Provisioning, problem);
                 return;
@@ -42,7 +42,7 @@ impl Planner<'_> {
         self.keeps_power(false);
     }
 
-    /// Provisioned: the system runs, and is left alone but for its power.
+    /// A provisioned host: its system runs, and only its power and firmware are managed.
     pub(in crate::host) fn serves(&mut self) {
         if self.state() == state::EXTERNALLY_PROVISIONED {
             if self.observed.host.spec.externally_provisioned != Some(true) {
@@ -64,7 +64,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the image that is there is no longer the one that is wanted. Only URLs count.
+    /// Returns whether the spec requests another image or deploy method than the provisioned one. Images are compared only by URL.
     pub(in crate::host) fn is_cancelled(&self) -> bool {
         let (spec, status) = (&self.observed.host.spec, &self.was().provisioning);
         let wanted = spec.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());

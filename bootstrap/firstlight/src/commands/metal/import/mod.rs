@@ -14,12 +14,12 @@ use schemas::metal3::BareMetalHost;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::reason;
+use crate::connection::reason;
 use crate::output::say;
 use crate::target::TargetOptions;
 use objects::Line;
 
-/// What `--help` says at its end.
+/// The end of the text of `--help`.
 pub const HELP: &str = "Columns:
   name                            of the host
   namespace                       [default: -n, else that of the kubeconfig's context]
@@ -55,10 +55,10 @@ pub struct ImportOptions {
     pub target: TargetOptions,
 }
 
-/// Runs it.
+/// Runs `metal import`.
 ///
 /// # Errors
-/// Everything that is wrong with the list, with file and line; then nothing was created.
+/// All problems of the list, with file and line; no object was created then.
 pub async fn run(options: &ImportOptions) -> Result<()> {
     let connection = options.target.connect().await?;
     let namespace = options.namespace.as_deref().unwrap_or(&connection.namespace);
@@ -70,10 +70,10 @@ pub async fn run(options: &ImportOptions) -> Result<()> {
     say(&import(&connection.client, namespace, &file, &text, options.dry_run).await?)
 }
 
-/// Creates what the list `text` says, all or nothing. Returns what there is to say.
+/// Creates the objects of the list `text`, all or none. Returns the message for the user.
 ///
 /// # Errors
-/// Everything that is wrong, with file and line; then nothing was created.
+/// All problems of the list, with file and line; no object was created then.
 pub async fn import(
     client: &Client,
     namespace: &str,
@@ -115,7 +115,7 @@ pub async fn import(
     Ok(told.collect())
 }
 
-/// Hosts of the server that have a MAC address of the list.
+/// Returns the lines whose MAC address belongs to an existing host.
 async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> {
     let hosts: Api<BareMetalHost> = Api::all(client.clone());
     let known = match hosts.list(&ListParams::default()).await {
@@ -137,13 +137,13 @@ async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> 
     Ok(problems)
 }
 
-/// What was created for one line.
+/// The objects that were created for a line.
 struct Created {
     secret: Option<Secret>,
     host: Option<BareMetalHost>,
 }
 
-/// Creates what a line says; when the host can't be, its Secret goes again.
+/// Creates the objects of a line. If the host cannot be created, its Secret is deleted again.
 async fn create(client: &Client, line: &Line, dry_run: bool) -> Result<Created, String> {
     let secret = match &line.secret {
         Some(secret) => Some(post(client, secret, dry_run).await?),
@@ -173,7 +173,7 @@ where
     created.map_err(|error| format!("{} {}: {}", T::kind(&()), object.name_any(), reason(&error)))
 }
 
-/// Deletes what was created, newest first. Says what is left.
+/// Deletes the created objects, the newest first. Returns a message about those that could not be deleted.
 async fn undo(client: &Client, created: Vec<Created>) -> String {
     let mut left = Vec::new();
     for one in created.into_iter().rev() {

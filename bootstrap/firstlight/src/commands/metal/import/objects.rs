@@ -1,4 +1,4 @@
-//! What is created for each host of a list. Pure.
+//! Builds the objects for each host of a list. Pure.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ const SECRET_LABEL: (&str, &str) = ("environment.metal3.io", "baremetal");
 
 /// The objects of one line.
 pub struct Line {
-    /// From 1.
+    /// The line number, starting with 1.
     pub number: usize,
-    /// The host.
+    /// The BareMetalHost.
     pub host: BareMetalHost,
-    /// User and password of its BMC.
+    /// The Secret with user and password of its BMC.
     pub secret: Option<Secret>,
 }
 
 impl Line {
-    /// Namespace and name.
+    /// Returns namespace and name of the host.
     pub fn host(&self) -> String {
         format!("{}/{}", self.host.namespace().unwrap_or_default(), self.host.name_any())
     }
 }
 
-/// The objects, and what is wrong, with the line.
+/// Returns the objects of each line, or the problems with their line numbers.
 pub fn lines(entries: Vec<(usize, Entry)>, namespace: &str) -> (Vec<Line>, Vec<(usize, String)>) {
     let mut problems = Vec::new();
     let mut names: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -62,7 +62,7 @@ pub fn lines(entries: Vec<(usize, Entry)>, namespace: &str) -> (Vec<Line>, Vec<(
     if problems.is_empty() { (lines, problems) } else { (Vec::new(), problems) }
 }
 
-/// What no server can find out.
+/// Returns the problems of an entry that the server's validation cannot find.
 fn check(entry: &Entry) -> Vec<String> {
     let mut problems = Vec::new();
     if entry.name.is_empty() {

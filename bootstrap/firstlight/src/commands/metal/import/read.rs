@@ -1,11 +1,11 @@
-//! Reads lists of hosts. Errors have file and line, and nothing of a password.
+//! Reads lists of hosts. Errors contain file and line, and no part of a password.
 
 use anyhow::{Result, bail};
 use csv::Trim;
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-/// One host of a list. Empty text means that nothing was given.
+/// A host of a list. An empty string means that the value was not given.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Entry {
@@ -24,7 +24,7 @@ pub struct Entry {
     pub description: String,
 }
 
-/// A password, which no error and no log shows.
+/// A password, which must not appear in errors and logs.
 #[derive(Clone, Default)]
 pub struct Password(pub String);
 
@@ -41,10 +41,10 @@ impl<'de> Deserialize<'de> for Password {
     }
 }
 
-/// The hosts of a list, each with its line.
+/// Returns the hosts of a list, each with its line number.
 ///
 /// # Errors
-/// A list that can't be read.
+/// The list cannot be parsed.
 pub fn read(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
     let end = file.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
     let entries = match end.as_str() {
@@ -80,7 +80,7 @@ fn from_csv(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
     Ok(entries)
 }
 
-/// The line on which a record begins. The parser's place lies before what it skips: blank lines and comments.
+/// Returns the line on which a record begins. The parser's position precedes the blank lines and comments that it skips.
 fn line_of(text: &str, place: &csv::Position) -> usize {
     let rest = usize::try_from(place.byte()).ok().and_then(|byte| text.get(byte..)).unwrap_or_default();
     let skipped = rest.lines().take_while(|line| line.trim().is_empty() || line.starts_with('#')).count();
@@ -110,7 +110,7 @@ fn from_yaml(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
         }
         Err(error) => {
             let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-            // The lines that follow show the text around the place, and with it perhaps a password.
+            // Further lines of the message quote the text around the position, which may contain a password.
             let problem = error.to_string();
             let problem = problem.lines().next().unwrap_or("not valid YAML");
             let place = format!("line {line} column {column}: ");

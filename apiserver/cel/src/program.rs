@@ -1,0 +1,227 @@
+//! Expressions outside of schemas, by which admission policies and webhooks match and validate. Their variables have no
+//! schema and are typed at evaluation.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::check;
+use crate::eval::{self, Scope};
+use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_OBJECT_COST};
+use crate::syntax::ast::Expr;
+use crate::types::{Type, simple};
+use crate::values::{OUT_OF_BUDGET, Outcome, Val};
+
+/// The type that an expression must evaluate to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// A boolean, for a decision.
+    Boolean,
+    /// A string, for a message.
+    Text,
+    /// A string or null.
+    TextOrNull,
+    /// Any type.
+    Any,
+}
+
+/// A compiled expression.
+#[derive(Debug, Clone)]
+pub struct Program(Expr);
+
+/// The result of an expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// A boolean.
+    Boolean(bool),
+    /// A string.
+    Text(String),
+    /// A value of another type.
+    Other,
+}
+
+/// Named expressions, evaluated in order. Each can refer to those before it as `variables.NAME`.
+pub type Named<'p> = &'p [(String, Program)];
+
+impl Program {
+    /// Parses and checks an expression that uses `variables`.
+    ///
+    /// # Errors
+    /// The errors in cel-go's format.
+    pub fn compile(source: &str, variables: &[&str], expected: Expected) -> Result<Self, String> {
+        let (expr, found) =
+            check::expression(source, variables).map_err(|text| format!("compilation failed: {text}"))?;
+        let (allowed, words): (&[&'static str], &str) = match expected {
+            Expected::Boolean => (&["bool"], "bool"),
+            Expected::Text => (&["string"], "string"),
+            Expected::TextOrNull => (&["string", "null_type"], "one of [string null_type]"),
+            Expected::Any => return Ok(Self(expr)),
+        };
+        // The types of named expressions are not known here.
+        let named = found == Type::Dyn && variables.contains(&"variables") && source.contains("variables.");
+        if named || allowed.iter().any(|name| found == simple(name)) {
+            return Ok(Self(expr));
+        }
+        let found = if found == simple("null_type") { "null_type".to_owned() } else { found.to_string() };
+        Err(format!("must evaluate to {words} but got {found}"))
+    }
+}
+
+/// The variables that a set of programs is evaluated with.
+///
+/// All evaluations with one input together may cost [`MAX_CEL_OBJECT_COST`].
+pub struct Input<'a> {
+    variables: Vec<(&'a str, &'a Value)>,
+    spent: Cell<u64>,
+}
+
+impl<'a> Input<'a> {
+    /// Creates the input for these variables, given as names and values.
+    pub fn new(variables: Vec<(&'a str, &'a Value)>) -> Self {
+        Self { variables, spent: Cell::new(0) }
+    }
+
+    /// Evaluates each program with the same named expressions. The error of a failed program is cel-go's message.
+    pub fn evaluate(&self, named: Named<'_>, programs: &[&Program]) -> Vec<Result<Answer, String>> {
+        let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
+        let mut heights = Heights::default();
+        // The refused values stay alive, so that no other value can get their addresses, which are the keys of
+        // `heights`.
+        let mut refused = Vec::new();
+        for (name, program) in named {
+            let value = match self.with(&parts, &program.0) {
+                Ok(value) if heights.of(&value) > MAX_CEL_DEPTH => {
+                    refused.push(value);
+                    Val::Failed(Rc::from(format!("composited variable \"{name}\" is nested too deeply")))
+                }
+                Ok(value) => value,
+                Err(why) => {
+                    let why = format!("composited variable \"{name}\" fails to evaluate: {why}");
+                    Val::Failed(Rc::from(why.as_str()))
+                }
+            };
+            parts.push((Val::Text(Cow::Owned(name.clone())), value));
+        }
+        programs.iter().map(|program| self.with(&parts, &program.0).map(answer)).collect()
+    }
+
+    fn with<'v>(&'v self, parts: &[(Val<'v>, Val<'v>)], expr: &Expr) -> Result<Val<'v>, String> {
+        let named = Scope::new("variables", Val::Map(Rc::new(parts.to_vec())), None);
+        if self.spent.get() > MAX_CEL_OBJECT_COST {
+            return Err(OUT_OF_BUDGET.to_owned());
+        }
+        let (outcome, cost) = nest(&self.variables, &named, expr);
+        self.spent.set(self.spent.get().saturating_add(cost));
+        outcome.map_err(|failure| failure.to_string())
+    }
+}
+
+/// The heights of the values of named expressions, by address. Each value can contain those before it, and walks over
+/// values are recursive.
+#[derive(Default)]
+struct Heights(HashMap<usize, usize>);
+
+impl Heights {
+    /// Returns the height in levels of lists, maps and optionals that expressions created. The depth of objects is
+    /// limited elsewhere.
+    fn of(&mut self, value: &Val<'_>) -> usize {
+        let place = match value {
+            Val::List(items) => Rc::as_ptr(items) as usize,
+            Val::Map(entries) => Rc::as_ptr(entries) as usize,
+            Val::Optional(Some(inner)) => return 1 + self.of(inner),
+            _ => return 0,
+        };
+        if let Some(known) = self.0.get(&place) {
+            return *known;
+        }
+        let below = match value {
+            Val::List(items) => items.iter().map(|item| self.of(item)).max(),
+            Val::Map(entries) => entries.iter().map(|(key, value)| self.of(key).max(self.of(value))).max(),
+            _ => None,
+        };
+        let height = 1 + below.unwrap_or(0);
+        self.0.insert(place, height);
+        height
+    }
+}
+
+/// Puts each variable in front of the scope and evaluates in the innermost one.
+fn nest<'v>(variables: &'v [(&'v str, &'v Value)], scope: &Scope<'_, 'v>, expr: &Expr) -> (Outcome<'v>, u64) {
+    match variables.split_first() {
+        None => eval::evaluate(expr, scope),
+        Some(((name, value), rest)) => nest(rest, &Scope::new(name, Val::of(value, None), Some(scope)), expr),
+    }
+}
+
+fn answer(value: Val<'_>) -> Answer {
+    match value {
+        Val::Bool(decision) => Answer::Boolean(decision),
+        Val::Text(text) => Answer::Text(text.into_owned()),
+        _ => Answer::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn named_parts_fail_where_they_are_used() {
+        let object = json!({"spec": {"replicas": 3}});
+        let compile = |text: &str| Program::compile(text, &["object", "variables"], Expected::Any).unwrap();
+        let named = vec![
+            ("many".to_owned(), compile("object.spec.replicas > 2")),
+            ("missing".to_owned(), compile("object.spec.none > 2")),
+            ("both".to_owned(), compile("variables.many && object.spec.replicas < 9")),
+        ];
+        let programs =
+            [compile("variables.both"), compile("variables.missing"), compile("variables.many ? 'a' : 'b'")];
+        let input = Input::new(vec![("object", &object)]);
+        let answers = input.evaluate(&named, &programs.iter().collect::<Vec<_>>());
+        assert_eq!(answers[0], Ok(Answer::Boolean(true)));
+        let why = answers[1].clone().unwrap_err();
+        assert_eq!(why, "composited variable \"missing\" fails to evaluate: no such key: none");
+        assert_eq!(answers[2], Ok(Answer::Text("a".into())));
+    }
+
+    #[test]
+    fn named_parts_do_not_pile_up() {
+        let object = json!({});
+        let compile = |text: &str| Program::compile(text, &["variables"], Expected::Any).unwrap();
+        let below = |part: usize| if part == 0 { "1".to_owned() } else { format!("variables.v{}", part - 1) };
+        let named: Vec<(String, Program)> = (0..2_000)
+            .map(|part| {
+                (
+                    format!("v{part}"),
+                    compile(&format!("{0}{1}, {1}{2}", "[".repeat(50), below(part), "]".repeat(50))),
+                )
+            })
+            .collect();
+        let programs = [
+            compile("size(variables.v4) == 1"),
+            compile("size(variables.v5) == 1"),
+            compile("variables.v1999 == 1"),
+        ];
+        let input = Input::new(vec![("object", &object)]);
+        let answers = input.evaluate(&named, &programs.iter().collect::<Vec<_>>());
+        assert_eq!(answers[0], Ok(Answer::Boolean(true)));
+        for answer in &answers[1..] {
+            assert!(answer.as_ref().unwrap_err().contains("nested too deeply"), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_compile() {
+        let refused = |text: &str, expected| Program::compile(text, &["object"], expected).unwrap_err();
+        assert!(refused("nothing.x", Expected::Boolean).contains("undeclared reference to 'nothing'"));
+        assert_eq!(refused("'text'", Expected::Boolean), "must evaluate to bool but got string");
+        assert_eq!(refused("object.a", Expected::Text), "must evaluate to string but got dyn");
+        assert!(refused("1 +", Expected::Boolean).contains("Syntax error"));
+        assert!(refused("self.x", Expected::Any).contains("undeclared reference to 'self'"));
+    }
+}
