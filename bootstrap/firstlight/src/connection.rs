@@ -22,7 +22,7 @@ pub async fn client(path: &Path) -> Result<Client> {
 
 /// Returns a manager for controllers and views that use another process's API server.
 pub fn manager(client: Client) -> Manager {
-    Manager::new(engine::Options {
+    Manager::new(engine::ManagerOptions {
         client,
         clock: Clock::system(),
         random: Random::system(),

@@ -9,7 +9,7 @@ use pivot::Journal;
 use pivot::journal::{FileDisk, MemoryDisk};
 
 use crate::backup::JOURNAL;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::options::server::ServerOptions;
 
 /// The data in the journal of a pivot that has handed over.

@@ -159,7 +159,7 @@ impl Plane {
 
     /// Returns a manager like [`Plane::manager`] with the given client.
     pub fn manager_with(&self, client: Client) -> Manager {
-        Manager::new(engine::Options {
+        Manager::new(engine::ManagerOptions {
             client,
             clock: self.doors.clock.clone(),
             random: self.doors.random.clone(),

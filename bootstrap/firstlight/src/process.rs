@@ -19,12 +19,12 @@ use tokio::task::JoinHandle;
 use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::controllers;
-use crate::directory::{DataDirectory, Running};
-use crate::inventory;
+use crate::data_directory::{DataDirectory, Running};
 use crate::netboot;
 use crate::open_files;
 use crate::options::server::{ServerOptions, StoreChoice};
 use crate::plane::{Doors, Plane};
+use crate::providers;
 use crate::token_keys;
 
 /// A running server.
@@ -75,7 +75,7 @@ impl Process {
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api).await?;
-        inventory::record(&plane, &options.controllers).await?;
+        providers::record(&plane, &options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
 
         let manager = plane.manager();

@@ -8,7 +8,7 @@ use clusterctl::Error;
 use clusterctl::connection::{Choice, Connection};
 use tokio::net::TcpStream;
 
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
 
 /// The timeout of a connection to a server on this machine.

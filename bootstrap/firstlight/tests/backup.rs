@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use firstlight::backup::{REVISION_GAP, restore, take, verify_directory, verify_file};
-use firstlight::directory::DataDirectory;
+use firstlight::data_directory::DataDirectory;
 use firstlight::options::DirectoryOptions;
 use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;

@@ -10,9 +10,9 @@ pub mod cluster;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_set;
+mod messages;
 mod scaling;
 mod selector;
-mod text;
 mod versions;
 
 pub use change::Reference;

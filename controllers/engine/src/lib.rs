@@ -40,7 +40,7 @@ pub use controller::{Action, Controller, Reconciler};
 pub use descriptor::{Descriptor, GroupKind, InventoryEntry, Provider};
 pub use error::{Error, Result};
 pub use external::{External, ExternalObject};
-pub use manager::{Manager, Options};
+pub use manager::{Manager, ManagerOptions};
 pub use object::{Kind, NamespacedName, Request};
 pub use objects::Objects;
 pub use planned::{Frame, Membership, Outcome, Planned};

@@ -25,7 +25,7 @@ use crate::objects::Objects;
 use crate::queue::Queue;
 
 /// The inputs of a [`Manager`].
-pub struct Options {
+pub struct ManagerOptions {
     /// Client of the management cluster: in-process, or of any other API server.
     pub client: Client,
     /// The door to time.
@@ -44,7 +44,7 @@ pub struct Options {
 pub struct Manager(Arc<Inner>);
 
 struct Inner {
-    options: Options,
+    options: ManagerOptions,
     metrics: Metrics,
     caches: Caches,
     queues: Mutex<Vec<Arc<Queue>>>,
@@ -55,7 +55,7 @@ struct Inner {
 
 impl Manager {
     /// Creates a manager without controllers.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: ManagerOptions) -> Self {
         let (client, clock) = (options.client.clone(), options.clock.clone());
         let metrics = Metrics::of(&options.metrics);
         Self(Arc::new(Inner {

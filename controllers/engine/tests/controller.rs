@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use engine::network::SimulatedNetwork;
-use engine::{Action, Controller, Error, Manager, Options, Reconciler, Request, Result};
+use engine::{Action, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -27,7 +27,7 @@ fn manager() -> Manager {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [object]});
         Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
     });
-    Manager::new(Options {
+    Manager::new(ManagerOptions {
         client: Client::new(service, "default"),
         clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
         random: Random::seeded(1),

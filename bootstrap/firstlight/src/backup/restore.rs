@@ -13,7 +13,7 @@ use super::destination::sync_folder_of;
 use super::format::Header;
 use super::read::{Reader, Record};
 use super::verify::{name, read_to_end, verify_file};
-use crate::directory::{DataDirectory, write_private};
+use crate::data_directory::{DataDirectory, write_private};
 
 /// The number of revisions that a restored server skips: more than can have been written between the backup and the loss of the
 /// original. A client that has seen one of the lost revisions gets 410 and must list again, instead of continuing in a different

@@ -13,7 +13,7 @@ use super::format::{Encoder, Header};
 use super::read::{Reader, Record};
 use super::running::{Fetched, fetch};
 use crate::connection;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 
 /// The store of a data directory: that of a running server, or one that this process has opened, and locked.
 pub(super) enum Opened {

@@ -7,7 +7,7 @@ use clap::Args;
 use machinery::clock::Clock;
 
 use crate::backup;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
 use crate::output::say;
 

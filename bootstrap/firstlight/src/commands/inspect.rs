@@ -6,7 +6,7 @@ use machinery::clock::Clock;
 use serde_json::json;
 
 use crate::connection;
-use crate::directory::{DataDirectory, Running};
+use crate::data_directory::{DataDirectory, Running};
 use crate::options::{DirectoryOptions, Output, OutputOptions};
 use crate::output::{print, say};
 use crate::tree::model::{State, entries};

@@ -17,7 +17,7 @@ use pivot::report::Report;
 use pivot::{Journal, Options, Pivot, Server};
 
 use crate::backup::JOURNAL;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::{InstallOptions, Outcome, install};
 use crate::options::{DirectoryOptions, OutputOptions};

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::pivot::{AfterUp, Stage};
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
 use crate::manifests::apply::apply_all;

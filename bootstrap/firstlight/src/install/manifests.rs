@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::controllers::Selection;
 use crate::image::USER;
-use crate::inventory;
+use crate::providers;
 
 /// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
@@ -24,8 +24,8 @@ pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
     objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
     let installed = controllers();
-    objects.extend(inventory::namespaces(&installed));
-    objects.extend(inventory::entries(&installed));
+    objects.extend(providers::namespaces(&installed));
+    objects.extend(providers::entries(&installed));
     Ok(objects)
 }
 

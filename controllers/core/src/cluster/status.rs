@@ -64,7 +64,7 @@ impl Provider<'_> {
                 is_false(self.target, "ObjectDoesNotExist", message)
             }
             Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", crate::text::INTERNAL_ERROR)
+                is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
             }
             Reference::NotFound if self.reached => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
@@ -136,7 +136,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
             is_unknown(TYPE, "ObjectDoesNotExist", format!("{kind} does not exist"))
         }
         Reference::NotFound | Reference::Failed(_) => {
-            is_unknown(TYPE, "InternalError", crate::text::INTERNAL_ERROR)
+            is_unknown(TYPE, "InternalError", crate::messages::INTERNAL_ERROR)
         }
         Reference::Found(_) if is_initialized(cluster) => is_true(TYPE, "Initialized"),
         Reference::Found(_) => is_false(TYPE, "NotInitialized", "Control plane not yet initialized"),

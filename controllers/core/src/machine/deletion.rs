@@ -131,15 +131,15 @@ fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     if let Some(error) = unreadable_control_plane(observed) {
         plan.errors.push(error.to_owned());
-        return Step::Waiting("InternalError", crate::text::INTERNAL_ERROR.to_owned());
+        return Step::Waiting("InternalError", crate::messages::INTERNAL_ERROR.to_owned());
     }
     if let Some(step) = before_termination(plan, observed) {
         return step;
     }
-    let standing = hooks(observed, PRE_TERMINATE);
-    if !standing.is_empty() {
+    let remaining = hooks(observed, PRE_TERMINATE);
+    if !remaining.is_empty() {
         start(&mut status(plan).wait_for_pre_terminate_hook_start_time, observed);
-        let message = format!("Waiting for pre-terminate hooks to succeed (hooks: {})", standing.join(","));
+        let message = format!("Waiting for pre-terminate hooks to succeed (hooks: {})", remaining.join(","));
         return Step::Waiting("WaitingForPreTerminateHook", message);
     }
     if let Some(message) = external(plan, &observed.infrastructure) {
@@ -156,10 +156,10 @@ fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     if !concerns_node(observed) {
         return None;
     }
-    let standing = hooks(observed, PRE_DRAIN);
-    if !standing.is_empty() {
+    let remaining = hooks(observed, PRE_DRAIN);
+    if !remaining.is_empty() {
         start(&mut status(plan).wait_for_pre_drain_hook_start_time, observed);
-        let message = format!("Waiting for pre-drain hooks to succeed (hooks: {})", standing.join(","));
+        let message = format!("Waiting for pre-drain hooks to succeed (hooks: {})", remaining.join(","));
         return Some(Step::Waiting("WaitingForPreDrainHook", message));
     }
     drain_step(plan, observed).or_else(|| volumes_step(plan, observed))
@@ -242,7 +242,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     let message = format!(
         "Waiting for Node volumes to be detached (started at {})\n* Node.status.volumesAttached: {}",
         since.unwrap_or_default(),
-        crate::text::names(&names, 5)
+        crate::messages::names(&names, 5)
     );
     Some(Step::Waiting("WaitingForVolumeDetach", message))
 }
@@ -250,7 +250,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::text::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(crate::messages::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => Some(delete(plan, object)),
     }
 }

@@ -65,7 +65,7 @@ impl ControlPlaneController {
     /// Writes the conditions, then takes the steps in order; the first that fails ends it.
     pub(super) async fn execute(&self, observed: &Observed, plan: &Plan) -> Result<Action> {
         self.write(observed, plan).await?;
-        self.tell(&observed.control_plane, plan.event.as_deref());
+        self.record_wait(&observed.control_plane, plan.event.as_deref());
         for step in &plan.steps {
             self.take_step(step, observed, plan).await?;
         }
@@ -86,15 +86,15 @@ impl ControlPlaneController {
     }
 
     /// Records an event with the reason why scaling waits, once for each new reason.
-    fn tell(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
+    fn record_wait(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
         let uid = object::uid(control_plane).to_owned();
-        let mut told = self.told.lock();
+        let mut recorded = self.recorded_events.lock();
         match event {
-            None => drop(told.remove(&uid)),
-            Some(text) if told.get(&uid).map(String::as_str) == Some(text) => {}
+            None => drop(recorded.remove(&uid)),
+            Some(text) if recorded.get(&uid).map(String::as_str) == Some(text) => {}
             Some(text) => {
                 self.recorder.warning(control_plane, &(), "ControlPlaneUnhealthy", text);
-                told.insert(uid, text.to_owned());
+                recorded.insert(uid, text.to_owned());
             }
         }
     }
@@ -236,7 +236,7 @@ impl ControlPlaneController {
             self.control_planes.patch(&latest, &wanted, OWNED).await?;
         }
         let uid = object::uid(control_plane);
-        self.told.lock().remove(uid);
+        self.recorded_events.lock().remove(uid);
         self.addons.lock().remove(uid);
         if let Some(cluster) = self.cluster_of(control_plane) {
             self.etcd.forget(&NamespacedName::of(cluster.as_ref()));

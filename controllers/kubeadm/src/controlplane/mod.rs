@@ -71,7 +71,7 @@ fn start(manager: &Manager) {
         applied: Mutex::default(),
         addons: Mutex::default(),
         kubeconfigs: Mutex::default(),
-        told: Mutex::default(),
+        recorded_events: Mutex::default(),
         expiry_asked: Mutex::default(),
     };
     let lookup = || {
@@ -149,7 +149,7 @@ impl Planned for ControlPlaneController {
     async fn forget(&self, _: &Request) {
         let all = self.control_planes.all();
         let uids: BTreeSet<&str> = all.iter().map(|it| object::uid(it.as_ref())).collect();
-        self.told.lock().retain(|uid, _| uids.contains(uid.as_str()));
+        self.recorded_events.lock().retain(|uid, _| uids.contains(uid.as_str()));
         self.addons.lock().retain(|uid, _| uids.contains(uid.as_str()));
     }
 

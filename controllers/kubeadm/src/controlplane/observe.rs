@@ -39,7 +39,7 @@ pub(super) struct ControlPlaneController {
     /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
-    pub told: Mutex<BTreeMap<String, String>>,
+    pub recorded_events: Mutex<BTreeMap<String, String>>,
     /// When the API server of each Machine (by UID) was last asked for its certificate.
     pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use netboot::image::assets::Assets;
 
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
 use crate::output::say;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::directory::write_private;
+use crate::data_directory::write_private;
 use crate::output::say;
 
 /// Options of `convert`.

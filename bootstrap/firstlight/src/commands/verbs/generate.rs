@@ -10,7 +10,7 @@ use clusterctl::generate::{self, Options, Sources};
 use clusterctl::template::{Template, Wanted};
 
 use super::tools::Tools;
-use crate::directory::write_private;
+use crate::data_directory::write_private;
 use crate::output::say;
 use crate::target::TargetOptions;
 
