@@ -11,7 +11,6 @@ pub mod data_directory;
 pub mod diagnostics;
 pub mod envtest;
 pub mod handed_over;
-pub mod host;
 pub mod image;
 pub mod install;
 pub mod logging;
