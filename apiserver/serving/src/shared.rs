@@ -52,6 +52,8 @@ pub(crate) struct Options {
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
     pub(crate) checks: Vec<(String, Check)>,
     pub(crate) paths: Vec<(&'static str, GivenPath)>,
+    /// What `/metrics` writes: also what the embedder counts.
+    pub(crate) metrics: metrics::Metrics,
 }
 
 /// A health check of one part of the process. Its error is logged, not sent to the client.
