@@ -13,6 +13,7 @@ mod catalogue;
 pub mod cluster;
 pub mod controlplane;
 pub mod defaults;
+mod from_json;
 pub mod infrastructure;
 pub mod ipam;
 mod kind;
@@ -22,6 +23,7 @@ pub mod naming;
 pub mod netboot;
 pub mod runtime;
 
+pub use from_json::FromJson;
 pub use kind::HasConditions;
 use serde_json::Value;
 
