@@ -22,6 +22,7 @@ pub mod metal3;
 pub mod naming;
 pub mod netboot;
 pub mod runtime;
+pub mod version;
 
 pub use from_json::FromJson;
 pub use kind::HasConditions;
