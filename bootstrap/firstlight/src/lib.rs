@@ -8,7 +8,6 @@ pub mod commands;
 pub mod directory;
 pub mod envtest;
 pub mod handed_over;
-pub mod host;
 pub mod image;
 pub mod install;
 pub mod inventory;

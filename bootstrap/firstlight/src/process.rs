@@ -37,7 +37,7 @@ pub struct Process {
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
     _lock: store::DataDirectory,
-    netboot: Option<::netboot::Handle>,
+    netboot: Option<metal_provisioning::Handle>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     renewing: JoinHandle<()>,

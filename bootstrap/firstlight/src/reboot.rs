@@ -8,7 +8,8 @@ use futures::future::BoxFuture;
 use http::{HeaderValue, Method, Response, header};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::{GroupResource, Status};
-use metal::names::{self, state};
+use metal::names;
+use metal::state::reboot_refusal;
 use registry::{Context, PatchBody, Registry, Subresource};
 use schemas::metal3::BareMetalHost;
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,7 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
     let stored = registry.get(&hosts, namespace, name, Subresource::None, "").await?;
     let host: BareMetalHost = serde_json::from_slice(&stored)
         .map_err(|error| Status::internal(format!("cannot read the BareMetalHost {name:?}: {error}")))?;
-    if let Some(reason) = ignores(&host, asked.force) {
+    if let Some(reason) = reboot_refusal(&host, asked.force) {
         return Err(Status::conflict(HOSTS, name, &reason));
     }
     let patch = json!({
@@ -125,29 +126,6 @@ fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
     Err(Status::invalid("metal.firstlight.dev", "Reboot", name, &[error]))
 }
 
-/// Returns why the host would ignore the annotation; `None` if it would not.
-fn ignores(host: &BareMetalHost, force: bool) -> Option<String> {
-    let annotation = |key: &str| host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
-    for (key, what) in [(names::PAUSED, "paused"), (names::DETACHED, "detached")] {
-        if annotation(key) {
-            return Some(format!("the host is {what}: remove the annotation {key} first"));
-        }
-    }
-    let state = host.status.as_ref().map_or("", |status| status.provisioning.state.as_str());
-    match state {
-        state::PROVISIONED | state::EXTERNALLY_PROVISIONED => None,
-        state::NONE | state::UNMANAGED => Some(format!(
-            "nothing is known of the host's power: set spec.bmc, or the annotation {} for a host without a BMC",
-            names::POWER
-        )),
-        state::REGISTERING | state::DELETING | state::POWERING_OFF => {
-            Some(format!("the host is {state}: try again later"))
-        }
-        _ if force => None,
-        _ => Some(format!("the host is {state}, where only a forced restart is heeded: set force to true")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,26 +147,6 @@ mod tests {
             let found = parse("node-1", &Bytes::from_static(body.as_bytes()));
             let found = found.map(|request| request.annotation()).map_err(|status| status.code);
             assert_eq!(found, expected.map(str::to_owned), "{body}");
-        }
-    }
-
-    #[test]
-    fn who_heeds_it() {
-        for (state, annotation, force, heeded) in [
-            ("provisioned", None, false, true),
-            ("externally provisioned", None, false, true),
-            ("available", None, false, false),
-            ("available", None, true, true),
-            ("inspecting", None, true, true),
-            ("deleting", None, true, false),
-            ("unmanaged", None, true, false),
-            ("provisioned", Some(names::PAUSED), true, false),
-            ("provisioned", Some(names::DETACHED), true, false),
-        ] {
-            let mut host = BareMetalHost::default();
-            host.status.get_or_insert_default().provisioning.state = state.to_owned();
-            host.metadata.annotations = annotation.map(|key| [(key.to_owned(), String::new())].into());
-            assert_eq!(ignores(&host, force).is_none(), heeded, "{state} {annotation:?} {force}");
         }
     }
 }

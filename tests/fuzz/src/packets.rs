@@ -7,15 +7,15 @@ use agent::network::lldp::Neighbour;
 use agent::tpm::EndorsementKey;
 use agent::tpm::wire::answer;
 use chrono::DateTime;
-use netboot::client::Processor;
-use netboot::dhcp4::boot::Offer;
-use netboot::dhcp4::leases::Leases;
-use netboot::dhcp4::packet::Packet;
-use netboot::dhcp4::plan::{Known, Link, Mode, plan};
-use netboot::dhcp4::subnet::{Network, Subnet};
-use netboot::machine::{Boot, Machine};
-use netboot::tftp::packet::{Message, Options};
-use netboot::{MacAddress, dhcp6, router};
+use dhcp::{MacAddress, Packet};
+use metal_boot::client::Processor;
+use metal_boot::dhcp4::leases::Leases;
+use metal_boot::dhcp4::plan::{Known, Link, Mode, plan};
+use metal_boot::dhcp4::subnet::{Network, Subnet};
+use metal_boot::machine::{Boot, Machine};
+use metal_boot::offer::Offer;
+use metal_boot::tftp::packet::{Message, Options};
+use metal_boot::{dhcp6, router};
 
 use crate::targets::Reader;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use crate::assets::assets;
 use crate::lab::{ADDRESS, run};
-use crate::scenario::assets;
 
 /// An image in a folder that the server serves.
 pub struct Image {

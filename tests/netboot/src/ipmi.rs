@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::assets::assets;
 use crate::lab::ADDRESS;
 use crate::machine::{Boot, Machine};
-use crate::scenario::assets;
 
 /// Port of the BMC; the standard IPMI port is 623.
 pub const PORT: u16 = 6230;

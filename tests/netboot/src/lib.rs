@@ -5,6 +5,7 @@
 //! (`cargo xtask netboot` creates one), so that the host's network is not affected and all leftovers
 //! disappear with it.
 
+mod assets;
 pub mod calls;
 pub mod console;
 pub mod dnsmasq;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tokio::process::{Child, Command};
 
+use crate::assets::assets;
 use crate::lab::{ADDRESS, BRIDGE, Lab, run};
 use crate::machine::Machine;
-use crate::scenario::assets;
 use crate::wait::until;
 
 /// Port of sushy-tools.

@@ -1,11 +1,12 @@
 //! The common parts of all scenarios: a lab, a server, and a wait for a host that shows all logs on failure.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
+use crate::assets::assets;
 use crate::images::{self, Image};
 use crate::lab::Lab;
 use crate::machine::{Design, Firmware, Machine};
@@ -24,11 +25,6 @@ pub struct Scenario {
     pub lab: Lab,
     /// The server.
     pub server: Server,
-}
-
-/// Returns the folder with the boot files that `tests/netboot/install-tools` created.
-pub fn assets() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/netboot")
 }
 
 impl Scenario {

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+/// Limit for each step of a scenario. Machines take seconds, but on a loaded processor many times as long.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
+
 /// Polling interval; virtual machines send no events about their progress.
 const INTERVAL: Duration = Duration::from_millis(100);
 

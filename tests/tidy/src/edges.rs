@@ -30,7 +30,23 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),
     ("metal", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("metal", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
-    ("agent", &["engine", "metal", "bmc", "serving"], "the agent knows the server by its messages only"),
+    (
+        "agent",
+        &["schemas", "engine", "metal", "bmc", "serving"],
+        "the agent knows the server by its messages only",
+    ),
+    ("agent-protocol", &["schemas", "engine", "machinery"], "messages are data: both sides carry them"),
+    ("dhcp", &["schemas", "engine", "machinery"], "messages are data: both sides carry them"),
+    (
+        "metal-boot",
+        &["schemas", "engine", "metal", "agent", "metal-images"],
+        "booting knows nothing of Kubernetes",
+    ),
+    (
+        "metal-images",
+        &["schemas", "engine", "metal", "metal-provisioning"],
+        "images know nothing of Kubernetes",
+    ),
 ];
 
 /// The dependencies between workspace crates in the output of `cargo metadata` without development

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub use layer::Layer;
-pub use netboot::image::program::Entry;
+pub use metal_images::program::Entry;
 
 /// The path of the program in the image.
 pub const PROGRAM: &str = "/firstlight";
@@ -23,7 +23,7 @@ pub const USER: u32 = 65532;
 /// # Errors
 /// The system is not Linux, or a file cannot be read.
 pub fn of_this_process() -> Result<Vec<Entry>> {
-    netboot::image::program::of_this_process(PROGRAM)
+    metal_images::program::of_this_process(PROGRAM)
 }
 
 /// Returns the default name of the image.

@@ -5,16 +5,17 @@ use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
-use agent::protocol::Configuration;
+use agent_protocol::Configuration;
 use anyhow::{Context, Result, bail};
 use metal::preprovisioning::{BootImages, InitialImage, MediaImage};
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
-use netboot::image::assets::{Assets, Kernel};
-use netboot::image::made::{Inputs, make_once, replace};
-use netboot::image::program::Entry;
-use netboot::image::{KernelModules, Piece, initramfs, program, uki};
-use netboot::media;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::pieces::Piece;
+use metal_images::assets::{Assets, Kernel};
+use metal_images::cache::{Inputs, make_once, replace};
+use metal_images::program::Entry;
+use metal_images::{KernelModules, initramfs, program, uki};
+use metal_provisioning::media;
 
 /// The kernel's arguments before those of the site. People see the first console; the agent writes to the last one.
 const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use engine::Manager;
 use metal::preprovisioning::BootImages;
-use netboot::network::Interface;
-use netboot::{Configuration, Doors, Handle};
+use metal_boot::network::Interface;
+use metal_provisioning::{Configuration, Doors, Handle};
 
 pub use options::NetbootOptions;
 
@@ -46,10 +46,10 @@ pub async fn start(
     let tls = authority.server_config(&addresses, clock, random)?;
     let servers =
         addresses.iter().map(|address| format!("https://{address}:{}", options.https_port)).collect();
-    let agent = agent::protocol::Configuration {
+    let agent = agent_protocol::Configuration {
         servers,
         certificate_authority: authority.certificate().to_owned(),
-        ..agent::protocol::Configuration::default()
+        ..agent_protocol::Configuration::default()
     };
     let (folder, arguments) = (folder(directory), options.kernel_arguments.clone());
     let leases = folder.join("leases");
@@ -65,6 +65,6 @@ pub async fn start(
     };
     let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
     let doors = Doors::kube(manager, !options.known_only).await;
-    let handle = netboot::start(configuration, doors).await?;
+    let handle = metal_provisioning::start(configuration, doors).await?;
     Ok((Some(handle), images))
 }

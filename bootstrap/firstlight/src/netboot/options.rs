@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use netboot::dhcp4::plan::Mode;
-use netboot::dhcp4::subnet::{Range, Subnet};
-use netboot::network::Interface;
-use netboot::{HTTP_PORT, HTTPS_PORT, InterfaceConfiguration};
+use metal_boot::dhcp4::plan::Mode;
+use metal_boot::dhcp4::subnet::{Range, Subnet};
+use metal_boot::network::Interface;
+use metal_boot::services::InterfaceConfiguration;
+use metal_provisioning::{HTTP_PORT, HTTPS_PORT};
 
 use super::subnet::SubnetOption;
 

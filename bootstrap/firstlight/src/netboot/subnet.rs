@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-use netboot::dhcp4::subnet::{Network, Range, Subnet};
+use metal_boot::dhcp4::subnet::{Network, Range, Subnet};
 
 /// `NETWORK/BITS` with the DHCP options for machines in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 use engine::time::utc;
 use kube::ResourceExt;
 use machinery::clock::parse_rfc3339;
+use metal::summary::HostSummary;
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 
 use super::model::{Entry, Objects, State};
-use crate::host::Said;
 
 /// Returns all hosts, and the machines that wait for approval, sorted by namespace and name.
 pub fn entries(objects: &Objects) -> Vec<Entry> {
@@ -22,8 +22,8 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
 }
 
 fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
-    let Said { stage, power, agent, is_busy, waiting_for, rests } = Said::of(host, agents);
-    let state = match (&host.metadata.deletion_timestamp, rests) {
+    let HostSummary { stage, power, agent, is_busy, waiting_for, is_settled } = HostSummary::of(host, agents);
+    let state = match (&host.metadata.deletion_timestamp, is_settled) {
         (Some(_), _) => State::Deleting,
         (None, true) => State::Good,
         (None, false) => State::Waiting,

@@ -5,10 +5,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use dhcp::{Kind, MacAddress, Options, Packet, options};
 use machinery::clock::Clock;
-use netboot::MacAddress;
-use netboot::dhcp4::options::{self, Options};
-use netboot::dhcp4::packet::{Kind, Packet};
 use nix::sys::socket::{setsockopt, sockopt};
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout};

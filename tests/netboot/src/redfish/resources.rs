@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, State};
+use super::service::{Service, State};
 
 /// The allowed reset types.
 pub(super) const RESET_TYPES: [&str; 7] =

@@ -19,8 +19,9 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::answers::{Answer, answer, error, json as json_answer};
+use super::orders::Fault;
+use super::service::Service;
 use super::writes::TASK;
-use super::{Fault, Service};
 
 /// A self-signed certificate of the service.
 #[derive(Clone)]

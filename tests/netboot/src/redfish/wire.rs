@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bmc::network::{Datagrams, Network, Stream};
 use futures::future::BoxFuture;
 
-use super::{Identity, Service};
+use super::serve::Identity;
+use super::service::Service;
 
 /// Buffer size of a stream in bytes.
 const BUFFER: usize = 64 * 1024;

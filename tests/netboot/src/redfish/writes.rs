@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::Service;
 use super::answers::{Answer, answer, error, json as json_answer};
 use super::resources::RESET_TYPES;
+use super::service::Service;
 
 /// The path of the only task.
 pub(super) const TASK: &str = "/TaskService/Tasks/1";

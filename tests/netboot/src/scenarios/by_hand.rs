@@ -3,9 +3,9 @@
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::DEADLINE;
 use crate::machine::{Boot, Firmware};
 use crate::scenario::{IPXE, Scenario, is_asked};
+use crate::wait::DEADLINE;
 
 /// BIOS with iPXE -> inspection -> a small image -> its user data -> another image.
 pub async fn bios() -> Result<()> {

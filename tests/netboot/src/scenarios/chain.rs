@@ -9,15 +9,15 @@ use anyhow::{Context as _, Result};
 use machinery::clock::Clock;
 use serde_json::{Value, json};
 
-use super::DEADLINE;
 use super::figures::plain_http;
+use crate::assets::assets;
 use crate::calls::{Calls, PORT};
 use crate::dnsmasq::Dnsmasq;
 use crate::images::{self, Image};
 use crate::lab::{ADDRESS, Lab, run};
 use crate::machine::{Boot, Design, Firmware, Machine};
-use crate::scenario::{IPXE, Scenario, assets, is_asked};
-use crate::wait::until;
+use crate::scenario::{IPXE, Scenario, is_asked};
+use crate::wait::{DEADLINE, until};
 
 /// How often each is measured, alternately.
 const ROUNDS: usize = 2;

@@ -6,12 +6,13 @@ use anyhow::{Context as _, Result, ensure};
 use machinery::clock::Clock;
 use serde_json::{Value, json};
 
-use super::{DEADLINE, redfish};
+use super::redfish;
 use crate::calls::{Calls, PORT};
 use crate::images;
 use crate::lab::ADDRESS;
 use crate::machine::{Design, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario};
+use crate::wait::DEADLINE;
 
 /// Returns the configuration of a machine large enough for Debian.
 pub(super) fn design() -> Design {

@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result, ensure};
 
 use serde_json::json;
 
-use super::DEADLINE;
 use crate::dnsmasq::{DNSMASQ, Dnsmasq};
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::relay::{FAR, NETWORK, Relay};
 use crate::scenario::{IPXE, Scenario};
+use crate::wait::DEADLINE;
 
 /// Next to a dnsmasq: the server refuses to start as a full DHCP server unless told to, and as a proxy it
 /// provisions a machine with UEFI PXE and one with BIOS at the same time.

@@ -3,11 +3,11 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::DEADLINE;
 use crate::lab::run;
 use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, NAMESPACE, Scenario};
 use crate::server::binary;
+use crate::wait::DEADLINE;
 
 /// Returns the Agent object of a machine.
 pub(super) fn agent(machine: &Machine) -> Value {

@@ -3,12 +3,12 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::{DEADLINE, redfish};
+use super::redfish;
 use crate::images::Image;
 use crate::lab::run;
 use crate::machine::{Design, Firmware};
 use crate::scenario::{Scenario, starts_with_partitions};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 /// Write rate of the disk in bytes per second, so slow that there is time to disturb the writing of an image.
 const DISK_SPEED: u64 = 4 << 20;

@@ -4,10 +4,11 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{DEADLINE, redfish};
+use super::redfish;
 use crate::machine::Firmware;
 use crate::redfish::{Fault, Order};
 use crate::scenario::Scenario;
+use crate::wait::DEADLINE;
 
 /// The faults, each permanent until the host reports it: the request, the fault, and a part of the report.
 fn faults() -> Vec<(&'static str, &'static str, Fault, &'static str)> {

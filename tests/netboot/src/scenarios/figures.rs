@@ -10,12 +10,11 @@ use machinery::clock::Clock;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use super::DEADLINE;
 use crate::dnsmasq::Dnsmasq;
 use crate::lab::{ADDRESS, Lab};
 use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 /// How often each is measured.
 const ROUNDS: usize = 3;

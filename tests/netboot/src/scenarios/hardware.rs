@@ -5,18 +5,17 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use agent::protocol::{Endorsement, from_hexadecimal, hexadecimal};
 use agent::tpm::{Binding, Tpm};
+use agent_protocol::{Endorsement, from_hexadecimal, hexadecimal};
 use anyhow::{Context as _, Result, ensure};
 use machinery::random::Random;
-use netboot::agents::endorsement::Endorsements;
+use metal_provisioning::agents::endorsement::Endorsements;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-use super::DEADLINE;
 use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario, is_asked};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 /// Size of the NVMe disk in bytes, too small for a root disk.
 const NVME: usize = 64 << 20;

@@ -5,12 +5,11 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use serde_json::json;
 
-use super::DEADLINE;
 use crate::elsewhere::Elsewhere;
 use crate::lab::{ADDRESS, BRIDGE};
 use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, NAMESPACE, Scenario};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/hostile-machine");
 /// A text in the user data of the honest machine's host.

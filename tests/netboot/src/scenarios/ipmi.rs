@@ -5,11 +5,11 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::DEADLINE;
 use crate::ipmi::{Ipmi, PORT};
 use crate::lab::ADDRESS;
 use crate::machine::Firmware;
 use crate::scenario::Scenario;
+use crate::wait::DEADLINE;
 
 /// Inspection -> an image -> the host is deleted.
 pub async fn uefi_http() -> Result<()> {

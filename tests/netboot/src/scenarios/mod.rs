@@ -15,13 +15,8 @@ mod redfish;
 mod secure_boot;
 mod tutorial;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use futures::future::BoxFuture;
-
-/// Limit for each step of a scenario. Machines take seconds, but on a loaded processor many times as long.
-const DEADLINE: Duration = Duration::from_secs(300);
 
 /// A scenario.
 pub struct Named {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{DEADLINE, debian};
+use super::debian;
 use crate::calls::Calls;
 use crate::images;
 use crate::lab::ADDRESS;
@@ -16,6 +16,7 @@ use crate::libvirt::Libvirt;
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
 use crate::scenario::{IPXE, Scenario, starts_with_partitions};
+use crate::wait::DEADLINE;
 
 /// A virtual machine behind a BMC.
 struct Switched(Arc<Machine>);

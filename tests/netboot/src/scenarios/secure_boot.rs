@@ -3,12 +3,12 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::DEADLINE;
 use super::discovery::agent;
 use crate::lab::run;
 use crate::machine::{Boot, Firmware};
 use crate::scenario::Scenario;
 use crate::server::binary;
+use crate::wait::DEADLINE;
 
 /// The key of OVMF's test variables, its password, and its certificate.
 const KEY: (&str, &str, &str) =

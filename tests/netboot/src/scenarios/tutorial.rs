@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow};
 use clients::session::{Tools, play, root};
 
+use crate::assets::assets;
 use crate::images;
 use crate::lab::run;
-use crate::scenario::{IPXE, assets};
+use crate::scenario::IPXE;
 
 /// Limit for each of its commands.
 const DEADLINE: Duration = Duration::from_secs(600);

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use agent::protocol::{Action, Enrolment, Progress, Report, State};
+use agent_protocol::{Action, Enrolment, Progress, Report, State};
 use anyhow::{Result, ensure};
 use chrono::{DateTime, Utc};
 use engine::Manager;
 use futures::FutureExt as _;
-use netboot::agents::Refusal;
+use metal_provisioning::agents::Refusal;
 use serde_json::json;
 
 use super::hostile::{Hostile, SECRET};

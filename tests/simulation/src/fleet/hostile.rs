@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use agent::protocol::{Action, Enrolment, Report};
+use agent_protocol::{Action, Enrolment, Report};
 use anyhow::{Result, ensure};
 use engine::{Manager, Objects};
 use futures::FutureExt as _;

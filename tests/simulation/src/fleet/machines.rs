@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::protocol::{Instruction, State};
+use agent_protocol::{Instruction, State};
 use bmc::Bmc;
 use chrono::{DateTime, Utc};
 use futures::FutureExt;

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use bytes::Bytes;
 use chrono::TimeDelta;
+use dhcp::MacAddress;
 use engine::Manager;
 use http::Request;
 use http_body_util::{BodyExt as _, Empty};
-use netboot::MacAddress;
-use netboot::agents::Agents;
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
-use netboot::dhcp4::server::Addresses;
-use netboot::directory::Kube;
-use netboot::http::site::{Peer, Site};
-use netboot::machine::{Directory, Lease};
-use netboot::metadata::Metadata;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::dhcp4::server::Addresses;
+use metal_boot::machine::{Directory, Lease};
+use metal_provisioning::agents::Agents;
+use metal_provisioning::directory::Kube;
+use metal_provisioning::http::peer::Peer;
+use metal_provisioning::http::site::Site;
+use metal_provisioning::metadata::Metadata;
 
 use super::mac;
 

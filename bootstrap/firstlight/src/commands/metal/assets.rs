@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use netboot::image::assets::Assets;
+use metal_images::assets::Assets;
 
 use crate::cli::DirectoryOptions;
 use crate::commands::say;

@@ -7,6 +7,7 @@ use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::{Clock, parse_rfc3339};
 use machinery::table::human_duration;
+use metal::summary::{HostSummary, bytes};
 use schemas::metal3::{BareMetalHost, HardwareDetails};
 use schemas::netboot::Agent;
 use serde::Serialize;
@@ -15,7 +16,6 @@ use super::reason;
 use crate::cli::OutputOptions;
 use crate::commands::verbs::TargetOptions;
 use crate::commands::{print, say};
-use crate::host::{Said, bytes};
 
 /// Options of `metal hosts`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub struct Report {
 pub struct Host {
     /// The namespace.
     pub namespace: String,
-    /// The name.
+    /// The user name.
     pub name: String,
     /// `status.provisioning.state`, or `new` if it is empty.
     pub state: String,
@@ -121,7 +121,7 @@ pub fn report(hosts: &[BareMetalHost], agents: &[Agent]) -> Report {
 }
 
 fn describe(host: &BareMetalHost, agents: &[Agent]) -> Host {
-    let Said { stage, power, agent, waiting_for, .. } = Said::of(host, agents);
+    let HostSummary { stage, power, agent, waiting_for, .. } = HostSummary::of(host, agents);
     Host {
         namespace: host.namespace().unwrap_or_default(),
         name: host.name_any(),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use dhcp::MacAddress;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use metal::names::POWER;
-use netboot::MacAddress;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BmcDetails, RootDeviceHints};
 
 use super::read::Entry;

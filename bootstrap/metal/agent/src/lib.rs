@@ -1,0 +1,22 @@
+//! The agent that runs on a machine booted over the network: `/init` of the initramfs into which this program packs itself.
+//!
+//! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and carries out the server's instructions:
+//! inspect, clean, deploy, restart. It makes no decisions of its own.
+
+mod clean;
+pub mod deploy;
+mod devices;
+pub mod disk;
+mod erase;
+mod firmware;
+mod init;
+mod inventory;
+pub mod journal;
+pub mod machine;
+pub mod modules;
+pub mod network;
+pub mod server;
+pub mod tpm;
+mod work;
+
+pub use init::{is_init, run};

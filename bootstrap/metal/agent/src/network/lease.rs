@@ -1,0 +1,233 @@
+//! The client's side of DHCP (RFC 2131, 2132, 3442): what it asks, and what it takes of an answer. Pure.
+
+use std::net::Ipv4Addr;
+
+use dhcp::{Kind, MacAddress, Options, Packet, options};
+
+/// The largest message that is sent.
+const MESSAGE_BYTES_MAX: usize = 1472;
+
+/// A message of the client.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The transaction identifier, which the answer repeats.
+    pub transaction: u32,
+    /// The MAC address of the interface.
+    pub mac: [u8; 6],
+    /// Seconds since the first message of the exchange.
+    pub seconds: u16,
+    /// The accepted offer: its address and its server. If this and `keep` are `None`, the message is a `DISCOVER`.
+    pub offer: Option<(Ipv4Addr, Ipv4Addr)>,
+    /// The address that the client has and renews.
+    pub keep: Option<Ipv4Addr>,
+}
+
+/// A message of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The message type.
+    pub kind: Kind,
+    /// The address of the server.
+    pub server: Ipv4Addr,
+    /// The address with its parameters.
+    pub lease: Lease,
+}
+
+/// An address with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lease {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The length of the network's prefix in bits.
+    pub prefix: u8,
+    /// The default router.
+    pub router: Option<Ipv4Addr>,
+    /// Routes as (destination, prefix length, router), which replace `router` (RFC 3442).
+    pub routes: Vec<(Ipv4Addr, u8, Ipv4Addr)>,
+    /// DNS servers.
+    pub name_servers: Vec<Ipv4Addr>,
+    /// The search domain.
+    pub domain: Option<String>,
+    /// The MTU of the network in bytes.
+    pub mtu: Option<u16>,
+    /// The lease time in seconds.
+    pub seconds: u32,
+}
+
+impl Request {
+    /// Returns the message as bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let asks = self.offer.is_some() || self.keep.is_some();
+        let mut asked = Options::default();
+        asked.set(options::MAXIMUM_SIZE, 1500u16.to_be_bytes());
+        asked.set(options::VENDOR_CLASS, b"firstlight-agent".as_slice());
+        let parameters = [
+            options::SUBNET_MASK,
+            options::ROUTERS,
+            options::NAME_SERVERS,
+            options::DOMAIN_NAME,
+            options::INTERFACE_MTU,
+            options::CLASSLESS_ROUTES,
+        ];
+        asked.set(options::PARAMETER_LIST, parameters);
+        if let Some((address, server)) = self.offer {
+            asked.set(options::REQUESTED_ADDRESS, address.octets());
+            asked.set(options::SERVER_IDENTIFIER, server.octets());
+        }
+        let nobody = Ipv4Addr::UNSPECIFIED;
+        let packet = Packet {
+            reply: false,
+            kind: if asks { Kind::Request } else { Kind::Discover },
+            hops: 0,
+            transaction: self.transaction,
+            seconds: self.seconds,
+            // Answers come to everybody on the wire, since the interface has no address yet.
+            broadcast: true,
+            client: self.keep.unwrap_or(nobody),
+            yours: nobody,
+            next_server: nobody,
+            relay: nobody,
+            mac: MacAddress(self.mac),
+            server_name: String::new(),
+            file: String::new(),
+            options: asked,
+        };
+        packet.write(MESSAGE_BYTES_MAX)
+    }
+}
+
+/// Reads an answer to the message `transaction` of the interface `mac`; `None` for any other message.
+pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
+    let packet = Packet::read(message).ok()?;
+    let is_for_us = packet.reply && packet.transaction == transaction && packet.mac.0 == mac;
+    if !is_for_us || !matches!(packet.kind, Kind::Offer | Kind::Acknowledge | Kind::Refuse) {
+        return None;
+    }
+    let value = |code: u8| packet.options.get(code);
+    let lease = Lease {
+        address: packet.yours,
+        prefix: value(options::SUBNET_MASK).and_then(address).map_or(24, prefix),
+        router: value(options::ROUTERS).and_then(address),
+        routes: value(options::CLASSLESS_ROUTES).map(routes).unwrap_or_default(),
+        name_servers: value(options::NAME_SERVERS)
+            .map(|list| list.chunks_exact(4).filter_map(address).collect())
+            .unwrap_or_default(),
+        domain: value(options::DOMAIN_NAME).and_then(domain),
+        mtu: packet.options.number(options::INTERFACE_MTU).filter(|mtu| *mtu >= 576),
+        seconds: value(options::LEASE_TIME)
+            .and_then(|value| Some(u32::from_be_bytes(value.try_into().ok()?)))
+            .unwrap_or(600),
+    };
+    // A proxy DHCP server sends only names of boot files, and offers no address.
+    if packet.kind != Kind::Refuse && lease.address.is_unspecified() {
+        return None;
+    }
+    let server = value(options::SERVER_IDENTIFIER).and_then(address)?;
+    Some(Answer { kind: packet.kind, server, lease })
+}
+
+fn address(bytes: &[u8]) -> Option<Ipv4Addr> {
+    Some(<[u8; 4]>::try_from(bytes.get(..4)?).ok()?.into())
+}
+
+fn prefix(mask: Ipv4Addr) -> u8 {
+    mask.to_bits().leading_ones() as u8
+}
+
+fn domain(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    (plain && !text.is_empty()).then(|| text.to_owned())
+}
+
+/// Parses classless static routes (RFC 3442): prefix length, the significant bytes of the destination, router.
+fn routes(mut rest: &[u8]) -> Vec<(Ipv4Addr, u8, Ipv4Addr)> {
+    let mut found = Vec::new();
+    while let Some((&bits, after)) = rest.split_first() {
+        let significant = usize::from(bits.div_ceil(8));
+        if bits > 32 || after.len() < significant + 4 {
+            break;
+        }
+        let mut destination = [0; 4];
+        destination[..significant].copy_from_slice(&after[..significant]);
+        if let Some(router) = address(&after[significant..]) {
+            found.push((destination.into(), bits, router));
+        }
+        rest = &after[significant + 4..];
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MAC: [u8; 6] = [0x52, 0x54, 0, 1, 2, 3];
+
+    fn answer(options: &[u8]) -> Vec<u8> {
+        let mut bytes = Request { transaction: 7, mac: MAC, seconds: 0, offer: None, keep: None }.bytes();
+        bytes.truncate(240);
+        bytes[0] = 2;
+        bytes[16..20].copy_from_slice(&[10, 77, 0, 80]);
+        bytes.extend(options);
+        bytes
+    }
+
+    #[test]
+    fn an_acknowledgement() {
+        let message = answer(&[
+            53, 1, 5, 54, 4, 10, 77, 0, 1, 1, 4, 255, 255, 254, 0, 3, 4, 10, 77, 0, 1, 0, 6, 8, 1, 1, 1, 1,
+            8, 8, 8, 8, 51, 4, 0, 0, 14, 16, 26, 2, 5, 220, 15, 4, b'l', b'a', b'b', 0, 121, 14, 24, 10, 9,
+            8, 10, 77, 0, 9, 0, 10, 77, 0, 2, 0, 255,
+        ]);
+        let read = read(&message, 7, MAC).unwrap();
+        assert_eq!((read.kind, read.server), (Kind::Acknowledge, Ipv4Addr::new(10, 77, 0, 1)));
+        let lease = read.lease;
+        assert_eq!((lease.address, lease.prefix), (Ipv4Addr::new(10, 77, 0, 80), 23));
+        assert_eq!(lease.name_servers.len(), 2);
+        assert_eq!((lease.seconds, lease.mtu, lease.domain.as_deref()), (3600, Some(1500), Some("lab")));
+        assert_eq!(lease.routes[0], (Ipv4Addr::new(10, 9, 8, 0), 24, Ipv4Addr::new(10, 77, 0, 9)));
+        assert_eq!(lease.routes[1], (Ipv4Addr::UNSPECIFIED, 0, Ipv4Addr::new(10, 77, 0, 2)));
+    }
+
+    #[test]
+    fn what_is_not_for_this_client_is_passed_over() {
+        let offer = answer(&[53, 1, 2, 54, 4, 10, 77, 0, 1, 255]);
+        assert!(read(&offer, 7, MAC).is_some());
+        assert!(read(&offer, 8, MAC).is_none());
+        assert!(read(&offer, 7, [1; 6]).is_none());
+        let without_server = answer(&[53, 1, 2, 255]);
+        assert!(read(&without_server, 7, MAC).is_none());
+        let mut proxy = offer;
+        proxy[16..20].fill(0);
+        assert!(read(&proxy, 7, MAC).is_none());
+    }
+
+    #[test]
+    fn a_request_names_the_offer_and_is_long_enough() {
+        let bytes = Request {
+            transaction: 7,
+            mac: MAC,
+            seconds: 3,
+            offer: Some((Ipv4Addr::new(10, 77, 0, 80), Ipv4Addr::new(10, 77, 0, 1))),
+            keep: None,
+        }
+        .bytes();
+        assert_eq!(bytes.len(), 300);
+        let packet = Packet::read(&bytes).unwrap();
+        assert_eq!((packet.kind, packet.broadcast), (Kind::Request, true));
+        assert_eq!(packet.options.get(options::REQUESTED_ADDRESS), Some([10, 77, 0, 80].as_slice()));
+        assert_eq!(packet.options.get(options::SERVER_IDENTIFIER), Some([10, 77, 0, 1].as_slice()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_ends_the_agent(options in proptest::collection::vec(any::<u8>(), 0..300), cut in 0usize..400) {
+            let mut message = answer(&options);
+            message.truncate(cut);
+            let _ = read(&message, 7, MAC);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The machine's network: every wired interface is activated and obtains an address; the agent uses the one that reaches the server.
+
+mod attached;
+mod client;
+mod fixed;
+mod lease;
+mod links;
+pub mod lldp;
+
+pub use attached::{Attached, Network, Tools};
+pub use client::ask_on_all;
+pub use fixed::Fixed;
+pub use links::{Link, Links, interfaces, read_mac};

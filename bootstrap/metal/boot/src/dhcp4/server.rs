@@ -1,0 +1,272 @@
+//! The DHCPv4 sockets, and the state behind them.
+
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::path::Path;
+use std::sync::Arc;
+
+use dhcp::{MacAddress, Packet};
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use tokio::net::UdpSocket;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::journal::Journal;
+use super::leases::Leases;
+use super::observed::Observed;
+use super::plan::{Answer, CLIENT_PORT, Known, Link, Mode, Outcome, PXE_PORT, SERVER_PORT, plan};
+use crate::error::Error;
+use crate::limits;
+use crate::machine::{Directory, Lease};
+use crate::network;
+
+/// The state that the servers of all interfaces share: the leases and the directory of machines.
+///
+/// Invariant: no address belongs to two machines, whenever the process ends. Offers are kept in memory only, since no machine uses an
+/// address that it was merely offered. A lease is on the disk before its machine is answered ([`Journal`]), in the order of the
+/// decisions, and is reserved in memory until then; a restart reads all of them.
+pub struct Addresses {
+    leases: Mutex<Leases>,
+    directory: Arc<dyn Directory>,
+    clock: Clock,
+    journal: Journal,
+    /// The addresses that machines take from another server, in proxy mode.
+    observed: Mutex<Observed>,
+    /// Machines whose address another machine has leased: their lease objects are deleted.
+    displaced: mpsc::UnboundedSender<MacAddress>,
+    forgets: Mutex<Option<mpsc::UnboundedReceiver<MacAddress>>>,
+}
+
+/// A lease that is being written to the disk.
+type Writing = (Lease, oneshot::Receiver<()>);
+
+impl Addresses {
+    /// Opens the leases that `directory` has, and those of the file `journal`, which are newer.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be read or created.
+    pub fn open(directory: Arc<dyn Directory>, clock: Clock, journal: &Path) -> Result<Arc<Self>, Error> {
+        let failed = |source| Error::File { path: journal.display().to_string(), source };
+        let (journal, newer) = Journal::open(journal).map_err(failed)?;
+        let mut older = directory.leases();
+        // If several machines had the same address, the last lease is the valid one.
+        older.sort_by_key(|lease| lease.expires);
+        let mut leases = Leases::default();
+        let (displaced, forgets) = mpsc::unbounded_channel();
+        for lease in older.into_iter().chain(newer) {
+            if let Some(before) = leases.set(lease) {
+                // The send cannot fail: the receiver is still in scope.
+                let _ = displaced.send(before);
+            }
+        }
+        let forgets = Mutex::new(Some(forgets));
+        let (leases, observed) = (Mutex::new(leases), Mutex::default());
+        Ok(Arc::new(Self { leases, directory, clock, journal, observed, displaced, forgets }))
+    }
+
+    /// Writes leases until `shutdown`; without it no machine that needs a lease is answered.
+    pub fn run(self: &Arc<Self>, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (commits, follows) = (self.clone(), self.clone());
+        tasks
+            .spawn(shutdown.clone().run_until_cancelled_owned(async move { commits.journal.commit().await }));
+        tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move {
+            follows.journal.follow(follows.directory.as_ref(), &follows.clock).await;
+        }));
+        if let Some(displaced) = self.forgets.lock().take() {
+            let addresses = self.clone();
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(addresses.forget(displaced)));
+        }
+    }
+
+    /// Deletes the lease objects of machines whose address another machine has leased, so there is at most one object for each address.
+    async fn forget(self: Arc<Self>, mut displaced: mpsc::UnboundedReceiver<MacAddress>) {
+        while let Some(mac) = displaced.recv().await {
+            self.journal.wait_until_object(mac).await;
+            if self.leases.lock().of(mac).is_some() {
+                continue;
+            }
+            if let Err(error) = self.directory.remove_lease(mac).await {
+                tracing::warn!(%mac, %error, "a lease that has ended is still an object");
+            }
+        }
+    }
+
+    /// Waits until the machine's lease is an object, at most [`limits::LEASE_OBJECT`].
+    pub async fn wait_until_object(&self, mac: MacAddress) {
+        // After the timeout the lease may still be missing; the caller then fails by itself.
+        let _ = tokio::time::timeout(limits::LEASE_OBJECT, self.journal.wait_until_object(mac)).await;
+    }
+
+    /// Returns the machine that has `address`: by its lease, or by the interface identifier of an IPv6 address, which contains the MAC
+    /// address.
+    pub fn holder_of(&self, address: IpAddr) -> Option<MacAddress> {
+        match address.to_canonical() {
+            IpAddr::V4(address) => self.leases.lock().holder(address, self.clock.now()),
+            IpAddr::V6(address) => {
+                let identifier = address.octets()[8..].try_into().ok()?;
+                MacAddress::of_interface_identifier(identifier)
+            }
+        }
+    }
+
+    /// Returns the machine that has leased `address` from this server or, in proxy mode, from another one.
+    pub fn lease_of(&self, address: IpAddr) -> Option<MacAddress> {
+        let IpAddr::V4(address) = address.to_canonical() else { return None };
+        let now = self.clock.now();
+        self.leases.lock().holder(address, now).or_else(|| self.observed.lock().holder(address, now))
+    }
+
+    /// Returns whether the machine has a current lease of this server.
+    pub fn has_lease(&self, mac: MacAddress) -> bool {
+        self.leases.lock().of(mac).is_some_and(|lease| lease.expires > self.clock.now())
+    }
+
+    /// Returns whether a BareMetalHost describes the machine with this address.
+    pub fn is_known(&self, address: IpAddr) -> bool {
+        let mac = self.lease_of(address).or_else(|| self.holder_of(address));
+        mac.is_some_and(|mac| self.directory.machine(mac).known)
+    }
+
+    /// Returns the answer to a message that arrived on `port` of a link, after its lease has been written to the disk.
+    pub async fn exchange(&self, request: &Packet, link: &Link, port: u16) -> Option<Answer> {
+        let source = SocketAddrV4::new(request.client, CLIENT_PORT);
+        let (writing, answer, _) = self.decide(request, link, port, source);
+        match writing {
+            Some(writing) => self.written(writing).await.then_some(answer).flatten(),
+            None => answer,
+        }
+    }
+
+    /// Returns the machine's firmware mode as `Agent.status.bootMode` names it, if the machine has booted over the network.
+    pub fn boot_mode(&self, mac: MacAddress) -> Option<&'static str> {
+        let leases = self.leases.lock();
+        match leases.of(mac)?.architecture.as_deref()? {
+            "bios" => Some("legacy"),
+            name if name.starts_with("uefi") => Some("UEFI"),
+            _ => None,
+        }
+    }
+
+    /// Decides about a message, and queues its lease for the disk in the order of the decisions.
+    fn decide(
+        &self,
+        request: &Packet,
+        link: &Link,
+        port: u16,
+        source: SocketAddrV4,
+    ) -> (Option<Writing>, Option<Answer>, Option<String>) {
+        let machine = self.directory.machine(request.mac);
+        let reserved = |address| self.directory.reserved_for(address);
+        let now = self.clock.now();
+        let known = Known { link, port, source, machine: &machine, reserved: &reserved, now };
+        if link.mode == Mode::Proxy {
+            self.observed.lock().note(request, machine.known, now);
+        }
+        let mut leases = self.leases.lock();
+        let Outcome { lease, answer, warning } = plan(request, &known, &mut leases);
+        let writing = lease.map(|lease| (lease.clone(), self.journal.append(lease)));
+        (writing, answer, warning)
+    }
+
+    /// Waits until the lease is on the disk; `false` if that failed and the machine must ask again.
+    async fn written(&self, (lease, on_disk): Writing) -> bool {
+        if on_disk.await.is_err() {
+            return false;
+        }
+        let reserved = |address| self.directory.reserved_for(address);
+        let mut leases = self.leases.lock();
+        // The address may have been leased to another machine while the write was pending.
+        let is_its_own = leases.is_free_for(lease.mac, lease.address, &reserved, self.clock.now());
+        if is_its_own && let Some(before) = leases.set(lease) {
+            // The send fails only if nothing deletes objects, because `run` was not called or has ended.
+            let _ = self.displaced.send(before);
+        }
+        is_its_own
+    }
+}
+
+/// The DHCPv4 server of one interface.
+pub struct Server {
+    link: Link,
+    addresses: Arc<Addresses>,
+    sockets: Vec<(u16, Arc<UdpSocket>)>,
+}
+
+impl Server {
+    /// Opens the sockets on the interface, exclusively.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
+    pub fn open(link: Link, addresses: Arc<Addresses>) -> Result<Self, Error> {
+        let ports: &[u16] = match link.mode {
+            Mode::Proxy => &[SERVER_PORT, PXE_PORT],
+            Mode::Full | Mode::Reservations => &[SERVER_PORT],
+        };
+        let mut sockets = Vec::new();
+        for port in ports {
+            sockets.push((*port, Arc::new(network::datagrams_v4("DHCP", &link.interface, *port)?)));
+        }
+        Ok(Self { link, addresses, sockets })
+    }
+
+    /// Answers messages until `shutdown`.
+    pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let server = Arc::new(self);
+        for (port, socket) in server.sockets.clone() {
+            let serving = server.clone().serve(port, socket, tasks.clone());
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(serving));
+        }
+    }
+
+    async fn serve(self: Arc<Self>, port: u16, socket: Arc<UdpSocket>, tasks: TaskTracker) {
+        let mut buffer = vec![0; limits::MESSAGE];
+        loop {
+            let (length, source) = network::receive("DHCP", &socket, &mut buffer).await;
+            let SocketAddr::V4(source) = source else { continue };
+            match Packet::read(&buffer[..length]) {
+                Ok(request) => self.answer(&request, port, source, &socket, &tasks).await,
+                Err(error) => tracing::debug!(%source, %error, "DHCP"),
+            }
+        }
+    }
+
+    async fn answer(
+        self: &Arc<Self>,
+        request: &Packet,
+        port: u16,
+        source: SocketAddrV4,
+        socket: &Arc<UdpSocket>,
+        tasks: &TaskTracker,
+    ) {
+        let (writing, answer, warning) = self.addresses.decide(request, &self.link, port, source);
+        if let Some(warning) = warning {
+            tracing::warn!("{warning}");
+        }
+        let mac = request.mac;
+        tracing::debug!(%mac, interface = self.link.interface, asked = ?request.kind, answered = ?answer.as_ref().map(|answer| answer.packet.kind), "DHCP");
+        match (writing, answer) {
+            (None, Some(answer)) => send(socket, &answer).await,
+            (Some(writing), answer) => {
+                let (server, socket) = (self.clone(), socket.clone());
+                tasks.spawn(async move {
+                    if let (true, Some(answer)) = (server.addresses.written(writing).await, answer) {
+                        send(&socket, &answer).await;
+                    }
+                });
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+async fn send(socket: &UdpSocket, answer: &Answer) {
+    let bytes = answer.packet.write(answer.largest);
+    if let Err(error) = socket.send_to(&bytes, SocketAddr::V4(answer.to)).await {
+        tracing::warn!(to = %answer.to, mac = %answer.packet.mac, %error, "DHCP: the answer cannot be sent");
+    }
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

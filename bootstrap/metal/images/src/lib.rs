@@ -1,0 +1,12 @@
+//! What machines are booted with, made of this program and the site's own kernels: [`initramfs`], unified kernel images ([`uki`]), ISO
+//! images ([`iso`]); [`assets`] are the site's files. Knows nothing of Kubernetes.
+
+pub mod assets;
+pub mod cache;
+pub mod initramfs;
+pub mod iso;
+mod modules;
+pub mod program;
+pub mod uki;
+
+pub use modules::KernelModules;

@@ -1,0 +1,30 @@
+//! Why an agent is not answered.
+
+/// The reason why an agent's request is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No agent has enrolled with this certificate.
+    #[error("nobody has enrolled with this certificate: enrol")]
+    Unknown,
+    /// The machine may not enrol or may not have this data.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The token is missing, used, or wrong.
+    #[error("the one-time token of the machine {0}: restart the machine, so that it is told another one")]
+    Token(&'static str),
+    /// The endorsement key of the TPM is missing, different, or not proven.
+    #[error("{0}")]
+    Endorsement(String),
+    /// The machine claims to be a host's machine, and nothing proves it.
+    #[error("{0}")]
+    Unproven(String),
+    /// The limit for unknown machines is reached.
+    #[error("{0}")]
+    Full(String),
+    /// The request does not conform to the protocol.
+    #[error("{0}")]
+    Malformed(String),
+    /// The API refuses the write, or cannot be reached.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,250 @@
+//! Keeps the `Agent` objects up to date with the agents' reports.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use agent_protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
+use dhcp::MacAddress;
+use engine::events::Recorder;
+use engine::{Manager, NamespacedName, Objects};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use metal::host::host_of;
+use metal_boot::dhcp4::server::Addresses;
+use parking_lot::Mutex;
+use schemas::netboot::Agent;
+use tokio::sync::Notify;
+
+use super::drive::Drive;
+use super::endorsement::Endorsements;
+use super::instruction::{instruction, is_same};
+use super::refusal::Refusal;
+use super::reports::Reported;
+use super::waiting::{Alerts, Waiting};
+use crate::directory::{Kube, token};
+use crate::fingerprint::fingerprint;
+use crate::limits;
+use crate::metadata::Metadata;
+use crate::metadata::channel::{Channel, begun};
+
+const BY_CERTIFICATE: &str = "netboot-certificate";
+
+/// The agents that have enrolled, as the API knows them.
+pub struct Agents {
+    pub(super) agents: Objects<Agent>,
+    pub(super) addresses: Arc<Addresses>,
+    metadata: Arc<Metadata>,
+    pub(super) machines: Kube,
+    recorder: Recorder,
+    pub(super) endorsements: Endorsements,
+    pub(super) clock: Clock,
+    random: Random,
+    pub(super) reported: Mutex<HashMap<String, Reported>>,
+    pub(super) changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
+    pub(super) waiting: Mutex<Waiting>,
+    alerts: Mutex<Alerts>,
+    /// Serialises enrolments, so that two clients cannot enrol as one machine, or with one token, at the same time.
+    pub(super) entering: tokio::sync::Mutex<()>,
+}
+
+impl Agents {
+    /// Starts to watch the objects; the informer is synced when this returns.
+    pub async fn start(
+        manager: &Manager,
+        machines: Kube,
+        addresses: Arc<Addresses>,
+        metadata: Arc<Metadata>,
+    ) -> Arc<Self> {
+        let agents: Objects<Agent> = manager.objects();
+        agents.index(BY_CERTIFICATE, |agent: &Agent| {
+            agent.status.iter().filter_map(|status| status.certificate_sha256.clone()).collect()
+        });
+        agents.wait_until_synced().await;
+        let changed: Arc<Mutex<HashMap<String, Arc<Notify>>>> = Arc::default();
+        let waiting = changed.clone();
+        agents.subscribe(move |change| {
+            if let Some(notify) = waiting.lock().get(&change.name().name) {
+                notify.notify_waiters();
+            }
+        });
+        let (clock, random) = (manager.clock().clone(), manager.random().clone());
+        let recorder = manager.recorder("netboot");
+        let (endorsements, reported) = (Endorsements::new(&random), Mutex::default());
+        let service = Arc::new(Self {
+            agents,
+            addresses,
+            metadata,
+            machines,
+            recorder,
+            endorsements,
+            clock,
+            random,
+            reported,
+            changed,
+            waiting: Mutex::default(),
+            alerts: Mutex::default(),
+            entering: tokio::sync::Mutex::default(),
+        });
+        manager.spawn(Self::forget_the_silent(Arc::downgrade(&service), manager.clock().clone()));
+        service
+    }
+
+    /// Returns the challenge that the TPM of a machine must open before the machine enrols.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`] if the endorsement key is invalid.
+    pub fn challenge(&self, certificate: &str, endorsement: &Endorsement) -> Result<Challenge, Refusal> {
+        self.endorsements.challenge(certificate, endorsement)
+    }
+
+    /// Returns a token for the boot image of a machine's agent; `None` if the client is not that machine. The token stays the same for
+    /// a while, until it is used, because an image may be loaded in parts.
+    pub async fn token(&self, mac: MacAddress, client: IpAddr) -> Option<String> {
+        if self.machine_at(client) != Some(mac) {
+            return None;
+        }
+        self.addresses.wait_until_object(mac).await;
+        self.machines.new_token(mac, &self.random, self.clock.now()).await
+    }
+
+    /// Withdraws the token of a machine that starts from a file without a token.
+    pub async fn withdraw_token(&self, mac: MacAddress) {
+        self.machines.withdraw_token(mac).await;
+    }
+
+    /// Returns the machine that uses an address, if it is known.
+    pub fn machine_at(&self, client: IpAddr) -> Option<MacAddress> {
+        self.addresses.holder_of(client).or_else(|| self.addresses.lease_of(client))
+    }
+
+    /// Returns whether a BareMetalHost describes the machine with this address.
+    pub fn is_known(&self, client: IpAddr) -> bool {
+        self.addresses.is_known(client)
+    }
+
+    /// Records an event for the host of the machine `name`, or for its Agent if it has no host.
+    pub(super) fn alert(&self, name: &str, reason: &str, message: &str) {
+        if !self.alerts.lock().note(name, reason, self.clock.now()) {
+            return;
+        }
+        let mac = name.parse::<MacAddress>().ok();
+        if let Some(host) = mac.and_then(|mac| self.machines.host(mac)) {
+            self.recorder.warning(host.as_ref(), &(), reason, message);
+        } else if let Some(agent) = mac.and_then(|mac| self.machines.agent(mac)) {
+            self.recorder.warning(agent.as_ref(), &(), reason, message);
+        }
+    }
+
+    /// Returns the agent that enrolled with this certificate.
+    fn known(&self, certificate: &str) -> Result<Arc<Agent>, Refusal> {
+        self.agents.by_index(BY_CERTIFICATE, certificate).into_iter().next().ok_or(Refusal::Unknown)
+    }
+
+    /// Waits for an instruction that differs from `after`, and returns it; `None` if there is no such instruction for
+    /// [`limits::INSTRUCTION`].
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] if no agent has enrolled with this certificate.
+    pub async fn instruction(&self, certificate: &str, after: &str) -> Result<Option<Instruction>, Refusal> {
+        let name = self.known(certificate)?.metadata.name.clone().unwrap_or_default();
+        let notify = self.changed.lock().entry(name).or_default().clone();
+        let next = async {
+            loop {
+                let mut changed = std::pin::pin!(notify.notified());
+                // Enabled before the instruction is read, so that a change in between is not missed.
+                changed.as_mut().enable();
+                let next = instruction(&*self.known(certificate)?);
+                match next.filter(|instruction| !is_same(&instruction.id, after)) {
+                    Some(instruction) => return Ok(instruction),
+                    None => changed.await,
+                }
+            }
+        };
+        match tokio::time::timeout(limits::INSTRUCTION, next).await {
+            Ok(found) => found.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Returns the largest size of a report of the agent, in bytes.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] if no agent has enrolled with this certificate.
+    pub fn largest_report(&self, certificate: &str) -> Result<usize, Refusal> {
+        let is_host = self.known(certificate)?.spec.host_ref.is_some();
+        Ok(if is_host { limits::REPORT } else { limits::UNKNOWN_REPORT })
+    }
+
+    /// Stores a report, if it is due to be written.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`], [`Refusal::Malformed`], [`Refusal::Failed`].
+    pub async fn report(&self, certificate: &str, report: Report) -> Result<(), Refusal> {
+        let agent = self.known(certificate)?;
+        let key = NamespacedName::of(agent.as_ref());
+        let patch = {
+            let mut reported = self.reported.lock();
+            let known = reported
+                .entry(key.name.clone())
+                .or_insert_with(|| agent.status.as_ref().map(Reported::from_status).unwrap_or_default());
+            known.take(report, agent.spec.host_ref.is_some(), self.clock.now())?
+        };
+        let Some(patch) = patch else { return Ok(()) };
+        match self.agents.merge(&key, Some("status"), patch).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Err(Refusal::Unknown),
+            Err(error) => {
+                if let Some(reported) = self.reported.lock().get_mut(&key.name) {
+                    reported.not_written();
+                }
+                Err(failed(error))
+            }
+        }
+    }
+
+    /// Returns the configuration drive of the agent's host, or `None` if the agent belongs to no host. It is given once for an
+    /// instruction that asks for it. `http` is `http://ADDRESS:PORT` of this server as the machine reaches it.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`], [`Refusal::Forbidden`], [`Refusal::Failed`].
+    pub async fn config_drive(&self, certificate: &str, http: &str) -> Result<Option<ConfigDrive>, Refusal> {
+        let agent = self.known(certificate)?;
+        let instruction = agent.spec.instruction.as_ref().filter(|known| known.config_drive == Some(true));
+        let Some(instruction) = instruction else {
+            return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
+        };
+        let key = NamespacedName::of(agent.as_ref());
+        // The host is found by `hostRef`, not by MAC address: the machine was identified when it enrolled.
+        let host = host_of(&agent).and_then(|host| self.machines.host_named(&host));
+        let Some(host) = host else { return Ok(None) };
+        let mut data = self.metadata.data_of(&host).map_err(Refusal::Failed)?;
+        let channel = Channel::of(&host);
+        let token = (channel == Channel::Url).then(|| token(&self.random));
+        let drive = Drive {
+            instruction: &instruction.id,
+            begun: &begun(&host),
+            has_user_data: channel == Channel::Drive && data.user_data.is_some(),
+            token: token.as_deref().map(|token| fingerprint(token.as_bytes())),
+        };
+        let status = agent.status.clone().unwrap_or_default();
+        match drive.hand_over(&status, self.clock.now()) {
+            Ok(None) => {}
+            Ok(Some(patch)) => drop(self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?),
+            Err(why) => {
+                let message =
+                    format!("the machine's agent asked for the configuration drive, {why}: it got none");
+                self.alert(&key.name, "ConfigDriveAskedAgain", &message);
+                return Err(Refusal::Forbidden(format!("the configuration drive is not given, {why}")));
+            }
+        }
+        let path = format!("{http}/metadata/{}/nocloud/user-data", token.unwrap_or_default());
+        data.user_data = data.user_data.and_then(|text| channel.on_drive(text, &path));
+        Ok(Some(ConfigDrive { files: data.config_drive() }))
+    }
+}
+
+pub(super) fn failed(error: engine::Error) -> Refusal {
+    tracing::warn!(%error, "an agent cannot be served");
+    Refusal::Failed("the server cannot write this down now; its log says why".into())
+}

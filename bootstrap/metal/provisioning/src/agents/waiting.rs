@@ -1,0 +1,103 @@
+//! Machines that ask to enrol and are refused: the list of those that wait for an approval, and a limit for events about them. Bounded,
+//! with expiry. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::{DateTime, Duration, Utc};
+
+use crate::limits;
+
+/// The machines that wait for a person's approval: at most one for each host.
+#[derive(Debug, Default)]
+pub struct Waiting(HashMap<String, (String, DateTime<Utc>)>);
+
+impl Waiting {
+    /// Notes that a machine asks to enrol under the name of a host's machine. The first machine keeps its place as long as it keeps
+    /// asking, so that no other machine can take the place between a person's look and their approval.
+    pub fn note(&mut self, name: &str, certificate: &str, now: DateTime<Utc>) {
+        self.forget_the_silent(now);
+        let place = self.0.entry(name.to_owned()).or_insert_with(|| (certificate.to_owned(), now));
+        if place.0 == certificate {
+            place.1 = now;
+        }
+    }
+
+    /// Returns whether the machine with this certificate waits under this name.
+    pub fn is_waiting(&self, name: &str, certificate: &str) -> bool {
+        self.0.get(name).is_some_and(|(waits, _)| waits == certificate)
+    }
+
+    /// Returns whether any machine waits under this name.
+    pub fn is_anybody(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Removes the machine that waits under this name.
+    pub fn forget(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
+    /// Removes machines that have not asked for [`limits::APPROVAL_WAITS`].
+    pub fn forget_the_silent(&mut self, now: DateTime<Utc>) {
+        self.0.retain(|_, (_, asked)| now - *asked < limits::duration(limits::APPROVAL_WAITS));
+    }
+}
+
+/// The events that were reported recently, so that no machine can fill the API with events.
+#[derive(Debug, Default)]
+pub struct Alerts(BTreeMap<(String, String), DateTime<Utc>>);
+
+impl Alerts {
+    /// Notes that something is to be told. Whether it is told now: not when it was a moment ago.
+    pub fn note(&mut self, name: &str, reason: &str, now: DateTime<Utc>) -> bool {
+        let pause: Duration = limits::duration(limits::ALERT);
+        if self.0.len() >= limits::ALERTS {
+            self.0.retain(|_, told| now - *told < pause);
+        }
+        let key = (name.to_owned(), reason.to_owned());
+        let is_new = self.0.get(&key).is_none_or(|told| now - *told >= pause);
+        if is_new && (self.0.len() < limits::ALERTS || self.0.contains_key(&key)) {
+            self.0.insert(key, now);
+            return true;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machinery::clock::parse_rfc3339;
+
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        parse_rfc3339("2026-11-22T09:00:00Z").unwrap() + Duration::seconds(seconds)
+    }
+
+    #[test]
+    fn who_waits_first_keeps_the_place_while_it_asks() {
+        let mut waiting = Waiting::default();
+        waiting.note("a", "first", at(0));
+        waiting.note("a", "second", at(1));
+        waiting.note("a", "first", at(50));
+        waiting.note("a", "second", at(70));
+        assert!(waiting.is_waiting("a", "first") && !waiting.is_waiting("a", "second"));
+        waiting.note("a", "second", at(110));
+        assert!(waiting.is_waiting("a", "second") && waiting.is_anybody("a") && !waiting.is_anybody("b"));
+        waiting.forget("a");
+        assert!(!waiting.is_anybody("a"));
+    }
+
+    #[test]
+    fn the_same_is_told_once_a_minute_and_not_of_everybody() {
+        let mut alerts = Alerts::default();
+        for (seconds, reason, expected) in
+            [(0, "x", true), (1, "x", false), (1, "y", true), (59, "x", false), (60, "x", true)]
+        {
+            assert_eq!(alerts.note("a", reason, at(seconds)), expected, "{seconds} {reason}");
+        }
+        let told = (0..limits::ALERTS + 10).filter(|name| alerts.note(&name.to_string(), "x", at(61)));
+        assert!((limits::ALERTS - 2..=limits::ALERTS).contains(&told.count()));
+        assert!(alerts.note("later", "x", at(200)));
+    }
+}

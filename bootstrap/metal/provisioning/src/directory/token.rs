@@ -1,0 +1,53 @@
+//! One-time tokens as values: made, remembered in clear for a while, and known by their checksums.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use dhcp::MacAddress;
+use machinery::random::Random;
+
+use crate::limits;
+
+/// The index of agents by the token that they enrolled with.
+pub(super) const BY_TOKEN: &str = "netboot-token";
+
+/// Returns a new random token of 128 bits, in hexadecimal digits.
+pub(crate) fn token(random: &Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A token that a machine was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootToken {
+    /// The SHA-256 checksum of the token.
+    pub sha256: String,
+    /// The time at which the machine was given the token.
+    pub time: DateTime<Utc>,
+}
+
+/// The tokens of this process in clear text, for machines that load an image in parts. Bounded; after a restart the server makes new
+/// tokens.
+#[derive(Default)]
+pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
+
+impl Told {
+    pub(super) fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) {
+        if self.0.len() >= limits::TOKENS && !self.0.contains_key(&mac) {
+            self.0.retain(|_, (_, time)| now - *time < limits::duration(limits::SAME_TOKEN));
+            if self.0.len() >= limits::TOKENS {
+                return;
+            }
+        }
+        self.0.insert(mac, (token.to_owned(), now));
+    }
+
+    pub(super) fn get(&self, mac: MacAddress) -> Option<(String, DateTime<Utc>)> {
+        self.0.get(&mac).cloned()
+    }
+
+    pub(super) fn forget(&mut self, mac: MacAddress) {
+        self.0.remove(&mac);
+    }
+}

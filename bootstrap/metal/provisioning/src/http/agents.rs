@@ -1,0 +1,105 @@
+//! `/agent/v1/…`: what agents say, as HTTP ([`agent_protocol`]).
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::{BodyExt, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::file;
+use super::peer::Peer;
+use super::percent::percent_decoded;
+use crate::agents::{Agents, Refusal};
+use crate::limits;
+
+/// The body of a request; an alias for its bounds.
+pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
+impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
+
+/// Answers a request for `path`, the part after `/agent/v1/`. `http` is `http://ADDRESS:PORT` of this server.
+pub async fn answer(
+    agents: &Agents,
+    path: &str,
+    request: Request<impl Incoming>,
+    peer: &Peer,
+    http: &str,
+) -> Response<file::Body> {
+    let Some(certificate) = peer.certificate.as_deref() else {
+        return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
+    };
+    match respond(agents, path, request, peer, certificate, http).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            let status = match refusal {
+                Refusal::Unknown => StatusCode::UNAUTHORIZED,
+                Refusal::Forbidden(_)
+                | Refusal::Token(_)
+                | Refusal::Endorsement(_)
+                | Refusal::Unproven(_) => StatusCode::FORBIDDEN,
+                Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+                Refusal::Failed(_) | Refusal::Full(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            file::text(status, format!("{refusal}\n"))
+        }
+    }
+}
+
+async fn respond(
+    agents: &Agents,
+    path: &str,
+    request: Request<impl Incoming>,
+    peer: &Peer,
+    certificate: &str,
+    http: &str,
+) -> Result<Response<file::Body>, Refusal> {
+    match (request.method().clone(), path) {
+        (Method::POST, "challenge") => {
+            let endorsement = read(request, limits::ENROLMENT).await?;
+            Ok(json(&agents.challenge(certificate, &endorsement)?))
+        }
+        (Method::POST, "enrol") => {
+            let enrolment = read(request, limits::ENROLMENT).await?;
+            Ok(json(&agents.enrol(certificate, peer.address.ip(), &enrolment).await?))
+        }
+        (Method::GET, "instruction") => {
+            let query = request.uri().query().unwrap_or_default();
+            let after = query.split('&').find_map(|pair| pair.strip_prefix("after="));
+            let after = percent_decoded(after.unwrap_or_default()).unwrap_or_default();
+            let instruction = agents.instruction(certificate, &after).await?;
+            Ok(instruction.map_or_else(nothing, |instruction| json(&instruction)))
+        }
+        (Method::POST, "report") => {
+            let report = read(request, agents.largest_report(certificate)?).await?;
+            agents.report(certificate, report).await.map(|()| nothing())
+        }
+        (Method::GET, "config-drive") => {
+            let drive = agents.config_drive(certificate, http).await?;
+            Ok(drive.map_or_else(file::not_found, |drive| json(&drive)))
+        }
+        _ => Ok(file::not_found()),
+    }
+}
+
+async fn read<T: DeserializeOwned>(request: Request<impl Incoming>, most: usize) -> Result<T, Refusal> {
+    let body = Limited::new(request.into_body(), most).collect();
+    let wrong = |error: String| Refusal::Malformed(format!("the body: {error}"));
+    let body = tokio::time::timeout(limits::HANDSHAKE, body)
+        .await
+        .map_err(|_| wrong("it took too long".into()))?
+        .map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_slice(&body.to_bytes()).map_err(|error| wrong(error.to_string()))
+}
+
+fn json(value: &impl Serialize) -> Response<file::Body> {
+    match serde_json::to_vec(value) {
+        Ok(text) => file::typed(StatusCode::OK, "application/json", text),
+        Err(_) => file::text(StatusCode::INTERNAL_SERVER_ERROR, Bytes::new()),
+    }
+}
+
+fn nothing() -> Response<file::Body> {
+    let mut response = Response::new(file::body(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

@@ -1,0 +1,137 @@
+//! Accepts connections, with or without TLS, and passes their requests to a [`Site`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use machinery::clock::Clock;
+use metal_boot::shares::Shares;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::impatient::Impatient;
+use super::peer::Peer;
+use super::site::Site;
+use crate::fingerprint::fingerprint;
+use crate::metadata::tree::without_token;
+use crate::{limits, media};
+
+/// The pause after a failed `accept`.
+const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Serves a site on any number of listening sockets.
+#[derive(Clone)]
+pub struct Listener {
+    site: Arc<Site>,
+    tls: Option<Arc<ServerConfig>>,
+    connections: Arc<Shares>,
+    clock: Clock,
+}
+
+impl Listener {
+    /// Creates a listener, with TLS if `tls` is given.
+    pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock) -> Self {
+        let connections =
+            Shares::new(limits::CONNECTIONS, limits::CONNECTIONS_OF_ONE, limits::CONNECTIONS_OF_STRANGERS);
+        Self { site, tls, connections, clock }
+    }
+
+    /// Accepts connections until `shutdown`, which also closes open connections: clients can ask for boot files and images again.
+    pub fn run(self, tcp: TcpListener, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (inner, shutdown) = (tasks.clone(), shutdown.clone());
+        tasks.spawn(async move {
+            loop {
+                let accepted = tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => return,
+                    accepted = tcp.accept() => accepted,
+                };
+                let (stream, address) = match accepted {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        let pause = self.clock.sleep(ACCEPT_AGAIN);
+                        match shutdown.run_until_cancelled(pause).await {
+                            Some(()) => continue,
+                            None => return,
+                        }
+                    }
+                };
+                let Ok(local) = stream.local_addr() else { continue };
+                // Without `TCP_NODELAY` small responses wait for the client's acknowledgement. An error means that the client has
+                // disconnected.
+                let _ = stream.set_nodelay(true);
+                let listener = self.clone();
+                let connection = async move { listener.connection(stream, address, local).await };
+                inner.spawn(shutdown.clone().run_until_cancelled_owned(connection));
+            }
+        });
+    }
+
+    async fn connection(&self, stream: tokio::net::TcpStream, address: SocketAddr, local: SocketAddr) {
+        let Some(_place) = self.connections.take(address.ip(), self.site.is_known(address.ip())) else {
+            tracing::debug!(%address, "too many connections");
+            return;
+        };
+        let stream = Impatient::new(stream, limits::STALLED);
+        let Some(tls) = &self.tls else {
+            return self.requests(stream, Peer { address, local, certificate: None }).await;
+        };
+        let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
+        match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
+            Err(_) => tracing::debug!(%address, "the TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(%address, %error, "TLS handshake"),
+            Ok(Ok(stream)) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+                let certificate = shown.map(|certificate| fingerprint(certificate));
+                self.requests(stream, Peer { address, local, certificate }).await;
+            }
+        }
+    }
+
+    async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(&self, stream: S, peer: Peer) {
+        let service = service_fn(|request: Request<Incoming>| {
+            let peer = &peer;
+            async move {
+                let (method, path) = (request.method().clone(), shown(request.uri().path()));
+                let response = self.site.answer(request, peer).await;
+                tracing::debug!(client = %peer.address, %method, path, status = response.status().as_u16(), "HTTP");
+                Ok::<_, std::convert::Infallible>(response)
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits::HANDSHAKE)
+            .serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "connection");
+        }
+    }
+}
+
+/// Returns a path for the log, without tokens and other secret parts.
+fn shown(path: &str) -> String {
+    let path = without_token(path).1;
+    let public = if path.starts_with(media::FOLDER) { path.rsplit_once('/') } else { None };
+    public.map_or_else(|| path.to_owned(), |(folder, _)| format!("{folder}/…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn the_secret_part_of_a_path_is_not_shown() {
+        assert_eq!(shown("/boot/media/metal/host-0/1234.iso"), "/boot/media/metal/host-0/…");
+        assert_eq!(shown("/metadata/1234/nocloud/user-data"), "/nocloud/user-data");
+        assert_eq!(shown("/boot/script/52-54-00-00-00-01.ipxe"), "/boot/script/52-54-00-00-00-01.ipxe");
+    }
+}

@@ -1,0 +1,11 @@
+//! The HTTP service: boot files, scripts, images, and the requests of agents and installed machines.
+
+mod agents;
+pub(crate) mod file;
+mod impatient;
+pub mod listener;
+pub mod peer;
+mod percent;
+mod range;
+mod script;
+pub mod site;

@@ -1,0 +1,136 @@
+//! Checks that errors at the start say how to fix them. Each test runs itself again in a network namespace of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use metal_boot::Error;
+use metal_boot::network::Interface;
+use metal_boot::services::InterfaceConfiguration;
+use metal_boot::table::MachineTable;
+use metal_provisioning::{Configuration, Doors};
+
+/// The environment variable that marks the inner run of a test.
+const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
+
+/// Runs the test `name` again in its own network namespace, after `prepare`. Returns `true` in that inner run.
+fn inside(name: &str, prepare: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let script = format!("{prepare} exec \"$0\" --exact bad_input::{name} --nocapture");
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--net", "sh", "-c", &script]).arg(std::env::current_exe().unwrap());
+    let output = command.env(INSIDE, "1").output().expect("unshare of util-linux is needed");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    false
+}
+
+const ADDRESS: &str = "ip link set lo up && ip address add 10.77.0.1/24 dev lo &&";
+
+fn configuration(interface: InterfaceConfiguration, folder: &Path) -> Configuration {
+    Configuration {
+        interfaces: vec![interface],
+        boot: Default::default(),
+        images: None,
+        leases: folder.join("leases"),
+        http_port: 8080,
+        https_port: 8443,
+        tls: None,
+    }
+}
+
+fn doors() -> Doors {
+    Doors {
+        clock: Clock::system(),
+        random: Random::system(),
+        directory: Arc::new(MachineTable::default()),
+        kube: None,
+    }
+}
+
+/// Returns the error with which the services fail to start on the loopback interface.
+fn start() -> Error {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = configuration(InterfaceConfiguration::new("lo"), folder.path());
+    runtime
+        .block_on(async { metal_provisioning::start(configuration, doors()).await.err().expect("no start") })
+}
+
+#[test]
+fn an_interface_that_is_not_there() {
+    if inside("an_interface_that_is_not_there", "") {
+        let error = Interface::find("eth7").unwrap_err().to_string();
+        assert_eq!(error, "there is no interface \"eth7\"; this machine has lo");
+    }
+}
+
+#[test]
+fn an_interface_without_an_address() {
+    if inside("an_interface_without_an_address", "ip link set lo down;") {
+        let error = start().to_string();
+        assert!(error.contains("has no IPv4 address: give it one"), "{error}");
+        assert!(error.contains("ip address add 10.0.0.1/24 dev lo"), "{error}");
+    }
+}
+
+#[test]
+fn another_program_has_the_port() {
+    if inside("another_program_has_the_port", ADDRESS) {
+        let _other = UdpSocket::bind("0.0.0.0:67").unwrap();
+        let error = start().to_string();
+        assert!(error.contains("DHCP on lo: port 67 is in use by another program"), "{error}");
+        assert!(error.contains("ss -lnp 'sport = :67'") && error.contains("stop it"), "{error}");
+    }
+}
+
+#[test]
+fn somebody_who_is_not_root() {
+    // The process is root in the namespace, but has no capabilities.
+    let prepare = format!(
+        "{ADDRESS} exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" --exact bad_input::somebody_who_is_not_root --nocapture;"
+    );
+    if inside("somebody_who_is_not_root", &prepare) {
+        let error = start().to_string();
+        assert!(error.contains("not permitted: run as root"), "{error}");
+        assert!(error.contains("CAP_NET_BIND_SERVICE and CAP_NET_RAW"), "{error}");
+    }
+}
+
+#[test]
+fn another_server_gives_addresses_of_ipv6() {
+    let prepare = "ip link add va type veth peer name vb && \
+        for one in va vb; do echo 0 > /proc/sys/net/ipv6/conf/$one/accept_dad; ip link set $one up; done; \
+        ip address add fd00:1::1/64 dev va nodad && ip address add 10.77.0.1/24 dev va && ip address add 10.77.0.2/24 dev vb && \
+        ip address add fd00:1::2/64 dev vb nodad &&";
+    if inside("another_server_gives_addresses_of_ipv6", prepare) {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let random = Random::system();
+            let look = async || {
+                metal_boot::dhcp6::probe::other_server(&Interface::find("vb").unwrap(), &random)
+                    .await
+                    .unwrap()
+            };
+            assert_eq!(look().await, None, "it is alone");
+            let mut interface = InterfaceConfiguration::new("va");
+            interface.prefix_v6 = Some("fd00:1::".parse().unwrap());
+            let handle =
+                metal_provisioning::start(configuration(interface, folder.path()), doors()).await.unwrap();
+            let found = look().await;
+            assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
+            handle.stop().await;
+        });
+    }
+}

@@ -1,0 +1,6 @@
+//! The services of provisioning as machines see them.
+
+mod api;
+mod bad_input;
+mod hostile;
+mod http;

@@ -1,8 +1,0 @@
-//! The metadata service: names, user data, and network data in the formats of clouds. A machine receives only its own data.
-
-pub mod channel;
-pub mod data;
-mod service;
-pub mod tree;
-
-pub use service::Metadata;

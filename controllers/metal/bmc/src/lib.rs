@@ -1,0 +1,30 @@
+//! Power, boot device and virtual media of machines through their baseboard management controllers: Redfish and IPMI 2.0.
+//!
+//! [`connect`] creates the client for a [`Target`]; [`Bmc`] is the interface of all clients. Encoding and decoding is pure code;
+//! sockets and random numbers come through [`Doors`]. Every write is read back, because some services report success without storing
+//! the value. [`wake`] implements Wake-on-LAN for machines without a BMC.
+
+mod client;
+mod connect;
+mod credentials;
+mod doors;
+mod error;
+pub mod ipmi;
+mod limits;
+mod model;
+pub mod network;
+mod redfish;
+mod target;
+mod tls;
+pub mod wake;
+
+pub use client::{Bmc, wait_for_power};
+pub use connect::connect;
+pub use credentials::{Credentials, Verification};
+pub use doors::Doors;
+pub use error::{Error, Result};
+pub use model::{
+    Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,
+    SettingLimits, SettingType, Settings, Subscribed, Subscription, Task, TaskState,
+};
+pub use target::{Privilege, Protocol, Target};

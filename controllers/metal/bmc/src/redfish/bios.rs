@@ -1,0 +1,175 @@
+//! The firmware's settings: `Bios`, its settings object, and the attribute registry with the constraints.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::http::Resource;
+use super::links::{link, members};
+use super::service::Redfish;
+use crate::{Error, Result, Setting, SettingLimits, SettingType, Settings};
+
+/// Returns the settings of a resource; those without a value, or with a value that is not a scalar, are left out.
+fn attributes(bios: &Value) -> BTreeMap<String, Setting> {
+    let each = bios["Attributes"].as_object().into_iter().flatten();
+    each.filter_map(|(name, value)| setting(value).map(|setting| (name.clone(), setting))).collect()
+}
+
+fn setting(value: &Value) -> Option<Setting> {
+    match value {
+        Value::String(text) => Some(Setting::Text(text.clone())),
+        Value::Bool(switch) => Some(Setting::Switch(*switch)),
+        Value::Number(number) => number.as_i64().map(Setting::Number),
+        _ => None,
+    }
+}
+
+fn value(setting: &Setting) -> Value {
+    match setting {
+        Setting::Text(text) => json!(text),
+        Setting::Switch(switch) => json!(switch),
+        Setting::Number(number) => json!(number),
+    }
+}
+
+/// Returns the constraints in an `AttributeRegistry`.
+fn limits(registry: &Value) -> BTreeMap<String, SettingLimits> {
+    let entries =
+        registry.pointer("/RegistryEntries/Attributes").and_then(Value::as_array).into_iter().flatten();
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let kind = match entry["Type"].as_str() {
+            Some("Enumeration") => SettingType::Enumeration,
+            Some("String") => SettingType::String,
+            Some("Integer") => SettingType::Integer,
+            Some("Boolean") => SettingType::Boolean,
+            Some("Password") => SettingType::Password,
+            _ => continue,
+        };
+        let Some(name) = entry["AttributeName"].as_str() else { continue };
+        let values = entry["Value"].as_array().into_iter().flatten();
+        let allowed = values.filter_map(|value| value["ValueName"].as_str().map(str::to_owned)).collect();
+        let number = |property: &str| entry[property].as_i64();
+        let limits = SettingLimits {
+            kind,
+            allowed,
+            lower: number("LowerBound"),
+            upper: number("UpperBound"),
+            min_length: number("MinLength"),
+            max_length: number("MaxLength"),
+            read_only: entry["ReadOnly"] == true,
+            unique: entry["IsSystemUniqueProperty"] == true,
+        };
+        found.insert(name.to_owned(), limits);
+    }
+    found
+}
+
+impl Redfish {
+    async fn bios(&self) -> Result<Resource> {
+        let system = self.read_system().await?;
+        let path = link(&system.body, "/Bios");
+        let path = path
+            .ok_or_else(|| self.unsupported("the firmware's settings", "the system has no Bios resource"))?;
+        self.http.get(&path).await
+    }
+
+    pub(super) async fn read_settings(&self) -> Result<Settings> {
+        let bios = self.bios().await?;
+        let current = attributes(&bios.body);
+        let mut pending = BTreeMap::new();
+        if let Some(path) = link(&bios.body, "/@Redfish.Settings/SettingsObject") {
+            pending = attributes(&self.http.get(&path).await?.body);
+            pending.retain(|name, setting| current.get(name) != Some(setting));
+        }
+        let registry = bios.body["AttributeRegistry"].as_str().unwrap_or_default();
+        let limits = self.registry(registry).await?.as_ref().map(limits).unwrap_or_default();
+        Ok(Settings { current, pending, limits })
+    }
+
+    /// Returns the registry of this name, in English if it exists in English.
+    async fn registry(&self, name: &str) -> Result<Option<Value>> {
+        let Some(collection) = link(self.root().await?, "/Registries").filter(|_| !name.is_empty()) else {
+            return Ok(None);
+        };
+        // A registry like `BiosAttributeRegistryP89.v1_0_0` may be listed as `BiosAttributeRegistryP89`.
+        let stem = name.split('.').next().unwrap_or(name);
+        let paths = members(&self.http.get(&collection).await?.body);
+        let last =
+            |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+        let found =
+            paths.iter().find(|path| last(path) == name).or(paths.iter().find(|path| last(path) == stem));
+        let Some(path) = found else { return Ok(None) };
+        let file = self.http.get(path).await?.body;
+        let places = file["Location"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let english =
+            places.iter().find(|place| place["Language"].as_str().is_some_and(|l| l.starts_with("en")));
+        let Some(address) = english.or(places.first()).and_then(|place| place["Uri"].as_str()) else {
+            return Ok(None);
+        };
+        match self.http.path_of(address) {
+            Some(path) => Ok(Some(self.http.get(&path).await?.body)),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) async fn change_settings(&self, settings: &BTreeMap<String, Setting>) -> Result<()> {
+        let bios = self.bios().await?;
+        let changes: Map<String, Value> =
+            settings.iter().map(|(name, setting)| (name.clone(), value(setting))).collect();
+        let mut body = json!({"Attributes": changes});
+        let resource = match link(&bios.body, "/@Redfish.Settings/SettingsObject") {
+            Some(path) => self.http.get(&path).await?,
+            None => bios.clone(),
+        };
+        // iDRAC creates the job that applies the change only if the request has an apply time.
+        let times = super::links::texts(&bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
+        if times.iter().any(|time| time == "OnReset") {
+            body["@Redfish.SettingsApplyTime"] = json!({"ApplyTime": "OnReset"});
+        }
+        let answer = self.http.patch(&resource, &body).await?;
+        // A service that creates a task (202) applies it at the next start, and may show the old values until then.
+        if answer.status == 202 {
+            return Ok(());
+        }
+        let found = attributes(&self.http.get(&resource.path).await?.body);
+        match settings.iter().find(|(name, wanted)| found.get(*name) != Some(*wanted)) {
+            None => Ok(()),
+            Some((name, wanted)) => Err(Error::NotStored {
+                call: answer.call,
+                what: format!("setting {name}"),
+                wanted: value(wanted).to_string(),
+                found: found.get(name).map_or_else(|| "not set".to_owned(), |found| value(found).to_string()),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_values_are_settings() {
+        let bios = json!({"Attributes": {"A": "x", "B": 3, "C": true, "D": null, "E": [1], "F": 1.5}});
+        let expected =
+            [("A", Setting::Text("x".into())), ("B", Setting::Number(3)), ("C", Setting::Switch(true))];
+        assert_eq!(attributes(&bios), expected.map(|(name, setting)| (name.to_owned(), setting)).into());
+        assert!(attributes(&json!({"Attributes": []})).is_empty());
+    }
+
+    #[test]
+    fn registries() {
+        let registry = json!({"RegistryEntries": {"Attributes": [
+            {"AttributeName": "Mode", "Type": "Enumeration", "Value": [{"ValueName": "A"}, {"ValueName": "B"}, 1], "ReadOnly": true},
+            {"AttributeName": "Count", "Type": "Integer", "LowerBound": 1, "UpperBound": 9},
+            {"AttributeName": "Odd", "Type": "Colour"},
+            {"Type": "String"},
+        ]}});
+        let found = limits(&registry);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["Count", "Mode"]);
+        assert_eq!(found["Mode"].allowed, ["A", "B"]);
+        assert!(found["Mode"].read_only && !found["Count"].read_only);
+        assert_eq!((found["Count"].lower, found["Count"].upper), (Some(1), Some(9)));
+    }
+}

@@ -1,0 +1,124 @@
+//! Power: the property `PowerState` and the action `ComputerSystem.Reset`.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::links::{link, texts};
+use super::service::Redfish;
+use crate::{Power, PowerAction, Reset, Result};
+
+/// Returns the power state; a machine that is shutting down still counts as on.
+pub(crate) fn power(system: &Value) -> Power {
+    match system["PowerState"].as_str() {
+        Some("On" | "PoweringOn" | "PoweringOff" | "Paused") => Power::On,
+        Some("Off") => Power::Off,
+        _ => Power::Unknown,
+    }
+}
+
+/// Returns the reset types for an action, the preferred one first.
+fn reset_types(action: PowerAction, power: Power) -> &'static [&'static str] {
+    match action {
+        PowerAction::On => &["On", "ForceOn"],
+        PowerAction::Reset(_) if power == Power::Off => &["On", "ForceOn"],
+        PowerAction::SoftOff => &["GracefulShutdown"],
+        PowerAction::HardOff => &["ForceOff"],
+        PowerAction::Reset(Reset::Soft) => &["GracefulRestart"],
+        PowerAction::Reset(Reset::Hard) => &["ForceRestart", "PowerCycle"],
+        PowerAction::Interrupt => &["Nmi"],
+    }
+}
+
+/// Returns the reset type to send, or `None` if the service offers no suitable one. If the service does not list its types, the
+/// preferred one is sent.
+fn choose(action: PowerAction, power: Power, offered: &[String]) -> Option<&'static str> {
+    let fitting = reset_types(action, power);
+    if offered.is_empty() {
+        return fitting.first().copied();
+    }
+    fitting.iter().find(|name| offered.iter().any(|offer| offer == *name)).copied()
+}
+
+impl Redfish {
+    /// Sends `ComputerSystem.Reset`.
+    pub(super) async fn reset(&self, action: PowerAction) -> Result<()> {
+        let system = self.read_system().await?;
+        // In a transitional state the action is sent even if the target state seems to be reached, because the machine may be leaving
+        // it.
+        let settled = matches!(system.body["PowerState"].as_str(), Some("On" | "Off"));
+        let moves = matches!(action, PowerAction::On | PowerAction::SoftOff | PowerAction::HardOff);
+        if settled && moves && action.outcome() == Some(power(&system.body)) {
+            return Ok(());
+        }
+        let reset = &system.body["Actions"]["#ComputerSystem.Reset"];
+        let offered = self.offered(reset).await?;
+        let Some(kind) = choose(action, power(&system.body), &offered) else {
+            let reason = format!("the service offers only {}", offered.join(", "));
+            return Err(self.unsupported(&action.to_string(), &reason));
+        };
+        let target = match reset["target"].as_str().and_then(|target| self.http.path_of(target)) {
+            Some(target) => target,
+            None => format!("{}/Actions/ComputerSystem.Reset", system.path),
+        };
+        let answer = self.http.send(Method::POST, &target, Some(&json!({"ResetType": kind}))).await?;
+        self.settle(&answer).await
+    }
+
+    /// Returns the reset types that the service offers, from the action itself or from its `ActionInfo`.
+    async fn offered(&self, reset: &Value) -> Result<Vec<String>> {
+        let here = texts(&reset["ResetType@Redfish.AllowableValues"]);
+        if !here.is_empty() {
+            return Ok(here);
+        }
+        let elsewhere = reset["@Redfish.ActionInfo"].as_str().map(str::to_owned);
+        let Some(path) = elsewhere.or_else(|| link(reset, "/@Redfish.ActionInfo")) else {
+            return Ok(Vec::new());
+        };
+        let info = self.http.get(&path).await?.body;
+        let parameters = info["Parameters"].as_array().into_iter().flatten();
+        let kind = parameters.into_iter().find(|parameter| parameter["Name"] == "ResetType");
+        Ok(kind.map(|parameter| texts(&parameter["AllowableValues"])).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_states() {
+        for (state, expected) in [
+            (json!("On"), Power::On),
+            (json!("PoweringOn"), Power::On),
+            (json!("PoweringOff"), Power::On),
+            (json!("Off"), Power::Off),
+            (json!("Reset"), Power::Unknown),
+            (Value::Null, Power::Unknown),
+            (json!(1), Power::Unknown),
+        ] {
+            assert_eq!(power(&json!({"PowerState": state})), expected, "{state}");
+        }
+    }
+
+    #[test]
+    fn the_best_type_that_is_offered_is_sent() {
+        let all = ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"];
+        let few = ["ForceOn", "ForceOff", "PowerCycle"];
+        for (action, power, offered, expected) in [
+            (PowerAction::On, Power::Off, &all[..], Some("On")),
+            (PowerAction::On, Power::Off, &few, Some("ForceOn")),
+            (PowerAction::SoftOff, Power::On, &all, Some("GracefulShutdown")),
+            (PowerAction::SoftOff, Power::On, &few, None),
+            (PowerAction::HardOff, Power::On, &few, Some("ForceOff")),
+            (PowerAction::Reset(Reset::Hard), Power::On, &all, Some("ForceRestart")),
+            (PowerAction::Reset(Reset::Hard), Power::On, &few, Some("PowerCycle")),
+            (PowerAction::Reset(Reset::Hard), Power::Off, &all, Some("On")),
+            (PowerAction::Reset(Reset::Soft), Power::On, &all, Some("GracefulRestart")),
+            (PowerAction::Reset(Reset::Soft), Power::On, &few, None),
+            (PowerAction::Interrupt, Power::On, &[], Some("Nmi")),
+        ] {
+            let offered: Vec<String> = offered.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(choose(action, power, &offered), expected, "{action} {offered:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Work that a service continues after its answer (202): tasks, task monitors, and iDRAC's jobs.
+
+use http::Method;
+use serde_json::Value;
+
+use super::http::Answer;
+use super::links::link;
+use super::message::message;
+use super::service::Redfish;
+use crate::{Error, Result, Task, TaskState, limits};
+
+/// Returns the state in a response about a task. A monitor answers 202 while the task runs, and then with the outcome; a task or job
+/// resource always returns its own representation.
+fn state(status: u16, body: &Value) -> TaskState {
+    let name = body["TaskState"].as_str().or(body["JobState"].as_str());
+    let text = || match &body["Messages"] {
+        Value::Array(list) if !list.is_empty() => {
+            let texts: Vec<&str> = list.iter().filter_map(|entry| entry["Message"].as_str()).collect();
+            texts.join("; ")
+        }
+        _ => body["Message"].as_str().map_or_else(|| message(body), str::to_owned),
+    };
+    match name {
+        Some("Completed") if body["TaskStatus"] == "Critical" => TaskState::Failed { message: text() },
+        Some("Completed") => TaskState::Done,
+        Some(
+            name @ ("Exception" | "Killed" | "Cancelled" | "Failed" | "CompletedWithErrors" | "Interrupted"),
+        ) => TaskState::Failed { message: format!("{name}: {}", text()) },
+        Some(name) => {
+            let percent = body["PercentComplete"].as_u64().and_then(|percent| u8::try_from(percent).ok());
+            TaskState::Running { percent, message: name.to_owned() }
+        }
+        None if status == 202 => TaskState::Running { percent: None, message: "running".to_owned() },
+        None => TaskState::Done,
+    }
+}
+
+/// Returns the task that an answer refers to.
+pub(super) fn begun(answer: &Answer) -> Option<Task> {
+    let here = answer.location.clone().or_else(|| answer.body["TaskMonitor"].as_str().map(str::to_owned));
+    let is_task = answer.body.get("TaskState").is_some() || answer.status == 202;
+    here.or_else(|| link(&answer.body, "").filter(|_| is_task)).map(|path| Task { path })
+}
+
+impl Redfish {
+    pub(super) async fn look_at(&self, task: &Task) -> Result<TaskState> {
+        if task.path.is_empty() {
+            return Ok(TaskState::Done);
+        }
+        match self.http.send(Method::GET, &task.path, None).await {
+            Ok(answer) => Ok(state(answer.status, &answer.body)),
+            // A monitor disappears after it has returned the outcome.
+            Err(Error::Status { status: 404 | 410, .. }) => Ok(TaskState::Done),
+            Err(Error::Status { status: 503, message, .. }) => {
+                Ok(TaskState::Running { percent: None, message })
+            }
+            Err(Error::Status { message, .. }) => Ok(TaskState::Failed { message }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for the task of an answer, if it has one. A task that takes longer than [`limits::TASK_TIMEOUT`] is not waited for: the
+    /// caller reads its result back anyway.
+    pub(super) async fn settle(&self, answer: &Answer) -> Result<()> {
+        let Some(task) = Some(answer).filter(|answer| answer.status == 202).and_then(begun) else {
+            return Ok(());
+        };
+        let looking = async {
+            loop {
+                match self.look_at(&task).await? {
+                    TaskState::Done => return Ok(()),
+                    TaskState::Failed { message } => {
+                        let (call, state) = (answer.call.clone(), "failure".to_owned());
+                        return Err(Error::Task { call, state, message });
+                    }
+                    TaskState::Running { .. } => tokio::time::sleep(limits::TASK_INTERVAL).await,
+                }
+            }
+        };
+        tokio::time::timeout(limits::TASK_TIMEOUT, looking).await.unwrap_or(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn states() {
+        let running = |percent, message: &str| TaskState::Running { percent, message: message.to_owned() };
+        let failed = |message: &str| TaskState::Failed { message: message.to_owned() };
+        for (status, body, expected) in [
+            (202, Value::Null, running(None, "running")),
+            (202, json!({"TaskState": "Running", "PercentComplete": 40}), running(Some(40), "Running")),
+            (200, json!({"TaskState": "New"}), running(None, "New")),
+            (200, json!({"TaskState": "Completed", "TaskStatus": "OK"}), TaskState::Done),
+            (
+                200,
+                json!({"TaskState": "Completed", "TaskStatus": "Critical", "Messages": [{"Message": "No."}]}),
+                failed("No."),
+            ),
+            (
+                200,
+                json!({"TaskState": "Exception", "Messages": [{"Message": "a"}, {"Message": "b"}]}),
+                failed("Exception: a; b"),
+            ),
+            (200, json!({"JobState": "Failed", "Message": "Unable."}), failed("Failed: Unable.")),
+            (200, json!({"JobState": "Scheduled"}), running(None, "Scheduled")),
+            (200, json!({"Id": "the outcome"}), TaskState::Done),
+            (204, Value::Null, TaskState::Done),
+        ] {
+            assert_eq!(state(status, &body), expected, "{status} {body}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Instructions to agents as `Agent.spec.instruction` holds them: the only translation between that form and [`Instruction`].
+
+use agent_protocol::{Action, Deployment, Erase, Image, Instruction, RootDeviceHints};
+use schemas::metal3::RootDeviceHints as StoredHints;
+use schemas::netboot::{AgentInstruction, InstructionImage};
+use serde_json::{Value, json};
+
+/// Returns the identifier of the restart that ends the provisioning with the start time `begun`.
+pub fn restart(begun: &str) -> String {
+    format!("restart/{begun}")
+}
+
+/// Whether an agent was told to restart its machine.
+pub fn is_restart(stored: &AgentInstruction) -> bool {
+    Action::from_name(&stored.action) == Some(Action::Restart)
+}
+
+/// Returns whether the instruction is the restart that ends the provisioning with the start time `begun`.
+pub fn is_restart_of(stored: &AgentInstruction, begun: &str) -> bool {
+    is_restart(stored) && stored.id == restart(begun)
+}
+
+/// The instruction as it is stored, for the start of its machine that `boot` names: after another start it is not done again.
+pub fn store(instruction: &Instruction, boot: Option<String>) -> AgentInstruction {
+    let (erase, deployment) = match &instruction.action {
+        Action::Clean { erase } => (Some(erase.name().to_owned()), None),
+        Action::Deploy(deployment) => (None, Some(deployment)),
+        Action::Wait | Action::Inspect | Action::Restart | Action::PowerOff => (None, None),
+    };
+    AgentInstruction {
+        id: instruction.id.clone(),
+        action: instruction.action.name().to_owned(),
+        boot_id: boot,
+        erase,
+        image: deployment.map(|deployment| {
+            let Image { url, checksum, checksum_type, format } = deployment.image.clone();
+            let given = |text: String| Some(text).filter(|text| !text.is_empty());
+            InstructionImage {
+                url,
+                checksum: given(checksum),
+                checksum_type: given(checksum_type),
+                format: given(format),
+            }
+        }),
+        root_device_hints: deployment.map(|deployment| stored_hints(&deployment.root_device_hints)),
+        config_drive: deployment.map(|deployment| deployment.config_drive),
+    }
+}
+
+/// The stored instruction; `None` for one that no agent knows.
+pub fn read(stored: &AgentInstruction) -> Option<Instruction> {
+    let action = match Action::from_name(&stored.action)? {
+        Action::Clean { .. } if stored.erase.as_deref() == Some(Erase::Everything.name()) => {
+            Action::Clean { erase: Erase::Everything }
+        }
+        Action::Deploy(_) => Action::Deploy(Box::new(deployment(stored)?)),
+        action => action,
+    };
+    Some(Instruction { id: stored.id.clone(), action })
+}
+
+fn deployment(stored: &AgentInstruction) -> Option<Deployment> {
+    let image = stored.image.as_ref()?;
+    Some(Deployment {
+        image: Image {
+            url: image.url.clone(),
+            checksum: image.checksum.clone().unwrap_or_default(),
+            checksum_type: image.checksum_type.clone().unwrap_or_default(),
+            format: image.format.clone().unwrap_or_default(),
+        },
+        root_device_hints: stored.root_device_hints.as_ref().map_or(Some(Default::default()), hints)?,
+        config_drive: stored.config_drive.unwrap_or(false),
+    })
+}
+
+/// What a host says of its root disk, for an agent; `None` for a size below zero.
+pub fn hints(stored: &StoredHints) -> Option<RootDeviceHints> {
+    let stored = stored.clone();
+    Some(RootDeviceHints {
+        device_name: stored.device_name,
+        hctl: stored.hctl,
+        model: stored.model,
+        vendor: stored.vendor,
+        serial_number: stored.serial_number,
+        min_size_gigabytes: stored.min_size_gigabytes.map(u64::try_from).transpose().ok()?,
+        wwn: stored.wwn,
+        wwn_with_extension: stored.wwn_with_extension,
+        wwn_vendor_extension: stored.wwn_vendor_extension,
+        rotational: stored.rotational,
+    })
+}
+
+fn stored_hints(hints: &RootDeviceHints) -> StoredHints {
+    let hints = hints.clone();
+    StoredHints {
+        device_name: hints.device_name,
+        hctl: hints.hctl,
+        model: hints.model,
+        vendor: hints.vendor,
+        serial_number: hints.serial_number,
+        min_size_gigabytes: hints.min_size_gigabytes.map(|size| i64::try_from(size).unwrap_or(i64::MAX)),
+        wwn: hints.wwn,
+        wwn_with_extension: hints.wwn_with_extension,
+        wwn_vendor_extension: hints.wwn_vendor_extension,
+        rotational: hints.rotational,
+    }
+}
+
+/// A merge of an Agent after which its instruction is `wanted`, and nothing of the instruction before stays.
+pub fn replacement(wanted: &AgentInstruction) -> Value {
+    json!({ "spec": { "instruction": replacing(&every_field(), &json!(wanted)) } })
+}
+
+/// A merge after which an object with any of the fields `every` has those of `wanted` only.
+fn replacing(every: &Value, wanted: &Value) -> Value {
+    match (every, wanted) {
+        (Value::Object(every), Value::Object(wanted)) => {
+            let field = |(name, inner): (&String, &Value)| {
+                (name.clone(), wanted.get(name).map_or(Value::Null, |wanted| replacing(inner, wanted)))
+            };
+            Value::Object(every.iter().map(field).collect())
+        }
+        _ => wanted.clone(),
+    }
+}
+
+/// An instruction with every field that there is: a new one is missed by the compiler here, and not by a machine.
+fn every_field() -> Value {
+    let text = || Some(String::new());
+    json!(AgentInstruction {
+        id: String::new(),
+        action: String::new(),
+        boot_id: text(),
+        erase: text(),
+        image: Some(InstructionImage {
+            url: String::new(),
+            checksum: text(),
+            checksum_type: text(),
+            format: text(),
+        }),
+        root_device_hints: Some(StoredHints {
+            device_name: text(),
+            hctl: text(),
+            model: text(),
+            vendor: text(),
+            serial_number: text(),
+            min_size_gigabytes: Some(0),
+            wwn: text(),
+            wwn_with_extension: text(),
+            wwn_vendor_extension: text(),
+            rotational: Some(false),
+        }),
+        config_drive: Some(false),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deploy() -> Instruction {
+        let image = Image { url: "http://a/b".into(), checksum: "12".into(), ..Image::default() };
+        let root_device_hints =
+            RootDeviceHints { min_size_gigabytes: Some(4), rotational: Some(true), ..Default::default() };
+        let deployment = Deployment { image, root_device_hints, config_drive: true };
+        Instruction { id: "deploy/1".into(), action: Action::Deploy(Box::new(deployment)) }
+    }
+
+    #[test]
+    fn what_is_stored_is_read() {
+        let of = |action| Instruction { id: "1".into(), action };
+        for instruction in [
+            of(Action::Wait),
+            of(Action::Inspect),
+            of(Action::Clean { erase: Erase::Metadata }),
+            of(Action::Clean { erase: Erase::Everything }),
+            deploy(),
+            of(Action::Restart),
+            of(Action::PowerOff),
+        ] {
+            assert_eq!(read(&store(&instruction, None)), Some(instruction));
+        }
+        let unknown = AgentInstruction { action: "Dance".into(), ..Default::default() };
+        let incomplete = AgentInstruction { action: "Deploy".into(), ..Default::default() };
+        assert_eq!((read(&unknown), read(&incomplete)), (None, None));
+        let negative = StoredHints { min_size_gigabytes: Some(-1), ..Default::default() };
+        assert_eq!(hints(&negative), None);
+    }
+
+    #[test]
+    fn nothing_of_the_instruction_before_stays() {
+        let stored = store(&deploy(), Some("boot".into()));
+        let instruction = &replacement(&stored)["spec"]["instruction"];
+        assert_eq!(instruction["image"]["checksum"], "12");
+        assert_eq!(instruction["image"]["checksumType"], Value::Null);
+        assert!(instruction["image"].as_object().unwrap().contains_key("checksumType"));
+        assert_eq!(instruction["rootDeviceHints"]["minSizeGigabytes"], 4);
+        assert_eq!(instruction["erase"], Value::Null);
+        let restart = store(&Instruction { id: restart("now"), action: Action::Restart }, None);
+        assert!(is_restart_of(&restart, "now") && !is_restart_of(&restart, "then"));
+        let instruction = &replacement(&restart)["spec"]["instruction"];
+        assert_eq!((&instruction["image"], &instruction["bootID"]), (&Value::Null, &Value::Null));
+        assert_eq!(instruction.as_object().unwrap().len(), 7);
+    }
+}

@@ -1,0 +1,44 @@
+//! All limits and intervals.
+
+use std::time::Duration;
+
+/// How long a machine may take from power-on to the enrolment of its agent. Servers with much memory need ten minutes.
+pub const BOOT: Duration = Duration::from_secs(20 * 60);
+/// An agent that has been silent for this long is gone.
+pub const SILENCE: Duration = Duration::from_secs(45);
+/// How long an agent may take to restart its machine before the BMC does it.
+pub const RESTART: Duration = Duration::from_secs(90);
+/// How often the power state of a host at rest is read.
+pub const POWER_POLL: Duration = Duration::from_secs(60);
+/// How long after power-on the BMC may still report the machine as off.
+pub const POWER_ON: Duration = Duration::from_secs(30);
+/// How often the power state is read while it should change.
+pub const POWER_CHANGE: Duration = Duration::from_secs(2);
+/// How often a missing Secret is looked up, in addition to its events.
+pub const SECRET_RETRY: Duration = Duration::from_secs(10);
+/// How often firmware settings and versions are read.
+pub const FIRMWARE_POLL: Duration = Duration::from_secs(300);
+/// How often firmware settings and versions are read while they should change.
+pub const FIRMWARE_CHANGE: Duration = Duration::from_secs(60);
+/// How often the state of a firmware update is read.
+pub const TASK_POLL: Duration = Duration::from_secs(15);
+/// How long a firmware update may take.
+pub const UPDATE: Duration = Duration::from_secs(60 * 60);
+/// How often a failed operation is retried at a BMC.
+pub const BMC_RETRY: Duration = Duration::from_secs(60);
+/// The largest number of hosts whose machines boot at the same time for inspection, provisioning or deprovisioning.
+pub const BUSY_HOSTS: usize = 20;
+/// The number of failures after which a host is deleted without being cleaned or switched off.
+pub const DELETE_ATTEMPTS: i64 = 3;
+
+/// Returns the pause after the `count`th failure in a row: two, four … minutes, at most 512.
+pub fn back_off(count: i64) -> Duration {
+    Duration::from_secs(60 << count.clamp(0, 9))
+}
+
+/// Returns the pause after the `count`th failure of a BMC that has never answered: five, ten, twenty … seconds, at most a quarter of an
+/// hour. Frequent attempts are harmless, and BMCs are often configured before they are plugged in.
+pub fn first_contact(count: i64) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(15 * 60);
+    Duration::from_secs(5 << (count - 1).clamp(0, 8)).min(LONGEST)
+}

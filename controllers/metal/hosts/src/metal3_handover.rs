@@ -1,0 +1,366 @@
+//! Hands hosts over to another management cluster, whose controllers may be Metal3's.
+//!
+//! Before a Cluster moves, the status of its hosts is stored in Metal3's annotation, and the hosts are paused in the same way as by
+//! Metal3's Cluster API provider, so that the target does not treat such a host as a new one. A provisioned host without a BMC gets the
+//! fields that Metal3 expects of a host that it must not touch (`contract/metal3`, §3.5): it is detached, with an unreachable address
+//! and dummy credentials. When the Cluster is active again under our controllers, at the target or at the source, all of that is
+//! reverted.
+//!
+//! A host without a Cluster moves with the others of its namespace. It is handed over with one of the Clusters there, because the
+//! target would otherwise treat it as new, and deleting it at the source would switch it off.
+
+use std::sync::Arc;
+
+use engine::object::annotation;
+use engine::{
+    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
+};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemas::cluster::Cluster;
+use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
+
+use crate::names::{DETACHED, ErrorType, HANDED_OVER, PAUSED, POWER, STATUS, operational};
+use crate::state::HostState;
+
+/// Annotation on a Cluster that is about to be moved.
+const MOVING: &str = "firstlight.dev/moving";
+/// Annotation on a host with data to hand over; the mover waits for [`READY`].
+const HAND_OVER: &str = "firstlight.dev/hand-over";
+/// Value of [`HAND_OVER`]: the data have not been stored yet.
+const NEEDED: &str = "needed";
+/// Value of [`HAND_OVER`]: all data have been stored.
+const READY: &str = "ready";
+/// The value with which Metal3's provider pauses a host; the provider removes such a pause by itself.
+const PROVIDER: &str = "metal3.io/capm3";
+/// The label with the Cluster that a host belongs to.
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+/// Annotation on a handed-over host without a Cluster: the Cluster with which it moves.
+const MOVES_WITH: &str = "metal.firstlight.dev/moves-with";
+/// An address of a documentation network (RFC 5737), at which nothing answers.
+const NOWHERE: &str = "ipmi://192.0.2.1";
+/// The value of [`HANDED_OVER`] on hosts without a power annotation to restore.
+const NOTHING: &str = "";
+
+/// Starts the controller.
+pub fn start(manager: &Manager) {
+    let reconciler = HandOverReconciler {
+        hosts: manager.objects(),
+        clusters: manager.objects(),
+        secrets: manager.objects(),
+    };
+    let hosts: Objects<BareMetalHost> = reconciler.hosts.clone();
+    Controller::new(manager, "baremetalhost-hand-over")
+        .reconciles(&reconciler.hosts.clone())
+        .watches(&reconciler.clusters.clone(), move |change| {
+            let beside = hosts.in_namespace(&change.name().namespace);
+            beside.iter().map(|host| NamespacedName::of(host.as_ref())).collect()
+        })
+        .reads(&reconciler.secrets.clone())
+        .start(reconciler);
+}
+
+struct HandOverReconciler {
+    hosts: Objects<BareMetalHost>,
+    clusters: Objects<Cluster>,
+    secrets: Objects<Secret>,
+}
+
+/// Returns the Cluster with which a host moves, out of those in its namespace: its own one, or the one with which it was handed over. A
+/// host without either moves with a Cluster that is about to move, or else with the first one.
+fn cluster_of(host: &BareMetalHost, mut clusters: Vec<Arc<Cluster>>) -> Option<Arc<Cluster>> {
+    let name = engine::object::label(host, CLUSTER_NAME).or_else(|| annotation(host, MOVES_WITH));
+    if let Some(name) = name {
+        return clusters.into_iter().find(|cluster| cluster.metadata.name.as_deref() == Some(name));
+    }
+    clusters.sort_by_key(|cluster| {
+        (annotation(cluster.as_ref(), MOVING).is_none(), cluster.metadata.name.clone())
+    });
+    clusters.into_iter().next()
+}
+
+/// The result of [`plan`].
+#[derive(Debug, PartialEq)]
+struct Plan {
+    host: BareMetalHost,
+    /// Whether the dummy credentials must exist; otherwise they are deleted.
+    has_stand_in: bool,
+}
+
+fn stand_in_name(host: &BareMetalHost) -> String {
+    format!("{}-without-bmc", host.metadata.name.as_deref().unwrap_or_default())
+}
+
+fn plan(host: &BareMetalHost, cluster: &Cluster) -> Result<Plan> {
+    let mut wanted = host.clone();
+    let is_moving = annotation(cluster, MOVING).is_some();
+    let is_paused = cluster.spec.paused == Some(true);
+    let handed_over = annotation(host, HANDED_OVER);
+    if is_moving && annotation(host, HAND_OVER) != Some(READY) {
+        hand_over(&mut wanted)?;
+        if engine::object::label(host, CLUSTER_NAME).is_none() {
+            let name = cluster.metadata.name.clone().unwrap_or_default();
+            wanted.metadata.annotations.get_or_insert_default().insert(MOVES_WITH.to_owned(), name);
+        }
+    } else if !is_moving && !is_paused {
+        if let Some(means) = handed_over {
+            take_back(&mut wanted, means);
+        }
+        wanted.metadata.annotations.get_or_insert_default().insert(HAND_OVER.to_owned(), NEEDED.to_owned());
+    }
+    let has_stand_in = annotation(&wanted, HANDED_OVER).is_some_and(|means| means != NOTHING);
+    Ok(Plan { host: wanted, has_stand_in })
+}
+
+fn hand_over(host: &mut BareMetalHost) -> Result<()> {
+    let is_in_use = HostState::of(host).is_in_use();
+    let means = annotation(host, POWER).filter(|_| is_in_use && host.spec.bmc.is_none()).map(str::to_owned);
+    let stand_in = BmcDetails {
+        address: NOWHERE.to_owned(),
+        credentials_name: stand_in_name(host),
+        ..BmcDetails::default()
+    };
+    if means.is_some() {
+        host.spec.bmc = Some(stand_in);
+        if let Some(status) = &mut host.status {
+            status.provisioning.id = String::new();
+            status.operational_status = operational::DETACHED.to_owned();
+            status.error_type = None;
+            status.error_message = String::new();
+        }
+    }
+    let status = host.status.as_ref().map(told).map(|status| serde_json::to_string(&status));
+    let status = status.transpose().map_err(|error| Error::json("a host's status".to_owned(), error))?;
+    let annotations = host.metadata.annotations.get_or_insert_default();
+    if means.is_some() {
+        annotations.remove(POWER);
+        annotations.entry(DETACHED.to_owned()).or_insert_with(|| HANDED_OVER.to_owned());
+    }
+    annotations.insert(HANDED_OVER.to_owned(), means.unwrap_or_else(|| NOTHING.to_owned()));
+    // An existing pause of another controller stays.
+    annotations.entry(PAUSED.to_owned()).or_insert_with(|| PROVIDER.to_owned());
+    if let Some(status) = status {
+        annotations.insert(STATUS.to_owned(), status);
+    }
+    annotations.insert(HAND_OVER.to_owned(), READY.to_owned());
+    Ok(())
+}
+
+/// Returns the status in a form that Metal3's webhook accepts: it lacks the states of firmware changes.
+fn told(status: &BareMetalHostStatus) -> BareMetalHostStatus {
+    let mut status = status.clone();
+    if status.operational_status == operational::SERVICING {
+        status.operational_status = operational::OK.to_owned();
+    }
+    if status.error_type.as_deref() == Some(ErrorType::Servicing.name()) {
+        status.error_type = None;
+        status.error_message = String::new();
+        status.operational_status = operational::OK.to_owned();
+    }
+    status
+}
+
+fn take_back(host: &mut BareMetalHost, means: &str) {
+    let name = stand_in_name(host);
+    let is_stand_in = host.spec.bmc.as_ref().is_some_and(|bmc| bmc.credentials_name == name);
+    let has_status = host.status.as_ref().is_some_and(|status| status.last_updated.is_some());
+    let annotations = host.metadata.annotations.get_or_insert_default();
+    if annotations.get(PAUSED).is_some_and(|by| by == PROVIDER) {
+        annotations.remove(PAUSED);
+    }
+    if !has_status && annotations.contains_key(STATUS) {
+        // The mover did not copy the status, so the host's controller must first restore it from the annotation.
+        return;
+    }
+    annotations.remove(HANDED_OVER);
+    annotations.remove(MOVES_WITH);
+    annotations.remove(STATUS);
+    if is_stand_in {
+        annotations.insert(POWER.to_owned(), means.to_owned());
+        if annotations.get(DETACHED).is_some_and(|by| by == HANDED_OVER) {
+            annotations.remove(DETACHED);
+        }
+        host.spec.bmc = None;
+    }
+}
+
+impl HandOverReconciler {
+    /// Creates or deletes the dummy credentials. Metal3 requires a user and a password that are not empty; they are never used.
+    async fn keep_stand_in(&self, host: &BareMetalHost, is_wanted: bool) -> Result<()> {
+        let key =
+            NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), stand_in_name(host));
+        match (self.secrets.get(&key), is_wanted) {
+            (Some(secret), false) if owners::is_owned_by(secret.as_ref(), engine::object::uid(host)) => {
+                self.secrets.delete(secret.as_ref()).await
+            }
+            (None, true) => {
+                let nobody = |key: &str| (key.to_owned(), "nobody".to_owned());
+                let secret = Secret {
+                    metadata: ObjectMeta {
+                        name: Some(key.name),
+                        namespace: Some(key.namespace),
+                        labels: Some([("environment.metal3.io".to_owned(), "baremetal".to_owned())].into()),
+                        // The owner reference makes the Secret move with its host.
+                        owner_references: Some(vec![owners::reference(host, &())]),
+                        ..ObjectMeta::default()
+                    },
+                    string_data: Some([nobody("username"), nobody("password")].into()),
+                    type_: Some("Opaque".to_owned()),
+                    ..Secret::default()
+                };
+                self.secrets.create_if_absent(&secret).await.map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Reconciler for HandOverReconciler {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let Some(host) = self.hosts.get(&request) else { return Ok(Action::done()) };
+        let beside = self.clusters.in_namespace(&request.namespace);
+        let (Some(cluster), None) = (cluster_of(&host, beside), &host.metadata.deletion_timestamp) else {
+            return Ok(Action::done());
+        };
+        let plan = plan(&host, &cluster)?;
+        if plan.has_stand_in {
+            self.keep_stand_in(&host, true).await?;
+        }
+        self.hosts.patch(&host, &plan.host, &[]).await?;
+        if !plan.has_stand_in {
+            self.keep_stand_in(&host, false).await?;
+        }
+        Ok(Action::done())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(power: Option<&str>, state: HostState) -> BareMetalHost {
+        let mut host = BareMetalHost::default();
+        host.metadata.name = Some("host-7".into());
+        host.metadata.annotations = power.map(|power| [(POWER.to_owned(), power.to_owned())].into());
+        if power.is_none() {
+            host.spec.bmc = Some(BmcDetails {
+                address: "ipmi://10.0.0.1".into(),
+                credentials_name: "bmc".into(),
+                ..BmcDetails::default()
+            });
+        }
+        let status = host.status.get_or_insert_default();
+        status.provisioning.state = state.name().into();
+        status.provisioning.id = "an id".into();
+        status.operational_status = operational::OK.into();
+        status.last_updated = Some("2026-11-22T09:00:00Z".into());
+        host.metadata.labels = Some([(CLUSTER_NAME.to_owned(), "c".to_owned())].into());
+        host
+    }
+
+    fn cluster(is_moving: bool, is_paused: bool) -> Cluster {
+        let mut cluster = Cluster::default();
+        cluster.spec.paused = Some(is_paused);
+        cluster.metadata.annotations = is_moving.then(|| [(MOVING.to_owned(), String::new())].into());
+        cluster
+    }
+
+    fn moved(host: &BareMetalHost) -> BareMetalHost {
+        let waiting = plan(host, &cluster(false, false)).unwrap().host;
+        assert_eq!(annotation(&waiting, HAND_OVER), Some(NEEDED));
+        plan(&waiting, &cluster(true, true)).unwrap().host
+    }
+
+    #[test]
+    fn a_host_without_a_bmc_is_one_that_metal3_leaves_alone() {
+        let before = host(Some("manual"), HostState::Provisioned);
+        let there = moved(&before);
+        let bmc = there.spec.bmc.clone().unwrap();
+        assert_eq!((bmc.address.as_str(), bmc.credentials_name.as_str()), (NOWHERE, "host-7-without-bmc"));
+        assert!(schemas::bmc_address::BmcAddress::parse(&bmc.address).is_ok());
+        assert!(annotation(&there, DETACHED).is_some() && annotation(&there, POWER).is_none());
+        assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
+        assert_eq!(annotation(&there, HAND_OVER), Some(READY));
+        let told: BareMetalHostStatus = serde_json::from_str(annotation(&there, STATUS).unwrap()).unwrap();
+        assert_eq!(
+            (told.provisioning.state.as_str(), told.provisioning.id.as_str()),
+            (HostState::Provisioned.name(), "")
+        );
+        assert_eq!(told.operational_status, operational::DETACHED);
+        assert!(
+            plan(&there, &cluster(true, true)).unwrap() == Plan { host: there.clone(), has_stand_in: true }
+        );
+
+        // The target is active: everything that was added for the move is removed where our controllers run.
+        let after = plan(&there, &cluster(false, false)).unwrap();
+        assert!(!after.has_stand_in);
+        assert_eq!(after.host.spec, before.spec);
+        let mut annotations = after.host.metadata.annotations.unwrap();
+        assert_eq!(annotations.remove(HAND_OVER).as_deref(), Some(NEEDED));
+        assert_eq!(Some(annotations), before.metadata.annotations);
+    }
+
+    #[test]
+    fn a_host_with_a_bmc_takes_its_status_along() {
+        let mut before = host(None, HostState::Provisioned);
+        before.status.get_or_insert_default().operational_status = operational::SERVICING.into();
+        let there = moved(&before);
+        assert_eq!(there.spec, before.spec);
+        assert_eq!(annotation(&there, DETACHED), None);
+        let told: BareMetalHostStatus = serde_json::from_str(annotation(&there, STATUS).unwrap()).unwrap();
+        assert_eq!(
+            (told.operational_status.as_str(), told.provisioning.id.as_str()),
+            (operational::OK, "an id")
+        );
+        let after = plan(&there, &cluster(false, false)).unwrap();
+        assert!(!after.has_stand_in && annotation(&after.host, PAUSED).is_none());
+        assert_eq!(after.host.spec, before.spec);
+    }
+
+    #[test]
+    fn what_users_hold_stays_held() {
+        let mut before = host(Some("wake-on-lan"), HostState::Provisioned);
+        let annotations = before.metadata.annotations.get_or_insert_default();
+        annotations.insert(PAUSED.into(), "me".into());
+        annotations.insert(DETACHED.into(), "true".into());
+        let there = moved(&before);
+        let after = plan(&there, &cluster(false, false)).unwrap().host;
+        assert_eq!((annotation(&after, PAUSED), annotation(&after, DETACHED)), (Some("me"), Some("true")));
+        assert_eq!(annotation(&after, POWER), Some("wake-on-lan"));
+    }
+
+    #[test]
+    fn a_host_of_no_cluster_moves_with_those_beside_it() {
+        let mut spare = host(None, HostState::Available);
+        spare.metadata.labels = None;
+        let named = |name: &str, is_moving: bool| {
+            let mut cluster = cluster(is_moving, is_moving);
+            cluster.metadata.name = Some(name.into());
+            Arc::new(cluster)
+        };
+        let found = |host: &BareMetalHost, clusters: Vec<Arc<Cluster>>| {
+            cluster_of(host, clusters).and_then(|cluster| cluster.metadata.name.clone())
+        };
+        assert_eq!(found(&spare, vec![]), None);
+        assert_eq!(found(&spare, vec![named("a", false), named("b", true)]).as_deref(), Some("b"));
+        let there = plan(&spare, &named("b", true)).unwrap().host;
+        assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
+        // At the target, only the Cluster with which the host came makes it active again.
+        assert_eq!(found(&there, vec![named("a", false)]), None);
+        assert_eq!(found(&there, vec![named("a", false), named("b", false)]).as_deref(), Some("b"));
+        let after = plan(&there, &named("b", false)).unwrap().host;
+        assert!(annotation(&after, PAUSED).is_none() && annotation(&after, MOVES_WITH).is_none());
+        // A status that was not copied is still in the annotation.
+        let mut bare = there;
+        bare.status = None;
+        let waits = plan(&bare, &named("b", false)).unwrap().host;
+        assert!(annotation(&waits, STATUS).is_some() && annotation(&waits, HANDED_OVER).is_some());
+        assert_eq!(annotation(&waits, PAUSED), None);
+    }
+
+    #[test]
+    fn while_a_cluster_is_paused_nothing_is_taken_back() {
+        let there = moved(&host(Some("manual"), HostState::Provisioned));
+        assert_eq!(plan(&there, &cluster(false, true)).unwrap().host, there);
+    }
+}

@@ -1,0 +1,281 @@
+//! What the provisioning state of a BareMetalHost means: what its machine boots, whether it may be restarted, how it is said. The one
+//! place for that; the work of each state is in `host::states`, which `host::plan` chooses.
+
+use engine::object::annotation;
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
+
+use crate::instruction::is_restart_of;
+use crate::names::{DETACHED, PAUSED, POWER};
+
+/// The values of `status.provisioning.state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "Metal3's names say it")]
+pub enum HostState {
+    /// Nothing was done yet; an empty text.
+    New,
+    Unmanaged,
+    Registering,
+    Inspecting,
+    MatchProfile,
+    Preparing,
+    Ready,
+    Available,
+    Provisioning,
+    Provisioned,
+    ExternallyProvisioned,
+    Deprovisioning,
+    PoweringOff,
+    Deleting,
+    /// A text that is none of Metal3's. It is read and never written.
+    Unknown,
+}
+
+/// What a machine starts that starts over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkBoot {
+    /// The agent's program.
+    Agent,
+    /// URL of the image on its disk.
+    Disk,
+}
+
+impl HostState {
+    const ALL: [Self; 14] = [
+        Self::New,
+        Self::Unmanaged,
+        Self::Registering,
+        Self::Inspecting,
+        Self::MatchProfile,
+        Self::Preparing,
+        Self::Ready,
+        Self::Available,
+        Self::Provisioning,
+        Self::Provisioned,
+        Self::ExternallyProvisioned,
+        Self::Deprovisioning,
+        Self::PoweringOff,
+        Self::Deleting,
+    ];
+
+    /// The state as the status has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "",
+            Self::Unmanaged => "unmanaged",
+            Self::Registering => "registering",
+            Self::Inspecting => "inspecting",
+            Self::MatchProfile => "match profile",
+            Self::Preparing => "preparing",
+            Self::Ready => "ready",
+            Self::Available => "available",
+            Self::Provisioning => "provisioning",
+            Self::Provisioned => "provisioned",
+            Self::ExternallyProvisioned => "externally provisioned",
+            Self::Deprovisioning => "deprovisioning",
+            Self::PoweringOff => "powering off before delete",
+            Self::Deleting => "deleting",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The state of that name.
+    pub fn from_name(name: &str) -> Self {
+        Self::ALL.into_iter().find(|state| state.name() == name).unwrap_or(Self::Unknown)
+    }
+
+    /// The state of the host; a host without a status is new.
+    pub fn of(host: &BareMetalHost) -> Self {
+        host.status.as_ref().map_or(Self::New, |status| Self::from_name(&status.provisioning.state))
+    }
+
+    /// Whether something manages the machine: its BMC is used, and its power is known.
+    pub fn is_managed(self) -> bool {
+        !matches!(self, Self::New | Self::Unmanaged)
+    }
+
+    /// Whether a system runs on the machine that its users want to keep.
+    pub fn is_in_use(self) -> bool {
+        matches!(self, Self::Provisioned | Self::ExternallyProvisioned)
+    }
+
+    /// Whether the host is where it should be, unless its spec says otherwise: nothing is on its way.
+    pub fn is_settled(self) -> bool {
+        self.is_in_use() || matches!(self, Self::Available | Self::Ready)
+    }
+
+    /// Returns whether a host in this state counts towards the limit of busy hosts.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::Inspecting | Self::Provisioning | Self::Deprovisioning)
+    }
+
+    /// Whether the machine may be told its user data.
+    pub fn has_user_data(self) -> bool {
+        matches!(self, Self::Provisioning | Self::Provisioned)
+    }
+
+    /// The state that a host goes to when it is deleted; `None` where it is on its way already.
+    pub fn on_deletion(self) -> Option<Self> {
+        match self {
+            Self::Deleting | Self::PoweringOff | Self::Deprovisioning => None,
+            Self::New | Self::Unmanaged | Self::Registering => Some(Self::Deleting),
+            Self::Provisioning | Self::Provisioned => Some(Self::Deprovisioning),
+            Self::Inspecting
+            | Self::MatchProfile
+            | Self::Preparing
+            | Self::Ready
+            | Self::Available
+            | Self::ExternallyProvisioned
+            | Self::Unknown => Some(Self::PoweringOff),
+        }
+    }
+}
+
+/// What the machine of a host boots: the agent in every state in which something is to be done to it or to be known of it; its disk
+/// otherwise, and as soon as its image was written and it has been told to restart.
+pub fn network_boot(host: &BareMetalHost, agent: Option<&Agent>) -> NetworkBoot {
+    if annotation(host, DETACHED).is_some() {
+        return NetworkBoot::Disk;
+    }
+    match HostState::of(host) {
+        HostState::Provisioning if is_written(host, agent) => NetworkBoot::Disk,
+        HostState::Unmanaged
+        | HostState::Provisioned
+        | HostState::ExternallyProvisioned
+        | HostState::PoweringOff
+        | HostState::Deleting => NetworkBoot::Disk,
+        HostState::New
+        | HostState::Registering
+        | HostState::Inspecting
+        | HostState::MatchProfile
+        | HostState::Preparing
+        | HostState::Ready
+        | HostState::Available
+        | HostState::Provisioning
+        | HostState::Deprovisioning
+        | HostState::Unknown => NetworkBoot::Agent,
+    }
+}
+
+/// Returns whether the current deployment has ended, which the controller marks with a restart instruction. A restart instruction of an
+/// earlier provisioning does not count.
+fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
+    let begun = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.as_deref();
+    let instruction = agent.and_then(|agent| agent.spec.instruction.as_ref());
+    match (instruction, begun()) {
+        (Some(instruction), Some(begun)) => is_restart_of(instruction, begun),
+        _ => false,
+    }
+}
+
+/// Why the host would not heed the annotation that asks for a restart; `None` if it would.
+pub fn reboot_refusal(host: &BareMetalHost, force: bool) -> Option<String> {
+    for (key, what) in [(PAUSED, "paused"), (DETACHED, "detached")] {
+        if annotation(host, key).is_some() {
+            return Some(format!("the host is {what}: remove the annotation {key} first"));
+        }
+    }
+    let name = host.status.as_ref().map_or("", |status| status.provisioning.state.as_str());
+    match HostState::of(host) {
+        HostState::Provisioned | HostState::ExternallyProvisioned => None,
+        HostState::New | HostState::Unmanaged => Some(format!(
+            "nothing is known of the host's power: set spec.bmc, or the annotation {POWER} for a host without a BMC"
+        )),
+        HostState::Registering | HostState::Deleting | HostState::PoweringOff => {
+            Some(format!("the host is {name}: try again later"))
+        }
+        HostState::Inspecting
+        | HostState::MatchProfile
+        | HostState::Preparing
+        | HostState::Ready
+        | HostState::Available
+        | HostState::Provisioning
+        | HostState::Deprovisioning
+        | HostState::Unknown => {
+            let refusal =
+                || format!("the host is {name}, where only a forced restart is heeded: set force to true");
+            (!force).then(refusal)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(state: &str, annotations: Value) -> BareMetalHost {
+        serde_json::from_value(json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": { "name": "a", "namespace": "default", "annotations": annotations },
+            "spec": { "online": true },
+            "status": {
+                "provisioning": { "state": state },
+                "operationHistory": { "provision": { "start": "2026-11-22T09:00:00Z" } },
+            },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn each_state_has_its_boot() {
+        let agent = |action: &str, id: &str| -> Agent {
+            let instruction = json!({ "id": id, "action": action });
+            serde_json::from_value(json!({
+                "apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "Agent",
+                "metadata": { "name": "52-54-00-00-00-01" }, "spec": { "instruction": instruction },
+            }))
+            .unwrap()
+        };
+        let now = "restart/2026-11-22T09:00:00Z";
+        let cases = [
+            ("", None, NetworkBoot::Agent),
+            ("registering", None, NetworkBoot::Agent),
+            ("inspecting", Some(agent("Restart", "restart/2026-11-22T08:00:00Z")), NetworkBoot::Agent),
+            ("available", None, NetworkBoot::Agent),
+            ("deprovisioning", None, NetworkBoot::Agent),
+            ("provisioning", None, NetworkBoot::Agent),
+            ("provisioning", Some(agent("Deploy", "deploy/2026-11-22T09:00:00Z")), NetworkBoot::Agent),
+            ("provisioning", Some(agent("Restart", "restart/2026-11-21T09:00:00Z")), NetworkBoot::Agent),
+            ("provisioning", Some(agent("Restart", now)), NetworkBoot::Disk),
+            ("provisioned", None, NetworkBoot::Disk),
+            ("externally provisioned", None, NetworkBoot::Disk),
+            ("unmanaged", None, NetworkBoot::Disk),
+            ("deleting", None, NetworkBoot::Disk),
+        ];
+        for (state, agent, expected) in cases {
+            assert_eq!(network_boot(&host(state, json!({})), agent.as_ref()), expected, "{state}");
+            let detached = host(state, json!({ DETACHED: "" }));
+            assert_eq!(network_boot(&detached, agent.as_ref()), NetworkBoot::Disk, "{state}, detached");
+        }
+    }
+
+    #[test]
+    fn who_heeds_a_restart() {
+        for (state, annotation, force, heeded) in [
+            ("provisioned", None, false, true),
+            ("externally provisioned", None, false, true),
+            ("available", None, false, false),
+            ("available", None, true, true),
+            ("inspecting", None, true, true),
+            ("deleting", None, true, false),
+            ("unmanaged", None, true, false),
+            ("provisioned", Some(PAUSED), true, false),
+            ("provisioned", Some(DETACHED), true, false),
+        ] {
+            let annotations = annotation.map_or(json!({}), |key| json!({ key: "" }));
+            let refusal = reboot_refusal(&host(state, annotations), force);
+            assert_eq!(refusal.is_none(), heeded, "{state} {annotation:?} {force}");
+        }
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for state in HostState::ALL {
+            assert_eq!(HostState::from_name(state.name()), state);
+        }
+        assert_eq!(HostState::from_name("asleep"), HostState::Unknown);
+        assert_eq!(HostState::of(&BareMetalHost::default()), HostState::New);
+    }
+}
