@@ -12,6 +12,7 @@ pub mod bootstrap;
 mod catalogue;
 pub mod cluster;
 pub mod controlplane;
+pub mod defaults;
 pub mod infrastructure;
 pub mod ipam;
 mod kind;
