@@ -12,6 +12,8 @@ pub mod bootstrap;
 mod catalogue;
 pub mod cluster;
 pub mod controlplane;
+pub mod defaults;
+mod from_json;
 pub mod infrastructure;
 pub mod ipam;
 mod kind;
@@ -21,6 +23,7 @@ pub mod naming;
 pub mod netboot;
 pub mod runtime;
 
+pub use from_json::FromJson;
 pub use kind::HasConditions;
 use serde_json::Value;
 

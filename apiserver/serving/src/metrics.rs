@@ -1,14 +1,16 @@
 //! The metrics at `/metrics`.
 
+use std::fmt;
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry as Collector;
+use prometheus_client::registry::Registry;
 use store::Store;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -36,71 +38,89 @@ struct LimitLabels {
     limit: &'static str,
 }
 
-/// The metrics of one server.
+/// The figures of the servers that share a registry of metrics.
+#[derive(Clone)]
 pub(crate) struct Metrics {
-    collector: Collector,
     requests: Family<RequestLabels, Counter>,
     durations: Family<VerbLabels, Histogram, fn() -> Histogram>,
     watches: Family<ResourceLabels, Gauge>,
     events: Family<ResourceLabels, Counter>,
     limits: Family<LimitLabels, Counter>,
-    store: StoreFigures,
 }
 
-/// Sizes and limits of the store, as of the last scrape.
-#[derive(Default)]
-struct StoreFigures {
-    file: Gauge,
-    rows: Gauge,
-    quota: Gauge,
-    alarm: Gauge,
-    queued: Gauge,
-    watchers: Gauge,
-    history: Gauge,
+/// What the store holds and may hold, as it is when metrics are read.
+struct StoreFigures(Store);
+
+impl fmt::Debug for StoreFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreFigures")
+    }
+}
+
+impl Collector for StoreFigures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (store, size) = (&self.0, self.0.size());
+        let figures = [
+            ("apiserver_storage_size_bytes", "Bytes of the store's file", size.file),
+            (
+                "firstlight_store_used_bytes",
+                "Bytes that objects and history take: what counts against the quota",
+                size.rows,
+            ),
+            ("firstlight_store_quota_bytes", "Bytes that objects and history may take", store.quota()),
+            (
+                "firstlight_store_alarm",
+                "1 while writes are refused for want of space",
+                u64::from(store.alarm()),
+            ),
+            (
+                "firstlight_watch_queued_bytes",
+                "Bytes of events that wait for watchers, each counted once",
+                store.queued_bytes() as u64,
+            ),
+            ("firstlight_store_watchers", "Watchers of the store now", store.watcher_count() as u64),
+            (
+                "firstlight_store_history_events",
+                "Events that the history holds",
+                store.history_count() as u64,
+            ),
+        ];
+        for (name, help, figure) in figures {
+            let gauge = ConstGauge::new(i64::try_from(figure).unwrap_or(i64::MAX));
+            gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Upper bounds in seconds; most requests take well under a millisecond.
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut metrics = Self {
-            collector: Collector::default(),
+impl Metrics {
+    /// The figures of servers in `registry`, and those of `store`.
+    pub(crate) fn of(metrics: &metrics::Metrics, store: &Store) -> Self {
+        metrics.part(|registry| Self::register(registry, store))
+    }
+
+    fn register(registry: &mut Registry, store: &Store) -> Self {
+        let metrics = Self {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             watches: Family::default(),
             events: Family::default(),
             limits: Family::default(),
-            store: StoreFigures::default(),
         };
-        let collector = &mut metrics.collector;
-        collector.register("apiserver_request", "Requests answered", metrics.requests.clone());
+        registry.register("apiserver_request", "Requests answered", metrics.requests.clone());
         let help = "Seconds until the answer's headers were ready";
-        collector.register("apiserver_request_duration_seconds", help, metrics.durations.clone());
-        collector.register("apiserver_longrunning_requests", "Watches now", metrics.watches.clone());
-        collector.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
+        registry.register("apiserver_request_duration_seconds", help, metrics.durations.clone());
+        registry.register("apiserver_longrunning_requests", "Watches now", metrics.watches.clone());
+        registry.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
         let help = "Times that a limit was reached";
-        collector.register("firstlight_limit_reached", help, metrics.limits.clone());
-        let StoreFigures { file, rows, quota, alarm, queued, watchers, history } = &metrics.store;
-        let help = "Bytes of the store's file";
-        collector.register("apiserver_storage_size_bytes", help, file.clone());
-        let help = "Bytes that objects and history take: what counts against the quota";
-        collector.register("firstlight_store_used_bytes", help, rows.clone());
-        let help = "Bytes that objects and history may take";
-        collector.register("firstlight_store_quota_bytes", help, quota.clone());
-        let help = "1 while writes are refused for want of space";
-        collector.register("firstlight_store_alarm", help, alarm.clone());
-        let help = "Bytes of events that wait for watchers, each counted once";
-        collector.register("firstlight_watch_queued_bytes", help, queued.clone());
-        let help = "Watchers of the store now";
-        collector.register("firstlight_store_watchers", help, watchers.clone());
-        let help = "Events that the history holds";
-        collector.register("firstlight_store_history_events", help, history.clone());
+        registry.register("firstlight_limit_reached", help, metrics.limits.clone());
+        registry.register_collector(Box::new(StoreFigures(store.clone())));
         metrics
     }
-}
 
-impl Metrics {
     /// Counts an answered request.
     pub(crate) fn request(
         &self,
@@ -126,23 +146,6 @@ impl Metrics {
     /// Counts that a limit was reached; `limit` is the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
-    }
-
-    /// Returns all metrics in the text format, with the current state of `store`.
-    pub(crate) fn text(&self, store: &Store) -> String {
-        let (size, figure) = (store.size(), |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX));
-        self.store.file.set(figure(size.file));
-        self.store.rows.set(figure(size.rows));
-        self.store.quota.set(figure(store.quota()));
-        self.store.alarm.set(i64::from(store.alarm()));
-        self.store.queued.set(figure(store.queued_bytes() as u64));
-        self.store.watchers.set(figure(store.watcher_count() as u64));
-        self.store.history.set(figure(store.history_count() as u64));
-        let mut text = String::new();
-        if let Err(error) = encode(&mut text, &self.collector) {
-            tracing::error!(%error, "cannot write metrics");
-        }
-        text
     }
 }
 

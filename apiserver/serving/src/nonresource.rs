@@ -69,10 +69,7 @@ impl Shared {
                 Media { pretty: true, ..crate::negotiate::JSON },
             )),
             _ if path.starts_with("/version/") => Err(Status::no_such_path()),
-            "/metrics" => {
-                let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                Ok(Answer::new(200, content_type, self.metrics.text(self.registry.store())))
-            }
+            "/metrics" => Ok(Answer::new(200, metrics::CONTENT_TYPE, self.options.metrics.text())),
             DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
             // This path answers every method.

@@ -69,6 +69,8 @@ pub(crate) struct Options {
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
     pub(crate) checks: Vec<(String, Check)>,
     pub(crate) paths: Vec<(&'static str, GivenPath)>,
+    /// What `/metrics` writes: also what the embedder counts.
+    pub(crate) metrics: metrics::Metrics,
 }
 
 /// Collects the options of a [`Server`].
@@ -145,6 +147,13 @@ impl Builder {
         self
     }
 
+    /// Counts in `metrics`, which `/metrics` writes with all that others count in it; by default the server has metrics of its own.
+    #[must_use]
+    pub fn metrics(mut self, metrics: metrics::Metrics) -> Self {
+        self.options.metrics = metrics;
+        self
+    }
+
     /// Builds the server.
     pub fn build(mut self) -> Server {
         // Subresources of the embedding program take precedence.
@@ -156,12 +165,13 @@ impl Builder {
             !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
         });
         self.options.connects.extend(own);
+        let metrics = Metrics::of(&self.options.metrics, self.registry.store());
         Server {
             shared: Arc::new(Shared {
                 registry: self.registry,
                 clock: self.clock,
                 options: self.options,
-                metrics: Metrics::default(),
+                metrics,
                 flows: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
@@ -193,6 +203,7 @@ impl Server {
                 // Monitoring tools ask for a check of this name.
                 checks: vec![("etcd".to_owned(), Arc::new(move || store.health()))],
                 paths: Vec::new(),
+                metrics: metrics::Metrics::default(),
             },
         }
     }

@@ -6,12 +6,16 @@ use registry::{Admission, Operation, Review, Subresource};
 use schemas::admission::Features;
 use serde_json::Value;
 
-use crate::plane::MANIFEST_HASH;
+use crate::controllers::{Selection, unimplemented};
+use crate::names::MANIFEST_HASH;
 
 /// Defaults and validation of the Cluster API kinds.
+#[derive(Debug, Clone, Default)]
 pub struct ClusterApiAdmission {
     /// The enabled feature gates.
     pub features: Features,
+    /// The controllers that run beside the server: who creates an object that they should act on, and do not, is warned.
+    pub controllers: Selection,
 }
 
 impl Admission for ClusterApiAdmission {
@@ -43,6 +47,9 @@ impl Admission for ClusterApiAdmission {
         }
         let found = schemas::admission::check(group, kind, object, review.old, review.dry_run, self.features);
         warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
+        if review.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
+            warnings.push(format!("no controller of this server acts on {kind} ({group}): it is stored, and nothing else happens"));
+        }
         Ok(())
     }
 }

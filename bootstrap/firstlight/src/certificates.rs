@@ -12,7 +12,7 @@ use pki::kubeconfig::Kubeconfig;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
-use crate::directory::{DataDirectory, update_private, write_private};
+use crate::data_directory::{DataDirectory, update_private, write_private};
 
 /// The common name of the certificate authority.
 const AUTHORITY: &str = "firstlight-ca";

@@ -2,21 +2,24 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use schemas::admission::{Features, Gates, Running};
+use clap::{Parser, Subcommand};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
+use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
+use crate::commands::inspect::{KubeconfigOptions, StatusOptions, VersionOptions};
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
-use crate::commands::verbs::{GlobalOptions, Verb};
-use crate::install::InstallOptions;
-use crate::netboot::NetbootOptions;
+use crate::commands::up::UpOptions;
+use crate::commands::verbs::Verb;
+use crate::commands::verbs::tools::GlobalOptions;
+use crate::options::server::ServerOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
-///
+/// Runs `metal approve`.
 /// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
-/// every Cluster API controller in the same process, applies the file and shows the cluster until it is Available.
+/// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available. Which kinds
+/// have a controller, and which are only stored, is in `firstlight up --help` (--controllers).
 #[derive(Debug, Parser)]
 #[command(
     name = "firstlight",
@@ -38,7 +41,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Start everything, apply manifests, and show the clusters until they are Available
-    ///
+    /// Runs `metal approve`.
     /// Ctrl-C stops; the next `up` on the same data directory goes on where it was.
     #[command(
         after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit-when-available\n  cat cluster.yaml | firstlight up -f -"
@@ -49,7 +52,7 @@ pub enum Command {
     /// Run the controllers alone, against the cluster of a kubeconfig
     Controllers(ControllersOptions),
     /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
-    ///
+    /// Runs `metal approve`.
     /// Both are this program, which answers to these names.
     #[command(after_help = "Example:\n  eval $(firstlight envtest bin/envtest) && go test ./...")]
     Envtest {
@@ -58,7 +61,7 @@ pub enum Command {
         directory: PathBuf,
     },
     /// Hand everything over to another management cluster: journaled, verified, resumable
-    ///
+    /// Runs `metal approve`.
     /// The source is paused, every object is copied with its status, read back and compared, then the target takes over and the source
     /// is emptied. Interrupted anywhere, it goes on with --resume, or back with --roll-back until the target has taken over.
     #[command(
@@ -72,14 +75,14 @@ pub enum Command {
     /// Show whether a server runs on the data directory, and the clusters it has
     Status(StatusOptions),
     /// Write everything of a data directory into one file, while its server runs or not
-    ///
+    /// Runs `metal approve`.
     /// The file holds every object at one moment, with the keys of the certificate authority and of tokens: keep it as you keep keys.
     #[command(
         after_help = "Examples:\n  firstlight backup /var/backups/firstlight-$(date +%F)\n  firstlight backup - | ssh vault 'cat > firstlight.backup'"
     )]
     Backup(BackupOptions),
     /// Make a data directory of a backup
-    ///
+    /// Runs `metal approve`.
     /// Objects have the UIDs and resourceVersions that they had. Clients that saw later changes are told to read anew. If its clusters
     /// were handed over after the backup was taken, do not start it beside the server that has them now.
     #[command(
@@ -109,76 +112,9 @@ pub enum Command {
     },
 }
 
-/// Where the server keeps its data.
-#[derive(Debug, Clone, Args)]
-pub struct DirectoryOptions {
-    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
-    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
-    pub data_dir: Option<PathBuf>,
-}
-
-/// Options of `serve`, and of `up`.
-#[derive(Debug, Clone, Args)]
-pub struct ServerOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Address to listen on; port 0 takes any free one. Only loopback unless you say otherwise
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
-    pub listen: std::net::SocketAddr,
-    /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
-    ///
-    /// Without one, and listening on loopback or on all addresses, the Service leads nowhere: it has no Endpoints.
-    #[arg(long, value_name = "ADDR")]
-    pub advertise_address: Option<std::net::IpAddr>,
-    /// Where to write the administrator's kubeconfig [default: <data-dir>/kubeconfig]
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// How objects are stored
-    #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
-    pub store: StoreChoice,
-    /// Bytes that objects and their history may take; beyond, only deletions and what makes nothing larger is taken, as by etcd
-    #[arg(long, value_name = "BYTES", default_value_t = store::limits::QUOTA_BYTES)]
-    pub quota_backend_bytes: u64,
-    /// Start although the clusters of this directory were handed over by a pivot; its journal is set aside
-    #[arg(long)]
-    pub start_afresh: bool,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
-    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
-    pub controllers: ControllerSelection,
-    /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
-    ///
-    /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
-    /// runs them decides.
-    #[arg(long, value_name = "GATE=true|false,…")]
-    pub feature_gates: Vec<Gates>,
-    /// Starting machines over the network.
-    #[command(flatten)]
-    pub netboot: NetbootOptions,
-}
-
-impl ServerOptions {
-    /// Returns the features that `--feature-gates` and `--controllers` select.
-    ///
-    /// # Errors
-    /// A feature gate that none of the running controllers implements.
-    pub fn features(&self) -> Result<Features, String> {
-        let running = Running { core: self.controllers.core, kubeadm: self.controllers.kubeadm };
-        let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
-        match asked.not_implemented(running).as_slice() {
-            [] => Ok(Gates::left_to_others(running).and(&asked).features()),
-            names => Err(format!(
-                "--feature-gates: the controllers of this program do not implement {}: run upstream's managers, and this with \
-                 --controllers none",
-                names.join(", ")
-            )),
-        }
-    }
-}
-
 impl Cli {
     /// Checks the combinations of options that clap cannot check.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
     /// The message about the invalid combination.
     pub fn check(&self) -> Result<(), String> {
@@ -190,170 +126,10 @@ impl Cli {
     }
 }
 
-/// The stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StoreChoice {
-    /// In the data directory; survives a crash and a power cut
-    Embedded,
-    /// In memory; gone when the process ends
-    Memory,
-}
-
-/// Options of `up`.
-#[derive(Debug, Clone, Args)]
-pub struct UpOptions {
-    /// Options shared with `serve`.
-    #[command(flatten)]
-    pub server: ServerOptions,
-    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub filename: Vec<PathBuf>,
-    /// Give up when the clusters are not Available after this time, as 90s, 10m or 1h
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub wait: Option<std::time::Duration>,
-    /// Stop, with exit code 0, as soon as every cluster is Available
-    #[arg(long)]
-    pub exit_when_available: bool,
-    /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
-    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
-    pub pivot_to: Option<PathBuf>,
-    /// What is installed there.
-    #[command(flatten)]
-    pub install: InstallOptions,
-}
-
-impl UpOptions {
-    /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
-    pub fn wants_nothing(&self) -> bool {
-        self.filename.is_empty()
-            && self.wait.is_none()
-            && !self.exit_when_available
-            && self.pivot_to.is_none()
-    }
-}
-
-/// Options of `controllers`.
-#[derive(Debug, Clone, Args)]
-pub struct ControllersOptions {
-    /// Kubeconfig of the cluster to control [default: in a pod, its service account]
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
-    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
-    pub controllers: ControllerSelection,
-}
-
-/// Options of `kubeconfig`.
-#[derive(Debug, Clone, Args)]
-pub struct KubeconfigOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Print the content instead of the path; it holds a private key
-    #[arg(long)]
-    pub raw: bool,
-}
-
-/// Options of `status`.
-#[derive(Debug, Clone, Args)]
-pub struct StatusOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Form of the output
-    #[command(flatten)]
-    pub output: OutputOptions,
-}
-
-/// `-o`.
-#[derive(Debug, Clone, Args)]
-pub struct OutputOptions {
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub output: Option<Output>,
-}
-
-/// Options of `version`.
-#[derive(Debug, Clone, Args)]
-pub struct VersionOptions {
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub output: Option<VersionOutput>,
-}
-
-/// Forms of `version`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum VersionOutput {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-    /// The number alone, as `clusterctl version -o short` prints it
-    Short,
-}
-
-/// Forms of output for scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-}
-
-/// The controllers that run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ControllerSelection {
-    /// Cluster, Machine, MachineSet, MachineDeployment
-    pub core: bool,
-    /// KubeadmConfig, KubeadmControlPlane
-    pub kubeadm: bool,
-    /// DevCluster, DevMachine
-    pub simulated: bool,
-    /// BareMetalHost, HardwareData
-    pub metal: bool,
-}
-
-impl ControllerSelection {
-    /// No controllers.
-    pub const NONE: Self = Self { core: false, kubeadm: false, simulated: false, metal: false };
-}
-
-impl std::str::FromStr for ControllerSelection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let none = Self::NONE;
-        match text {
-            "all" => return Ok(Self { core: true, kubeadm: true, simulated: true, metal: true }),
-            "none" | "" => return Ok(none),
-            _ => {}
-        }
-        let mut selection = none;
-        for name in text.split(',').map(str::trim) {
-            match name {
-                "core" => selection.core = true,
-                "kubeadm" => selection.kubeadm = true,
-                "simulated" => selection.simulated = true,
-                "metal" => selection.metal = true,
-                other => {
-                    return Err(format!(
-                        "no controller is called {other:?}; there are core, kubeadm, simulated and metal"
-                    ));
-                }
-            }
-        }
-        Ok(selection)
-    }
-}
-
-fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    machinery::duration::parse(text)
-        .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))
-}
-
 #[cfg(test)]
 mod tests {
+    use schemas::admission::Features;
+
     use super::*;
 
     #[test]
@@ -386,13 +162,5 @@ mod tests {
                 .unwrap_err()
                 .contains("there are ClusterResourceSet, ")
         );
-    }
-
-    #[test]
-    fn controller_lists() {
-        let only_core = ControllerSelection { core: true, kubeadm: false, simulated: false, metal: false };
-        assert_eq!("core".parse(), Ok(only_core));
-        assert_eq!("all".parse::<ControllerSelection>().map(|s| s.simulated), Ok(true));
-        assert!("cores".parse::<ControllerSelection>().is_err());
     }
 }

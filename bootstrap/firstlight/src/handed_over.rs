@@ -9,8 +9,8 @@ use pivot::Journal;
 use pivot::journal::{FileDisk, MemoryDisk};
 
 use crate::backup::JOURNAL;
-use crate::cli::{ControllerSelection, ServerOptions};
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
+use crate::options::server::ServerOptions;
 
 /// The data in the journal of a pivot that has handed over.
 struct HandedOver {
@@ -78,7 +78,7 @@ pub fn before_start(options: &ServerOptions) -> Result<()> {
     if options.start_afresh {
         return set_aside(&journal);
     }
-    if options.controllers == ControllerSelection::NONE { Ok(()) } else { refuse(&journal) }
+    if options.controllers.is_none() { Ok(()) } else { refuse(&journal) }
 }
 
 /// Checks the journal before manifests are applied, so that clusters that have been handed over are not created again.

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{
-    Interrupted, backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs,
-};
+use firstlight::commands::{backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
+use firstlight::signals::Interrupted;
 
 /// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
 /// much freed memory it keeps.

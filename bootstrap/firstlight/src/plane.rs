@@ -16,7 +16,6 @@ use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
-use schemas::admission::Features;
 use serde_json::Value;
 use serving::{Server, VersionInfo};
 use store::Store;
@@ -24,7 +23,7 @@ use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
-use crate::cli::ControllerSelection;
+use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::reboot;
 
 /// The dependencies on the outside.
@@ -54,26 +53,15 @@ pub struct Plane {
     pub registry: Registry,
     /// The API server, which answers requests.
     pub server: Server,
+    /// What server, store and controllers count.
+    pub metrics: metrics::Metrics,
     doors: Doors,
 }
-
-/// The field manager of the plane's own writes.
-pub const FIELD_MANAGER: &str = "firstlight";
-
-/// The user of the controllers.
-pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
-
-/// The address of the simulated infrastructure's workload clusters.
-const SIMULATED_HOST: &str = "127.0.0.1";
-
-/// Annotation with the hash of the last installed manifest of a CustomResourceDefinition: a start with the same manifest writes
-/// nothing. The annotation marks the definition as firstlight's.
-pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
 
 impl Plane {
     /// Starts the API server over `store`, and installs the CustomResourceDefinitions of Cluster API. `keys` sign and verify the tokens
     /// of service accounts.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
     /// The store fails, or its content cannot be served.
     pub async fn start(
@@ -82,11 +70,12 @@ impl Plane {
         root_certificate: Option<String>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, doors, root_certificate, keys, Features::default()).await
+        Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default()).await
     }
 
-    /// Starts the API server like [`Plane::start`], with features of Cluster API that differ from upstream's defaults.
-    ///
+    /// As [`Plane::start`], with other features of Cluster API than upstream has on by default, and with warnings that follow from the
+    /// controllers which will run.
+    /// Runs `metal approve`.
     /// # Errors
     /// The errors of [`Plane::start`].
     pub async fn start_with(
@@ -94,20 +83,22 @@ impl Plane {
         doors: &Doors,
         root_certificate: Option<String>,
         keys: TokenKeys,
-        features: Features,
+        cluster_api: ClusterApiAdmission,
     ) -> Result<Self> {
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
-            admission: vec![Arc::new(ClusterApiAdmission { features }), Arc::new(rbac.clone())],
+            admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
         let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)
             .await
             .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
+        let metrics = metrics::Metrics::default();
         let server = Server::builder(registry.clone(), doors.clock.clone())
+            .metrics(metrics.clone())
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
@@ -115,7 +106,7 @@ impl Plane {
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();
-        let plane = Self { registry, server, doors: doors.clone() };
+        let plane = Self { registry, server, metrics, doors: doors.clone() };
         plane.install_kinds().await?;
         Ok(plane)
     }
@@ -168,28 +159,13 @@ impl Plane {
 
     /// Returns a manager like [`Plane::manager`] with the given client.
     pub fn manager_with(&self, client: Client) -> Manager {
-        Manager::new(engine::Options {
+        Manager::new(engine::ManagerOptions {
             client,
             clock: self.doors.clock.clone(),
             random: self.doors.random.clone(),
             network: self.doors.network.clone(),
+            metrics: self.metrics.clone(),
         })
-    }
-}
-
-/// Starts the selected controllers, which end with the manager. Magic packets are sent through `interfaces`.
-pub fn start_controllers(manager: &Manager, selection: ControllerSelection, interfaces: &[String]) {
-    if selection.core {
-        cluster_core::start(manager);
-    }
-    if selection.kubeadm {
-        kubeadm::start(manager);
-    }
-    if selection.simulated {
-        simulated::start(manager, SIMULATED_HOST);
-    }
-    if selection.metal {
-        metal::start(manager, Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), interfaces.to_vec())));
     }
 }
 

@@ -16,13 +16,15 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
-use crate::cli::{ServerOptions, StoreChoice};
-use crate::directory::{DataDirectory, Running};
-use crate::inventory;
+use crate::controllers;
+use crate::data_directory::{DataDirectory, Running};
 use crate::netboot;
 use crate::open_files;
-use crate::plane::{Doors, Plane, start_controllers};
+use crate::options::server::{ServerOptions, StoreChoice};
+use crate::plane::{Doors, Plane};
+use crate::providers;
 use crate::token_keys;
 
 /// A running server.
@@ -71,8 +73,9 @@ impl Process {
         });
         let store = open_store(lock.clone(), &directory, options, &doors.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
-        let plane = Plane::start_with(store, &doors, None, keys, features).await?;
-        inventory::record(&plane, options.controllers).await?;
+        let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
+        let plane = Plane::start_with(store, &doors, None, keys, cluster_api).await?;
+        providers::record(&plane, &options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
 
         let manager = plane.manager();
@@ -100,10 +103,12 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        start_controllers(&manager, options.controllers, &options.netboot.interfaces);
-        if options.controllers.metal {
-            metal::preprovisioning::start(&manager, images);
-        }
+        let context = controllers::Context {
+            manager: manager.clone(),
+            interfaces: options.netboot.interfaces.clone(),
+            boot_images: Some(images),
+        };
+        controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let running = Running { pid: std::process::id(), server, kubeconfig: kubeconfig.clone() };
         if let Err(error) = directory.write_running(&running) {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use machinery::random::Random;
 use pki::{KeyAlgorithm, PrivateKey, SigningKey, TokenKeys, VerifyingKey};
 
-use crate::directory::{DataDirectory, write_private};
+use crate::data_directory::{DataDirectory, write_private};
 
 const KEY: &str = "service-account.key";
 const PUBLIC_PREFIX: &str = "service-account-";

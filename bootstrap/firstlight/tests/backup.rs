@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use firstlight::backup::{REVISION_GAP, restore, take, verify_directory, verify_file};
-use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
-use firstlight::directory::DataDirectory;
+use firstlight::data_directory::DataDirectory;
+use firstlight::options::DirectoryOptions;
+use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, PostParams};

@@ -1,26 +1,32 @@
 //! Tests of kinds that a feature gate disables, with a running server.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
+use std::path::Path;
+
+use firstlight::options::DirectoryOptions;
+use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use serde_json::{Value, json};
 
-/// Creates one object of each kind behind a gate, and returns the refused ones with the messages.
-async fn refused(arguments: &[&str]) -> Vec<(String, String)> {
-    let place = tempfile::tempdir().unwrap();
-    let options = ServerOptions {
-        directory: DirectoryOptions { data_dir: Some(place.path().to_owned()) },
+fn options(place: &Path, controllers: &str, gates: &[&str]) -> ServerOptions {
+    ServerOptions {
+        directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
         listen: "127.0.0.1:0".parse().unwrap(),
         advertise_address: None,
         kubeconfig: None,
         store: StoreChoice::Memory,
         quota_backend_bytes: 1 << 30,
         start_afresh: false,
-        controllers: "none".parse().unwrap(),
-        feature_gates: arguments.iter().map(|gates| gates.parse().unwrap()).collect(),
+        controllers: controllers.parse().unwrap(),
+        feature_gates: gates.iter().map(|gates| gates.parse().unwrap()).collect(),
         netboot: Default::default(),
-    };
-    let process = Process::start(&options).await.unwrap();
+    }
+}
+
+/// Creates one object of each kind behind a gate, and returns the refused ones with the messages.
+async fn refused(gates: &[&str]) -> Vec<(String, String)> {
+    let place = tempfile::tempdir().unwrap();
+    let process = Process::start(&options(place.path(), "none", gates)).await.unwrap();
     let client = process.plane.client("test");
     let mut refused = Vec::new();
     for (path, kind, spec) in objects() {
@@ -78,4 +84,32 @@ async fn whoever_brings_the_controllers_has_all_kinds() {
         let gate = if kind == "ExtensionConfig" { "RuntimeSDK" } else { "ClusterTopology" };
         assert!(message.contains(&format!("--feature-gates {gate}=true")), "{kind}: {message}");
     }
+}
+
+/// The `Warning` headers of the answer to a creation beside `controllers`.
+async fn warnings(controllers: &str, kind: &str, plural: &str, spec: Value) -> Vec<String> {
+    let place = tempfile::tempdir().unwrap();
+    let process = Process::start(&options(place.path(), controllers, &[])).await.unwrap();
+    let object = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "x"}, "spec": spec});
+    let request = http::Request::post(format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/{plural}"))
+        .header("content-type", "application/json")
+        .body(kube::client::Body::from(object.to_string().into_bytes()))
+        .unwrap();
+    let answer = process.plane.client("test").send(request).await.unwrap();
+    assert_eq!(answer.status(), 201, "{kind}");
+    let warnings = answer.headers().get_all("warning").iter();
+    let warnings = warnings.map(|text| text.to_str().unwrap().to_owned()).collect();
+    process.stop().await;
+    warnings
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_no_controller_acts_on_is_created_with_a_warning() {
+    let check = || json!({"clusterName": "x", "selector": {"matchLabels": {"a": "b"}}});
+    let expected = "299 - \"no controller of this server acts on MachineHealthCheck (cluster.x-k8s.io): it is stored, and nothing else happens\"";
+    assert_eq!(warnings("core", "MachineHealthCheck", "machinehealthchecks", check()).await, [expected]);
+    let none: [&str; 0] = [];
+    assert_eq!(warnings("kubeadm", "MachineHealthCheck", "machinehealthchecks", check()).await, none);
+    let cluster = json!({"paused": true});
+    assert_eq!(warnings("core", "Cluster", "clusters", cluster).await, none);
 }

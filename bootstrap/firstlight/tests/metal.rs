@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
-use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
 use firstlight::commands::metal::approve::approve;
 use firstlight::commands::metal::hosts::gather;
 use firstlight::commands::metal::import::import;
 use firstlight::commands::metal::power::{restart, set_power};
 use firstlight::netboot::NetbootOptions;
+use firstlight::options::DirectoryOptions;
+use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use firstlight::reboot::RebootRequest;
 use k8s_openapi::api::core::v1::Secret;

@@ -10,7 +10,7 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use crate::text;
+use crate::messages;
 
 /// A Machine younger than this is left out while it has no `UpToDate` condition.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
@@ -81,7 +81,7 @@ pub fn remediating(machines: &[Arc<Machine>], by: &str) -> Condition {
         _ => {
             format!(
                 "Machines {} are not healthy (not to be remediated{by})",
-                text::names(&names, UNHEALTHY_NAMES)
+                messages::names(&names, UNHEALTHY_NAMES)
             )
         }
     };

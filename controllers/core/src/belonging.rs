@@ -6,8 +6,8 @@ use std::sync::Arc;
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{
-    Action, Change, Controller, Kind, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
-    paused,
+    Action, Change, Controller, Descriptor, Kind, Manager, NamespacedName, Objects, Reconciler, Request,
+    Result, owners, paused,
 };
 use schemas::cluster::{Cluster, MachineHealthCheck, MachinePool};
 
@@ -19,13 +19,22 @@ struct Belonging<K: Kind> {
     cluster_name: fn(&K) -> &str,
 }
 
-/// Starts the controllers.
-pub fn start(manager: &Manager) {
-    start_one::<MachineHealthCheck>(manager, "machinehealthcheck", |check| &check.spec.cluster_name);
-    start_one::<MachinePool>(manager, "machinepool", |pool| &pool.spec.cluster_name);
-}
+/// The row of MachineHealthChecks. It lists no kind, as it does nothing of what their spec asks for.
+pub const MACHINE_HEALTH_CHECK: Descriptor = Descriptor {
+    name: "machinehealthcheck",
+    reconciles: &[],
+    start: |manager, ()| {
+        start::<MachineHealthCheck>(manager, MACHINE_HEALTH_CHECK.name, |check| &check.spec.cluster_name);
+    },
+};
+/// The row of MachinePools. It lists no kind, as it does nothing of what their spec asks for.
+pub const MACHINE_POOL: Descriptor = Descriptor {
+    name: "machinepool",
+    reconciles: &[],
+    start: |manager, ()| start::<MachinePool>(manager, MACHINE_POOL.name, |pool| &pool.spec.cluster_name),
+};
 
-fn start_one<K>(manager: &Manager, name: &'static str, cluster_name: fn(&K) -> &str)
+fn start<K>(manager: &Manager, name: &'static str, cluster_name: fn(&K) -> &str)
 where
     K: Kind<DynamicType = ()> + PartialEq,
 {

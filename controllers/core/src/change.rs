@@ -1,14 +1,11 @@
 //! Building blocks of the plans of all controllers.
 
-use std::sync::Arc;
-
-use chrono::{DateTime, Utc};
-use engine::object::is_deleting;
-use engine::{Action, Error, External, ExternalObject, Kind, NamespacedName, Objects, Request};
+use engine::conditions::TRUE;
+use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
-use schemas::meta::ContractVersionedObjectReference;
+use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 /// An event to record about the reconciled object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +44,7 @@ pub struct ExternalChange {
 pub enum Reference {
     /// There is no reference.
     None,
-    /// The referenced object.
+    /// The object.
     Found(ExternalObject),
     /// The referenced object does not exist.
     NotFound,
@@ -77,7 +74,7 @@ impl Reference {
         }
     }
 
-    /// Returns the object, or `None` if it was not found.
+    /// The object.
     pub fn found(&self) -> Option<&ExternalObject> {
         match self {
             Self::Found(object) => Some(object),
@@ -86,59 +83,16 @@ impl Reference {
     }
 }
 
-/// Returns the Cluster that the reconciled object names.
-///
-/// # Errors
-/// Fails if the Cluster does not exist.
+/// The Cluster called `name`, to which `object` belongs.
 pub fn cluster_of<K: Kind<DynamicType = ()>>(
     clusters: &Objects<Cluster>,
-    request: &Request,
+    object: &K,
     name: &str,
-) -> engine::Result<Arc<Cluster>> {
-    let name = NamespacedName::new(request.namespace.as_str(), name);
-    let missing = || Error::failed(format!("Cluster {name} of {} {request} does not exist", K::kind(&())));
-    clusters.get(&name).ok_or_else(missing)
-}
-
-/// Handles an object whose Cluster does not exist. Removes its finalizer if it is being deleted, is not
-/// paused, and nothing that it created is `left`; otherwise returns `missing`. Nothing is torn down without a
-/// Cluster, since the cluster may have been moved to another server.
-///
-/// # Errors
-/// Returns `missing`, which reports the absent Cluster, or the error of the write.
-pub async fn without_cluster<K: Kind<DynamicType = ()> + PartialEq>(
-    objects: &Objects<K>,
-    object: &Arc<K>,
-    finalizer: &str,
-    left: bool,
-    missing: Error,
-) -> engine::Result<Action> {
-    let is_paused = !engine::paused::causes(object.as_ref(), None).is_empty();
-    if left || is_paused || !is_deleting(object.as_ref()) {
-        return Err(missing);
-    }
-    let mut wanted = object.as_ref().clone();
-    engine::finalizer::remove(&mut wanted, finalizer);
-    objects.patch(object, &wanted, &[]).await?;
-    Ok(Action::done())
-}
-
-/// Sets the `Paused` condition, and writes the object if it is paused. Returns whether it is paused.
-///
-/// # Errors
-/// Returns the error of the write.
-pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions + PartialEq>(
-    objects: &Objects<K>,
-    object: &Arc<K>,
-    cluster: &Cluster,
-    (owned, now): (&[&str], DateTime<Utc>),
-) -> engine::Result<bool> {
-    let mut wanted = object.as_ref().clone();
-    if !engine::paused::set(&mut wanted, Some(cluster), now) {
-        return Ok(false);
-    }
-    objects.patch(object, &wanted, owned).await?;
-    Ok(true)
+) -> Membership {
+    let key = NamespacedName::of(object);
+    let cluster = NamespacedName::new(key.namespace.as_str(), name);
+    let missing = || Error::failed(format!("Cluster {cluster} of {} {key} does not exist", K::kind(&())));
+    clusters.get(&cluster).map_or_else(|| Membership::Missing(Some(missing())), Membership::Of)
 }
 
 /// Patches providers' objects to their wanted state; returns all errors.
@@ -151,29 +105,33 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
     errors
 }
 
-/// Writes the reconciled object back after the steps that returned `errors`, and returns all errors. With an
-/// error, `status.observedGeneration` keeps its value; `observed_generation` returns that field.
-pub async fn write_back<K: Kind + PartialEq>(
-    objects: &Objects<K>,
-    read: &Arc<K>,
-    mut wanted: K,
-    owned: &[&str],
-    mut errors: Vec<Error>,
-    observed_generation: impl Fn(&mut K) -> &mut Option<i64>,
-) -> Vec<Error> {
-    if !errors.is_empty() {
-        let before = *observed_generation(&mut read.as_ref().clone());
-        *observed_generation(&mut wanted) = before;
+/// Adds which steps failed to those of the conditions `types` that are true.
+pub fn report<K: HasConditions>(object: &mut K, types: &[&str], errors: &[&Error]) {
+    let failed: String = errors.iter().map(|error| format!("\n* {error}")).collect();
+    let is_meant =
+        |condition: &&mut Condition| condition.status == TRUE && types.contains(&condition.type_.as_str());
+    for condition in object.conditions_mut().iter_mut().filter(is_meant) {
+        condition.message.push_str(&failed);
     }
-    match objects.patch(read, &wanted, owned).await {
-        // The patch removed the finalizer, so the object is gone.
-        Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-        result => errors.extend(result.err()),
-    }
-    errors
 }
 
-/// Returns the result of a reconcile: the errors of its steps, or else `action`.
-pub fn finish(errors: Vec<Error>, action: Action) -> engine::Result<Action> {
-    Error::aggregate(errors).map(|()| action)
+#[cfg(test)]
+mod tests {
+    use engine::conditions::{is_false, is_true};
+    use schemas::cluster::MachineSet;
+
+    use super::*;
+
+    #[test]
+    fn what_failed_stands_where_the_work_is_that_it_holds_up() {
+        let mut set = MachineSet::default();
+        *set.conditions_mut() =
+            vec![is_true("ScalingUp", "ScalingUp"), is_false("Deleting", "NotDeleting", "")];
+        set.conditions_mut()[0].message = "Scaling up from 0 to 1 replicas".to_owned();
+        let (one, two) = (Error::failed("create Machine: refused"), Error::failed("no"));
+        report(&mut set, &["ScalingUp", "Deleting"], &[&one, &two]);
+        let messages: Vec<&str> =
+            set.conditions().iter().map(|condition| condition.message.as_str()).collect();
+        assert_eq!(messages, ["Scaling up from 0 to 1 replicas\n* create Machine: refused\n* no", ""]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The controllers of Cluster, Machine, MachineSet and MachineDeployment.
 //!
-//! Each reconciler gathers the state it depends on, computes a plan, and applies the plan. `plan` is a pure
-//! function with all the rules.
+//! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
+//! `apply` does what the plan says.
 
 mod aggregates;
 mod belonging;
@@ -10,22 +10,33 @@ pub mod cluster;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_set;
+mod messages;
 mod scaling;
 mod selector;
-mod text;
 mod versions;
 
 pub use change::Reference;
-use engine::Manager;
+use engine::{InventoryEntry, Manager, Provider};
+
+/// The table of the core provider's controllers.
+pub const PROVIDERS: &[Provider] = &[Provider {
+    inventory: Some(InventoryEntry {
+        label: "cluster-api",
+        name: "cluster-api",
+        kind: "CoreProvider",
+        namespace: "capi-system",
+    }),
+    controllers: &[
+        cluster::CONTROLLER,
+        machine::CONTROLLER,
+        machine_set::CONTROLLER,
+        machine_deployment::CONTROLLER,
+        belonging::MACHINE_HEALTH_CHECK,
+        belonging::MACHINE_POOL,
+    ],
+}];
 
 /// Starts the controllers of the core kinds.
 pub fn start(manager: &Manager) {
-    cluster::start(manager);
-    machine::start(manager);
-    machine_set::start(manager);
-    machine_deployment::start(manager);
-    belonging::start(manager);
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }
-
-/// Message of a condition for a failure that only the log explains.
-pub(crate) const INTERNAL_ERROR: &str = "Please check controller logs for errors";

@@ -229,6 +229,11 @@ impl<K: Kind> Cache<K> {
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
+    /// Whether it is synced, to be asked without the cache.
+    pub(crate) fn synced(&self) -> watch::Receiver<bool> {
+        self.synced.subscribe()
+    }
+
     /// Returns whether the first list is in the cache.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()

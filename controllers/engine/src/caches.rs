@@ -8,6 +8,7 @@ use std::sync::Arc;
 use kube::Client;
 use machinery::clock::Clock;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,11 +26,21 @@ pub(crate) struct Caches {
     /// Whether the caches belong to a workload cluster.
     pub is_remote: bool,
     open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
+    /// For each open cache, whether it is synced.
+    synced: Mutex<Vec<watch::Receiver<bool>>>,
 }
 
 impl Caches {
     pub fn new(client: Client, clock: Clock, shutdown: CancellationToken, tasks: TaskTracker) -> Self {
-        Self { client, clock, shutdown, tasks, is_remote: false, open: Mutex::default() }
+        Self {
+            client,
+            clock,
+            shutdown,
+            tasks,
+            is_remote: false,
+            open: Mutex::default(),
+            synced: Mutex::default(),
+        }
     }
 
     /// Returns the handle on a kind; the first call starts its watch.
@@ -41,6 +52,7 @@ impl Caches {
         let cache = existing.unwrap_or_else(|| {
             let cache = Arc::new(Cache::<K>::default());
             open.insert(name, cache.clone());
+            self.synced.lock().push(cache.synced());
             let watcher = Watcher {
                 client: self.client.clone(),
                 dynamic: dynamic.clone(),
@@ -52,6 +64,11 @@ impl Caches {
             cache
         });
         Objects::new(self.client.clone(), dynamic.clone(), cache)
+    }
+
+    /// Whether all of them are synced.
+    pub fn are_synced(&self) -> bool {
+        self.synced.lock().iter().all(|synced| *synced.borrow())
     }
 
     /// Spawns a task that is cancelled at shutdown.

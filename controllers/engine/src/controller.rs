@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::cache::Change;
 use crate::error::{Error, Result};
 use crate::manager::Manager;
+use crate::metrics::Outcome;
 use crate::object::{Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::owners;
@@ -73,7 +74,7 @@ pub struct Controller {
 impl Controller {
     /// Creates a controller; `name` appears in logs, events and metrics.
     pub fn new(manager: &Manager, name: &'static str) -> Self {
-        let queue = Arc::new(Queue::new(manager.clock().clone()));
+        let queue = Arc::new(Queue::new(manager.clock().clone(), manager.metrics().of_queue(name)));
         manager.add_queue(name, &queue);
         Self {
             name,
@@ -140,6 +141,7 @@ impl Controller {
     }
 
     async fn run<R: Reconciler>(self, reconciler: Arc<R>) {
+        self.manager.metrics().started(self.name, self.concurrency);
         for synced in self.synced {
             synced.await;
         }
@@ -153,7 +155,6 @@ impl Controller {
                 biased;
                 Some(_) = running.join_next(), if !running.is_empty() => {}
                 request = self.queue.next() => {
-                    self.manager.metrics().depth(self.name, self.queue.len());
                     let (name, manager) = (self.name, self.manager.clone());
                     let task = Task { name, manager, queue: self.queue.clone(), time_limit: self.time_limit };
                     running.spawn(work(task, reconciler.clone(), request));
@@ -174,7 +175,7 @@ struct Task {
 /// Reconciles one object. A panic ends this reconcile only and is retried like an error.
 async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let Task { name, manager, queue, time_limit } = task;
-    let start = manager.clock().monotonic();
+    let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
     let reconcile = tokio::time::timeout(time_limit, reconciler.reconcile(request.clone()));
     let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
     let result = std::panic::AssertUnwindSafe(reconcile).catch_unwind().await;
@@ -185,20 +186,21 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
             if let Some(delay) = action.requeue_after {
                 queue.add_after(request.clone(), delay);
             }
-            if action.requeue_after.is_some() { "requeue_after" } else { "success" }
+            if action.requeue_after.is_some() { Outcome::RequeueAfter } else { Outcome::Success }
         }
         Ok(Err(error)) => {
             let delay = queue.add_after_failure(request.clone());
             report(name, &request, &error, delay);
-            "error"
+            Outcome::Error
         }
         Err(panic) => {
             let delay = queue.add_after_failure(request.clone());
             let message = panic_message(panic.as_ref());
             tracing::error!(controller = name, object = %request, ?delay, message, "reconcile panicked");
-            "panic"
+            Outcome::Panic
         }
     };
+    drop(active);
     manager.metrics().reconciled(name, outcome, manager.clock().monotonic() - start);
     queue.done(&request);
 }

@@ -27,6 +27,9 @@ pub enum Error {
     /// A kubeconfig could not be used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(String),
+    /// A failure that only a change of the object, which is an event, can end: it is not tried again.
+    #[error("{0}")]
+    Terminal(String),
     /// Any other failure, described for a person.
     #[error("{0}")]
     Failed(String),

@@ -25,15 +25,17 @@ use crate::objects::Objects;
 use crate::queue::Queue;
 
 /// The inputs of a [`Manager`].
-pub struct Options {
+pub struct ManagerOptions {
     /// Client of the management cluster: in-process, or of any other API server.
     pub client: Client,
-    /// Source of time, simulated in tests.
+    /// The door to time.
     pub clock: Clock,
-    /// Source of random numbers, seeded in tests.
+    /// The door to randomness.
     pub random: Random,
-    /// Connections to other machines, simulated in tests.
+    /// The door to other machines.
     pub network: Arc<dyn Network>,
+    /// Where the controllers count.
+    pub metrics: metrics::Metrics,
 }
 
 /// State shared by all controllers: client, caches, clock, randomness, network, connections to workload
@@ -42,10 +44,10 @@ pub struct Options {
 pub struct Manager(Arc<Inner>);
 
 struct Inner {
-    options: Options,
+    options: ManagerOptions,
     metrics: Metrics,
     caches: Caches,
-    queues: Mutex<Vec<(&'static str, Arc<Queue>)>>,
+    queues: Mutex<Vec<Arc<Queue>>>,
     clusters: OnceLock<ClusterCache>,
     contracts: OnceLock<Contracts>,
     event_names: Arc<Mutex<i64>>,
@@ -53,11 +55,12 @@ struct Inner {
 
 impl Manager {
     /// Creates a manager without controllers.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: ManagerOptions) -> Self {
         let (client, clock) = (options.client.clone(), options.clock.clone());
+        let metrics = Metrics::of(&options.metrics);
         Self(Arc::new(Inner {
             options,
-            metrics: Metrics::default(),
+            metrics,
             caches: Caches::new(client, clock, CancellationToken::new(), TaskTracker::new()),
             queues: Mutex::default(),
             clusters: OnceLock::new(),
@@ -71,24 +74,34 @@ impl Manager {
         &self.0.options.client
     }
 
-    /// Returns the source of time.
+    /// The door to time.
     pub fn clock(&self) -> &Clock {
         &self.0.options.clock
     }
 
-    /// Returns the source of random numbers.
+    /// The door to randomness.
     pub fn random(&self) -> &Random {
         &self.0.options.random
     }
 
-    /// Returns the network for connections to other machines.
+    /// The door to other machines.
     pub fn network(&self) -> &Arc<dyn Network> {
         &self.0.options.network
     }
 
-    /// Returns the metrics of all controllers.
+    /// What all controllers count.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// All metrics of the process, for other parts to count in.
+    pub fn all_metrics(&self) -> &metrics::Metrics {
+        &self.0.options.metrics
+    }
+
+    /// Whether every cache holds what the server has: until then controllers may wait.
+    pub fn is_synced(&self) -> bool {
+        self.0.caches.are_synced()
     }
 
     /// Returns the token that is cancelled when the manager stops.
@@ -140,12 +153,13 @@ impl Manager {
     }
 
     pub(crate) fn add_queue(&self, name: &'static str, queue: &Arc<Queue>) {
-        self.0.queues.lock().push((name, queue.clone()));
+        self.0.metrics.show_queue(name, queue);
+        self.0.queues.lock().push(queue.clone());
     }
 
     /// Returns whether no controller is working, has queued work, or has a reconcile due within `horizon`.
     pub fn is_idle(&self, horizon: Duration) -> bool {
-        self.0.queues.lock().iter().all(|(_, queue)| queue.is_idle(horizon))
+        self.0.queues.lock().iter().all(|queue| queue.is_idle(horizon))
     }
 
     /// Stops every task and waits for them. Reconciles are cancelled at their current await point; every

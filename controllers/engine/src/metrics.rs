@@ -1,14 +1,21 @@
-//! The metrics of the controllers at `/metrics`, under controller-runtime's names.
+//! What the controllers count, under the names and with the labels that controller-runtime made common, so that dashboards made for it
+//! show these controllers, too.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+use crate::queue::{Queue, QueueMetrics};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResultLabels {
@@ -21,78 +28,196 @@ struct ControllerLabels {
     controller: &'static str,
 }
 
-/// Metrics of all controllers of a process.
-#[derive(Clone)]
-pub struct Metrics {
-    registry: Arc<Mutex<Registry>>,
-    reconciles: Family<ResultLabels, Counter>,
-    microseconds: Family<ControllerLabels, Counter>,
-    panics: Family<ControllerLabels, Counter>,
-    depth: Family<ControllerLabels, Gauge>,
+/// Both say the same; dashboards use either.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    name: &'static str,
+    controller: &'static str,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut registry = Registry::default();
-        let metrics = Self {
-            registry: Arc::default(),
-            reconciles: Family::default(),
-            microseconds: Family::default(),
-            panics: Family::default(),
-            depth: Family::default(),
-        };
-        registry.register(
-            "controller_runtime_reconcile",
-            "Reconciles by controller and result",
-            metrics.reconciles.clone(),
-        );
-        registry.register(
-            "controller_runtime_reconcile_time_microseconds",
-            "Time spent in reconciles",
-            metrics.microseconds.clone(),
-        );
-        registry.register(
-            "controller_runtime_reconcile_panics",
-            "Reconciles that panicked",
-            metrics.panics.clone(),
-        );
-        registry.register("workqueue_depth", "Objects that wait for a reconcile", metrics.depth.clone());
-        *metrics.registry.lock() = registry;
-        metrics
-    }
+type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Seconds: some of the bounds that controller-runtime has.
+const RECONCILE_BUCKETS: [f64; 21] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 15.0, 25.0,
+    40.0, 60.0,
+];
+
+/// The metrics of the controllers that share a registry of metrics.
+#[derive(Clone)]
+pub struct Metrics {
+    reconciles: Family<ResultLabels, Counter>,
+    errors: Family<ControllerLabels, Counter>,
+    panics: Family<ControllerLabels, Counter>,
+    seconds: Durations<ControllerLabels>,
+    active: Family<ControllerLabels, Gauge>,
+    workers: Family<ControllerLabels, Gauge>,
+    adds: Family<QueueLabels, Counter>,
+    retries: Family<QueueLabels, Counter>,
+    waited: Durations<QueueLabels>,
+    worked: Durations<QueueLabels>,
+    queues: Queues,
 }
 
 impl Metrics {
-    /// Returns the metrics in the OpenMetrics text format.
-    pub fn encode(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String cannot fail.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry.lock());
-        text
+    /// The metrics of controllers in `metrics`.
+    pub fn of(metrics: &metrics::Metrics) -> Self {
+        metrics.part(Self::register)
     }
 
-    /// Registers further metrics from another part of the process.
-    pub fn register(&self, add: impl FnOnce(&mut Registry)) {
-        add(&mut self.registry.lock());
+    fn register(registry: &mut Registry) -> Self {
+        let reconcile_seconds: fn() -> Histogram = || Histogram::new(RECONCILE_BUCKETS);
+        let queue_seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(1e-8, 10.0, 12));
+        let metrics = Self {
+            reconciles: Family::default(),
+            errors: Family::default(),
+            panics: Family::default(),
+            seconds: Family::new_with_constructor(reconcile_seconds),
+            active: Family::default(),
+            workers: Family::default(),
+            adds: Family::default(),
+            retries: Family::default(),
+            waited: Family::new_with_constructor(queue_seconds),
+            worked: Family::new_with_constructor(queue_seconds),
+            queues: Queues::default(),
+        };
+        let help = "Reconciles by controller and result";
+        registry.register("controller_runtime_reconcile", help, metrics.reconciles.clone());
+        let help = "Reconciles that failed, panics included";
+        registry.register("controller_runtime_reconcile_errors", help, metrics.errors.clone());
+        let help = "Reconciles that panicked";
+        registry.register("controller_runtime_reconcile_panics", help, metrics.panics.clone());
+        let help = "Seconds that a reconcile takes";
+        registry.register("controller_runtime_reconcile_time_seconds", help, metrics.seconds.clone());
+        let help = "Reconciles that run now";
+        registry.register("controller_runtime_active_workers", help, metrics.active.clone());
+        let help = "Reconciles that may run at the same time";
+        registry.register("controller_runtime_max_concurrent_reconciles", help, metrics.workers.clone());
+        registry.register("workqueue_adds", "Objects that were queued", metrics.adds.clone());
+        let help = "Objects that were queued for a later time, after an error or by request";
+        registry.register("workqueue_retries", help, metrics.retries.clone());
+        let help = "Seconds that an object waits until it is worked on";
+        registry.register("workqueue_queue_duration_seconds", help, metrics.waited.clone());
+        let help = "Seconds that an object is worked on";
+        registry.register("workqueue_work_duration_seconds", help, metrics.worked.clone());
+        registry.register_collector(Box::new(metrics.queues.clone()));
+        metrics
     }
 
-    /// Returns how many reconciles of `controller` ended with `result`: `success`, `requeue_after`, `error`
-    /// or `panic`.
+    /// How many reconciles of `controller` ended with `result`: `success`, `requeue_after`, `error`.
     pub fn count(&self, controller: &'static str, result: &'static str) -> u64 {
         self.reconciles.get_or_create(&ResultLabels { controller, result }).get()
     }
 
-    pub(crate) fn reconciled(&self, controller: &'static str, result: &'static str, took: Duration) {
-        self.reconciles.get_or_create(&ResultLabels { controller, result }).inc();
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.microseconds.get_or_create(&ControllerLabels { controller }).inc_by(micros);
-        if result == "panic" {
-            self.panics.get_or_create(&ControllerLabels { controller }).inc();
+    /// How many reconciles of `controller` panicked.
+    pub fn panics(&self, controller: &'static str) -> u64 {
+        self.panics.get_or_create(&ControllerLabels { controller }).get()
+    }
+
+    /// What the queue of `controller` counts.
+    pub(crate) fn of_queue(&self, controller: &'static str) -> QueueMetrics {
+        let labels = QueueLabels { name: controller, controller };
+        QueueMetrics {
+            adds: self.adds.get_or_create_owned(&labels),
+            retries: self.retries.get_or_create_owned(&labels),
+            waited: self.waited.get_or_create_owned(&labels),
+            worked: self.worked.get_or_create_owned(&labels),
         }
     }
 
-    pub(crate) fn depth(&self, controller: &'static str, depth: usize) {
-        let depth = i64::try_from(depth).unwrap_or(i64::MAX);
-        self.depth.get_or_create(&ControllerLabels { controller }).set(depth);
+    /// Shows what waits in `queue`, and what is worked on.
+    pub(crate) fn show_queue(&self, controller: &'static str, queue: &Arc<Queue>) {
+        self.queues.0.lock().push((controller, Arc::downgrade(queue)));
+    }
+
+    /// The controller starts with so many workers.
+    pub(crate) fn started(&self, controller: &'static str, workers: usize) {
+        let workers = i64::try_from(workers).unwrap_or(i64::MAX);
+        self.workers.get_or_create(&ControllerLabels { controller }).set(workers);
+    }
+
+    /// A reconcile begins; it ends when the value is dropped.
+    pub(crate) fn active(&self, controller: &'static str) -> Active {
+        let gauge = self.active.get_or_create_owned(&ControllerLabels { controller });
+        gauge.inc();
+        Active(gauge)
+    }
+
+    pub(crate) fn reconciled(&self, controller: &'static str, outcome: Outcome, took: Duration) {
+        let labels = ControllerLabels { controller };
+        let result = match outcome {
+            Outcome::Success => "success",
+            Outcome::RequeueAfter => "requeue_after",
+            Outcome::Error | Outcome::Panic => "error",
+        };
+        self.reconciles.get_or_create(&ResultLabels { controller, result }).inc();
+        self.seconds.get_or_create(&labels).observe(took.as_secs_f64());
+        if matches!(outcome, Outcome::Error | Outcome::Panic) {
+            self.errors.get_or_create(&labels).inc();
+        }
+        if outcome == Outcome::Panic {
+            self.panics.get_or_create(&labels).inc();
+        }
+    }
+}
+
+/// How a reconcile ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Success,
+    RequeueAfter,
+    Error,
+    Panic,
+}
+
+/// Counts a reconcile while it runs.
+pub(crate) struct Active(Gauge);
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// The queues of all controllers, looked at when metrics are read.
+#[derive(Clone, Default)]
+struct Queues(Arc<Mutex<Vec<(&'static str, Weak<Queue>)>>>);
+
+impl fmt::Debug for Queues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Queues")
+    }
+}
+
+impl Collector for Queues {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut queues = self.0.lock();
+        queues.retain(|(_, queue)| queue.strong_count() > 0);
+        let now: Vec<_> = queues
+            .iter()
+            .filter_map(|(controller, queue)| {
+                let labels = QueueLabels { name: controller, controller };
+                Some((labels, queue.upgrade()?.load()))
+            })
+            .collect();
+        type Figure = fn(&crate::queue::Load) -> f64;
+        let figures: [(&str, &str, Figure); 3] = [
+            ("workqueue_depth", "Objects that wait for a reconcile", |load| load.waiting as f64),
+            ("workqueue_unfinished_work_seconds", "Seconds of all reconciles that run now", |load| {
+                load.unfinished.as_secs_f64()
+            }),
+            (
+                "workqueue_longest_running_processor_seconds",
+                "Seconds of the longest reconcile that runs now",
+                |load| load.longest.as_secs_f64(),
+            ),
+        ];
+        for (name, help, figure) in figures {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (labels, load) in &now {
+                ConstGauge::new(figure(load)).encode(family.encode_family(labels)?)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use machinery::clock::Clock;
 use parking_lot::Mutex;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -22,15 +24,50 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// never at the same time.
 pub struct Queue {
     clock: Clock,
+    metrics: QueueMetrics,
     state: Mutex<State>,
     changed: Notify,
+}
+
+/// What a queue counts.
+#[derive(Clone)]
+pub struct QueueMetrics {
+    /// Objects that were queued.
+    pub adds: Counter,
+    /// Objects that were queued for a later time.
+    pub retries: Counter,
+    /// Seconds that an object waited.
+    pub waited: Histogram,
+    /// Seconds that an object was worked on.
+    pub worked: Histogram,
+}
+
+impl Default for QueueMetrics {
+    /// Metrics that nobody reads.
+    fn default() -> Self {
+        let (adds, retries) = (Counter::default(), Counter::default());
+        Self { adds, retries, waited: Histogram::new([]), worked: Histogram::new([]) }
+    }
+}
+
+/// How much a queue has to do at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Objects that wait.
+    pub waiting: usize,
+    /// For how long all that are worked on have been, together.
+    pub unfinished: Duration,
+    /// For how long the one has been that takes longest.
+    pub longest: Duration,
 }
 
 #[derive(Default)]
 struct State {
     ready: VecDeque<Request>,
-    queued: BTreeSet<Request>,
-    working: BTreeSet<Request>,
+    /// What waits, and since when.
+    queued: BTreeMap<Request, Instant>,
+    /// What is worked on, and since when.
+    working: BTreeMap<Request, Instant>,
     again: BTreeSet<Request>,
     delayed: BTreeMap<(Instant, u64), Request>,
     due: BTreeMap<Request, (Instant, u64)>,
@@ -39,16 +76,17 @@ struct State {
 }
 
 impl State {
-    fn add(&mut self, request: Request) -> bool {
-        if self.working.contains(&request) {
-            self.again.insert(request);
-            return false;
+    /// Adds `request` if it does not wait already.
+    fn add(&mut self, request: Request, now: Instant) -> Added {
+        if self.working.contains_key(&request) {
+            return if self.again.insert(request) { Added::Later } else { Added::Known };
         }
-        if !self.queued.insert(request.clone()) {
-            return false;
+        if self.queued.contains_key(&request) {
+            return Added::Known;
         }
+        self.queued.insert(request.clone(), now);
         self.ready.push_back(request);
-        true
+        Added::Ready
     }
 
     fn add_at(&mut self, request: Request, at: Instant) {
@@ -64,46 +102,65 @@ impl State {
         self.due.insert(request, key);
     }
 
-    fn release_due(&mut self, now: Instant) {
+    /// Adds what is due; returns how much was not there already.
+    fn release_due(&mut self, now: Instant) -> u64 {
+        let mut added = 0;
         while let Some((key, _)) = self.delayed.first_key_value() {
             if key.0 > now {
                 break;
             }
             if let Some((_, request)) = self.delayed.pop_first() {
                 self.due.remove(&request);
-                self.add(request);
+                added += u64::from(self.add(request, now) != Added::Known);
             }
         }
+        added
     }
 
-    /// Takes the next ready request. Its delayed request is dropped, because the reconcile decides again when
-    /// to run next.
-    fn pop(&mut self) -> Option<Request> {
+    /// What to work on next, and how long it waited. Its delayed requests are dropped: the reconcile decides anew when it wants to be
+    /// called again.
+    fn pop(&mut self, now: Instant) -> Option<(Request, Duration)> {
         let request = self.ready.pop_front()?;
-        self.queued.remove(&request);
+        let since = self.queued.remove(&request).unwrap_or(now);
         if let Some(key) = self.due.remove(&request) {
             self.delayed.remove(&key);
         }
-        self.working.insert(request.clone());
-        Some(request)
+        self.working.insert(request.clone(), now);
+        Some((request, now - since))
     }
 }
 
+/// What became of an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Added {
+    /// It waits to be worked on.
+    Ready,
+    /// It is worked on now, and once more afterwards.
+    Later,
+    /// It was there already.
+    Known,
+}
+
 impl Queue {
-    /// Creates an empty queue that measures delays with `clock`.
-    pub fn new(clock: Clock) -> Self {
-        Self { clock, state: Mutex::default(), changed: Notify::new() }
+    /// An empty queue that measures delays with `clock` and counts in `metrics`.
+    pub fn new(clock: Clock, metrics: QueueMetrics) -> Self {
+        Self { clock, metrics, state: Mutex::default(), changed: Notify::new() }
     }
 
     /// Requests a reconcile now.
     pub fn add(&self, request: Request) {
-        if self.state.lock().add(request) {
+        let added = self.state.lock().add(request, self.clock.monotonic());
+        if added != Added::Known {
+            self.metrics.adds.inc();
+        }
+        if added == Added::Ready {
             self.changed.notify_one();
         }
     }
 
     /// Requests a reconcile after `delay`, unless an earlier one is scheduled.
     pub fn add_after(&self, request: Request, delay: Duration) {
+        self.metrics.retries.inc();
         if delay.is_zero() {
             return self.add(request);
         }
@@ -135,9 +192,10 @@ impl Queue {
         loop {
             let changed = self.changed.notified();
             let earliest = {
-                let mut state = self.state.lock();
-                state.release_due(self.clock.monotonic());
-                if let Some(request) = state.pop() {
+                let (now, mut state) = (self.clock.monotonic(), self.state.lock());
+                self.metrics.adds.inc_by(state.release_due(now));
+                if let Some((request, waited)) = state.pop(now) {
+                    self.metrics.waited.observe(waited.as_secs_f64());
                     return request;
                 }
                 state.delayed.first_key_value().map(|(key, _)| key.0)
@@ -155,11 +213,24 @@ impl Queue {
 
     /// Marks the reconcile of an object as finished.
     pub fn done(&self, request: &Request) {
-        let mut state = self.state.lock();
-        state.working.remove(request);
-        if state.again.remove(request) && state.add(request.clone()) {
+        let (now, mut state) = (self.clock.monotonic(), self.state.lock());
+        if let Some(since) = state.working.remove(request) {
+            self.metrics.worked.observe((now - since).as_secs_f64());
+        }
+        if state.again.remove(request) && state.add(request.clone(), now) == Added::Ready {
             drop(state);
             self.changed.notify_one();
+        }
+    }
+
+    /// How much there is to do now.
+    pub fn load(&self) -> Load {
+        let (now, state) = (self.clock.monotonic(), self.state.lock());
+        let running = state.working.values().map(|since| now - *since);
+        Load {
+            waiting: state.ready.len(),
+            unfinished: running.clone().sum(),
+            longest: running.max().unwrap_or_default(),
         }
     }
 
@@ -193,7 +264,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_object_once_and_never_twice_at_a_time() {
-        let queue = Queue::new(Clock::system());
+        let queue = Queue::new(Clock::system(), QueueMetrics::default());
         queue.add(request("a"));
         queue.add(request("a"));
         queue.add(request("b"));
@@ -201,6 +272,11 @@ mod tests {
         queue.add(request("a"));
         assert_eq!(queue.next().await, request("b"));
         assert!(queue.is_empty(), "a is worked on and must wait");
+        tokio::time::advance(Duration::from_secs(3)).await;
+        let expected =
+            Load { waiting: 0, unfinished: Duration::from_secs(6), longest: Duration::from_secs(3) };
+        assert_eq!(queue.load(), expected);
+        assert_eq!(queue.metrics.adds.get(), 3);
         queue.done(&request("a"));
         assert_eq!(queue.next().await, request("a"));
     }
@@ -209,7 +285,7 @@ mod tests {
     async fn delays_and_back_off() {
         let clock = Clock::system();
         let start = clock.monotonic();
-        let queue = Queue::new(clock.clone());
+        let queue = Queue::new(clock.clone(), QueueMetrics::default());
         queue.add_after(request("late"), Duration::from_secs(9));
         queue.add_after(request("late"), Duration::from_secs(3));
         assert_eq!(queue.next().await, request("late"));

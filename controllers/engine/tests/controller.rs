@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use engine::network::SimulatedNetwork;
-use engine::{Action, Controller, Error, Manager, Options, Reconciler, Request, Result};
+use engine::{Action, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -27,11 +27,12 @@ fn manager() -> Manager {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [object]});
         Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
     });
-    Manager::new(Options {
+    Manager::new(ManagerOptions {
         client: Client::new(service, "default"),
         clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
         random: Random::seeded(1),
         network: Arc::new(SimulatedNetwork::new()),
+        metrics: Default::default(),
     })
 }
 
@@ -61,10 +62,24 @@ async fn panics_and_errors_are_retried_and_requeues_kept() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(calls.load(Ordering::Relaxed), 4);
     let count = |result| manager.metrics().count("stumbles", result);
-    assert_eq!((count("panic"), count("error"), count("requeue_after"), count("success")), (1, 1, 1, 1));
-    assert!(
-        manager.metrics().encode().contains("controller_runtime_reconcile_total{controller=\"stumbles\"")
-    );
+    assert_eq!((count("error"), count("requeue_after"), count("success")), (2, 1, 1));
+    assert_eq!(manager.metrics().panics("stumbles"), 1);
+    let text = manager.all_metrics().text();
+    for expected in [
+        "controller_runtime_reconcile_total{controller=\"stumbles\",result=\"requeue_after\"} 1\n",
+        "controller_runtime_reconcile_errors_total{controller=\"stumbles\"} 2\n",
+        "controller_runtime_reconcile_panics_total{controller=\"stumbles\"} 1\n",
+        "controller_runtime_reconcile_time_seconds_count{controller=\"stumbles\"} 4\n",
+        "controller_runtime_active_workers{controller=\"stumbles\"} 0\n",
+        "controller_runtime_max_concurrent_reconciles{controller=\"stumbles\"} 10\n",
+        "workqueue_adds_total{name=\"stumbles\",controller=\"stumbles\"} 4\n",
+        "workqueue_retries_total{name=\"stumbles\",controller=\"stumbles\"} 3\n",
+        "workqueue_depth{name=\"stumbles\",controller=\"stumbles\"} 0.0\n",
+        "workqueue_queue_duration_seconds_count{name=\"stumbles\",controller=\"stumbles\"} 4\n",
+        "workqueue_work_duration_seconds_count{name=\"stumbles\",controller=\"stumbles\"} 4\n",
+    ] {
+        assert!(text.contains(expected), "{expected}{text}");
+    }
     manager.stop().await;
 }
 

@@ -11,11 +11,32 @@ pub mod etcd;
 pub mod names;
 pub mod version;
 
-use engine::Manager;
+use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};
+
+/// The table of the controllers of both kubeadm providers.
+pub const PROVIDERS: &[Provider] = &[
+    Provider {
+        inventory: Some(InventoryEntry {
+            label: "bootstrap-kubeadm",
+            name: "kubeadm",
+            kind: "BootstrapProvider",
+            namespace: "capi-kubeadm-bootstrap-system",
+        }),
+        controllers: &[config::CONTROLLER],
+    },
+    Provider {
+        inventory: Some(InventoryEntry {
+            label: "control-plane-kubeadm",
+            name: "kubeadm",
+            kind: "ControlPlaneProvider",
+            namespace: "capi-kubeadm-control-plane-system",
+        }),
+        controllers: &[controlplane::CONTROLLER],
+    },
+];
 
 /// Starts both controllers; they stop with the manager.
 pub fn start(manager: &Manager) {
-    config::start(manager);
-    controlplane::start(manager);
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }

@@ -124,6 +124,7 @@ impl World {
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
+            failure: None,
         };
         Self { observed }
     }
@@ -519,4 +520,16 @@ fn pods_tell_what_is_wrong() {
     let expected =
         "* Machine a:\n  * SchedulerPodHealthy: Container kube-scheduler is waiting: CrashLoopBackOff";
     assert_eq!(world.condition("ControlPlaneComponentsHealthy"), condition("False", "NotHealthy", expected));
+}
+
+#[test]
+fn the_last_failure_is_in_the_condition_of_the_work_that_it_prevents() {
+    let failure = || Some("create Machine default/b: refused".to_owned());
+    let mut world = World::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    world.observed.failure = failure();
+    let expected = "Scaling up from 1 to 3 replicas is blocked because:\n* create Machine default/b: refused";
+    assert_eq!(world.condition("ScalingUp"), condition("True", "ScalingUp", expected));
+    let mut settled = World::new(3, "v1.36.0", three("v1.36.0"));
+    settled.observed.failure = failure();
+    assert_eq!(settled.condition("ScalingUp"), condition("False", "NotScalingUp", ""));
 }

@@ -14,11 +14,13 @@ mod names;
 mod owner;
 pub mod workload;
 
-use engine::Manager;
+use engine::Provider;
 
-/// Starts the controllers. The workload clusters listen on `host`.
-pub fn start(manager: &Manager, host: &str) {
-    let backend = backend::Backend::new(manager, host);
-    cluster::start(manager, &backend);
-    machine::start(manager, &backend);
-}
+pub use backend::Backend;
+
+/// The table of the simulated infrastructure's controllers.
+///
+/// It is not in clusterctl's inventory: clusterctl would ask for it in the target of every move, and could not tell by itself which
+/// infrastructure `generate cluster` is for when there is one real one.
+pub const PROVIDERS: &[Provider<Backend>] =
+    &[Provider { inventory: None, controllers: &[cluster::CONTROLLER, machine::CONTROLLER] }];

@@ -18,8 +18,8 @@ use machinery::random::Random;
 use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
-use simulated::machine::plan::Part;
 use simulated::workload::objects::Host;
+use simulated::workload::part::Part;
 use simulated::workload::state::Rows;
 use simulated::workload::{Authorities, Workload};
 

@@ -1,7 +1,7 @@
 //! Admission rules of ClusterResourceSet and ClusterResourceSetBinding.
 
-use super::Request;
 use super::common::{self, Errors, at};
+use super::request::Request;
 use crate::addons::{ClusterResourceSet, ClusterResourceSetBinding};
 
 pub fn cluster_resource_set(request: Request<'_>, set: &ClusterResourceSet, errors: &mut Errors) {

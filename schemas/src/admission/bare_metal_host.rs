@@ -5,7 +5,8 @@ use machinery::url;
 use serde_json::Value;
 
 use super::common::{self, Errors};
-use super::{Request, host_annotations};
+use super::host_annotations;
+use super::request::Request;
 use crate::bmc_address::{AddressError, BmcAddress, Scheme};
 use crate::metal3::{BareMetalHost, BareMetalHostSpec, Image, RaidConfig, RootDeviceHints, SecretReference};
 

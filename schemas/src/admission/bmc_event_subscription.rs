@@ -2,9 +2,9 @@
 
 use machinery::url;
 
-use super::Request;
 use super::bare_metal_host::own_namespace;
 use super::common::{Errors, at};
+use super::request::Request;
 use crate::metal3::BMCEventSubscription;
 
 pub fn bmc_event_subscription(

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use serde_json::json;
 
 use super::common::{self, Errors};
-use super::{Request, features};
+use super::features;
+use super::request::Request;
 use crate::cluster::{Cluster, ClusterNetwork};
 
 pub fn cluster(request: Request<'_>, cluster: &Cluster, errors: &mut Errors) {

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::common::{self, Errors, at, value_of};
 use super::control_plane_update;
+use super::features;
 use super::kubeadm_config;
 use super::machine::{self, TaintsOf};
-use super::{Request, features};
+use super::request::Request;
 use crate::bootstrap::{ClusterConfiguration, KubeadmConfigSpec};
 use crate::controlplane::{KubeadmControlPlane, KubeadmControlPlaneRollout, KubeadmControlPlaneTemplate};
 

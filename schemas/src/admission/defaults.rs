@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use super::common::{CLUSTER_NAME_LABEL, Errors, annotation, at};
+use crate::defaults::{
+    EXTENSION_PORT, MAX_SURGE, MAX_UNAVAILABLE, NODE_DELETION_TIMEOUT_SECONDS, NODE_STARTUP_TIMEOUT_SECONDS,
+    REPLICAS, RESOURCE_SET_STRATEGY, ROLLING_UPDATE, ROLLOUT_STRATEGY,
+};
 use crate::naming;
 
 const AUTOSCALER_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
@@ -10,18 +14,13 @@ const AUTOSCALER_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group
 const DEPLOYMENT_NAME_LABEL: &str = "cluster.x-k8s.io/deployment-name";
 const SET_NAME_LABEL: &str = "cluster.x-k8s.io/set-name";
 
-/// Default time in seconds for the deletion of a Node.
-const NODE_DELETION_TIMEOUT: i64 = 10;
-/// Default time in seconds for a Node to start.
-const NODE_STARTUP_TIMEOUT: i64 = 600;
-
 pub fn cluster(object: &mut Value) {
     prefix_version(object, &["spec", "topology"]);
 }
 
 pub fn machine(object: &mut Value) {
     label_with_cluster(object);
-    fill(object, &["spec", "deletion", "nodeDeletionTimeoutSeconds"], NODE_DELETION_TIMEOUT);
+    fill(object, &["spec", "deletion", "nodeDeletionTimeoutSeconds"], NODE_DELETION_TIMEOUT_SECONDS);
     prefix_version(object, &["spec"]);
 }
 
@@ -40,11 +39,11 @@ pub fn machine_deployment(object: &mut Value, old: Option<&Value>, errors: &mut 
         put(object, &["spec", "selector", "matchLabels", CLUSTER_NAME_LABEL], cluster.as_str());
         put(object, &["spec", "template", "metadata", "labels", CLUSTER_NAME_LABEL], cluster.as_str());
     }
-    fill(object, &["spec", "rollout", "strategy", "type"], "RollingUpdate");
-    if at(object, &["spec", "rollout", "strategy", "type"]) == "RollingUpdate" {
+    fill(object, &["spec", "rollout", "strategy", "type"], ROLLOUT_STRATEGY);
+    if at(object, &["spec", "rollout", "strategy", "type"]) == ROLLING_UPDATE {
         let rolling_update = ["spec", "rollout", "strategy", "rollingUpdate"];
-        fill(object, &[&rolling_update[..], &["maxSurge"]].concat(), 1);
-        fill(object, &[&rolling_update[..], &["maxUnavailable"]].concat(), 0);
+        fill(object, &[&rolling_update[..], &["maxSurge"]].concat(), MAX_SURGE);
+        fill(object, &[&rolling_update[..], &["maxUnavailable"]].concat(), MAX_UNAVAILABLE);
     }
     prefix_version(object, &["spec", "template", "spec"]);
 }
@@ -53,34 +52,34 @@ pub fn machine_pool(object: &mut Value, old: Option<&Value>, errors: &mut Errors
     label_with_cluster(object);
     replicas(object, old, errors);
     let timeout = ["spec", "template", "spec", "deletion", "nodeDeletionTimeoutSeconds"];
-    fill(object, &timeout, NODE_DELETION_TIMEOUT);
+    fill(object, &timeout, NODE_DELETION_TIMEOUT_SECONDS);
     prefix_version(object, &["spec", "template", "spec"]);
 }
 
 pub fn machine_health_check(object: &mut Value) {
     label_with_cluster(object);
-    fill(object, &["spec", "checks", "nodeStartupTimeoutSeconds"], NODE_STARTUP_TIMEOUT);
+    fill(object, &["spec", "checks", "nodeStartupTimeoutSeconds"], NODE_STARTUP_TIMEOUT_SECONDS);
 }
 
 pub fn kubeadm_control_plane(object: &mut Value) {
-    fill(object, &["spec", "replicas"], 1);
-    put(object, &["spec", "rollout", "strategy", "type"], "RollingUpdate");
-    fill(object, &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"], 1);
+    fill(object, &["spec", "replicas"], REPLICAS);
+    put(object, &["spec", "rollout", "strategy", "type"], ROLLOUT_STRATEGY);
+    fill(object, &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"], MAX_SURGE);
     prefix_version(object, &["spec"]);
 }
 
 pub fn cluster_resource_set(object: &mut Value) {
     let strategy = ["spec", "strategy"];
     if at(object, &strategy) == "" {
-        put(object, &strategy, "ApplyOnce");
+        put(object, &strategy, RESOURCE_SET_STRATEGY);
     }
-    fill(object, &strategy, "ApplyOnce");
+    fill(object, &strategy, RESOURCE_SET_STRATEGY);
 }
 
 pub fn extension_config(object: &mut Value) {
     fill(object, &["spec", "namespaceSelector"], json!({}));
     if at(object, &["spec", "clientConfig", "service"]).is_object() {
-        fill(object, &["spec", "clientConfig", "service", "port"], 443);
+        fill(object, &["spec", "clientConfig", "service", "port"], EXTENSION_PORT);
     }
 }
 
@@ -153,7 +152,7 @@ fn replicas(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
             let old = old.and_then(|old| at(old, &["spec", "replicas"]).as_i64());
             old.map_or(minimum, |old| if old < minimum { minimum } else { old.min(maximum) })
         }
-        _ => 1,
+        _ => i64::from(REPLICAS),
     };
     put(object, &["spec", "replicas"], replicas);
 }

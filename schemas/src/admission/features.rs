@@ -48,41 +48,15 @@ const GATES: &[(&str, bool)] = &[
     ("RuntimeSDK", true),
 ];
 
-/// The controllers that implement a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Core,
-    Kubeadm,
-}
-
-/// Features that the controllers of this program do not implement. If one were on while they run, objects
-/// would be accepted without any effect.
-const NOT_IMPLEMENTED: &[(&str, Family)] = &[
-    ("ClusterTopology", Family::Core),
-    ("InPlaceUpdates", Family::Core),
-    ("KubeadmBootstrapFormatIgnition", Family::Kubeadm),
-    ("MachineTaintPropagation", Family::Core),
-    ("RuntimeSDK", Family::Core),
+/// What the controllers of this program do not implement, and the family of controllers (`--controllers`) that would have to: turned on
+/// beside them, objects would be accepted and nothing would happen.
+const NOT_IMPLEMENTED: &[(&str, &str)] = &[
+    ("ClusterTopology", "core"),
+    ("InPlaceUpdates", "core"),
+    ("KubeadmBootstrapFormatIgnition", "kubeadm"),
+    ("MachineTaintPropagation", "core"),
+    ("RuntimeSDK", "core"),
 ];
-
-/// The controllers of this program that run beside the server. Where they do not run, other controllers are
-/// expected to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Running {
-    /// Whether the controllers of Cluster, Machine, MachineSet and MachineDeployment run.
-    pub core: bool,
-    /// Whether the controllers of KubeadmConfig and KubeadmControlPlane run.
-    pub kubeadm: bool,
-}
-
-impl Running {
-    fn has(self, family: Family) -> bool {
-        match family {
-            Family::Core => self.core,
-            Family::Kubeadm => self.kubeadm,
-        }
-    }
-}
 
 /// Feature gates turned on or off by the user: `ClusterTopology=true,MachinePool=false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,10 +89,10 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 impl Gates {
-    /// Returns the gates that are on by default because only controllers other than those in `running` can
-    /// implement them; these controllers decide on their use.
-    pub fn left_to_others(running: Running) -> Self {
-        let theirs = NOT_IMPLEMENTED.iter().filter(|(_, family)| !running.has(*family));
+    /// On without being asked for: what only families of controllers can implement that are not `running` here. Whoever runs them
+    /// decides.
+    pub fn left_to_others(running: &[&str]) -> Self {
+        let theirs = NOT_IMPLEMENTED.iter().filter(|(_, family)| !running.contains(family));
         Self(theirs.map(|(name, _)| (*name, true)).collect())
     }
 
@@ -148,9 +122,9 @@ impl Gates {
         self.0.iter().rev().find(|(gate, _)| *gate == name).map(|(_, value)| *value)
     }
 
-    /// Returns the gates that are on although the controllers in `running` do not implement them.
-    pub fn not_implemented(&self, running: Running) -> Vec<&'static str> {
-        let ours = NOT_IMPLEMENTED.iter().filter(|(_, family)| running.has(*family));
+    /// Gates that are on and that the families of controllers which are `running` do not implement.
+    pub fn not_implemented(&self, running: &[&str]) -> Vec<&'static str> {
+        let ours = NOT_IMPLEMENTED.iter().filter(|(_, family)| running.contains(family));
         ours.map(|(name, _)| *name).filter(|name| self.get(name) == Some(true)).collect()
     }
 
@@ -202,8 +176,7 @@ mod tests {
             "the last one counts"
         );
         let all = features("AllAlpha=true").unwrap();
-        let nobody = Running { core: false, kubeadm: false };
-        assert_eq!(all, Gates::left_to_others(nobody).features());
+        assert_eq!(all, Gates::left_to_others(&[]).features());
         assert!(all.runtime_sdk && all.machine_pool && all.machine_taint_propagation);
         assert!(!features("AllBeta=false").unwrap().machine_pool);
     }
@@ -224,12 +197,11 @@ mod tests {
     #[test]
     fn gates_without_a_controller_here() {
         let gates: Gates = "ClusterTopology=true,MachinePool=true,RuntimeSDK=false".parse().unwrap();
-        let running = |core, kubeadm| Running { core, kubeadm };
-        assert_eq!(gates.not_implemented(running(true, true)), ["ClusterTopology"]);
-        assert!(gates.not_implemented(running(false, true)).is_empty());
-        assert_eq!(Gates::left_to_others(running(true, true)), Gates::default());
-        let left =
-            Gates::left_to_others(running(false, true)).and(&"RuntimeSDK=false".parse().unwrap()).features();
+        let both = ["core", "kubeadm", "simulated"];
+        assert_eq!(gates.not_implemented(&both), ["ClusterTopology"]);
+        assert!(gates.not_implemented(&["kubeadm"]).is_empty());
+        assert_eq!(Gates::left_to_others(&both), Gates::default());
+        let left = Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
         assert!(left.cluster_topology && !left.runtime_sdk && !left.kubeadm_bootstrap_format_ignition);
         assert!(off("RuntimeSDK").ends_with("--controllers none --feature-gates RuntimeSDK=true"));
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Request;
 use super::common::{Errors, at};
+use super::request::Request;
 
 const BACKENDS: [&str; 2] = ["docker", "inMemory"];
 

@@ -5,8 +5,8 @@
 
 use std::net::IpAddr;
 
-use super::Request;
 use super::common::{Errors, at};
+use super::request::Request;
 use crate::ipam::IPAddress;
 
 pub fn ip_address(request: Request<'_>, address: &IPAddress, errors: &mut Errors) {

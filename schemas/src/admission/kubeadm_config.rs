@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::common::Errors;
-use super::{Request, features};
+use super::features;
+use super::request::Request;
 use crate::bootstrap::{
     DiskSetup, File, JoinConfiguration, KubeadmConfig, KubeadmConfigSpec, KubeadmConfigTemplate, User,
 };

@@ -4,7 +4,8 @@ use machinery::names;
 use serde_json::json;
 
 use super::common::{self, Errors};
-use super::{Features, Request, features as gates};
+use super::features::{self as gates, Features};
+use super::request::Request;
 use crate::cluster::{Bootstrap, Machine, MachineNaming, MachineSpec, MachineTaint};
 use crate::naming;
 

@@ -2,9 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::Request;
 use super::common::{self, Errors};
 use super::machine_set::selected_cluster;
+use super::request::Request;
 use crate::cluster::{MachineDrainRule, MachineHealthCheck};
 
 /// The shortest time-out in seconds for the start of a Node; 0 disables the check.

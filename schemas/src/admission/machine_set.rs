@@ -6,8 +6,9 @@ use machinery::selector;
 use serde_json::{Map, Value};
 
 use super::common::{self, CLUSTER_NAME_LABEL, Errors, annotation};
+use super::features;
 use super::machine::{self, TaintsOf};
-use super::{Request, features};
+use super::request::Request;
 use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
 
 const SKIP_PREFLIGHT_CHECKS: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";

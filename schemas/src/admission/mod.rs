@@ -22,6 +22,7 @@ mod kubeadm_config;
 mod machine;
 mod machine_health;
 mod machine_set;
+mod request;
 mod runtime;
 #[cfg(test)]
 mod tests;
@@ -30,8 +31,9 @@ use machinery::field::FieldError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use common::{Errors, annotation};
-pub use features::{Features, Gates, Running};
+use common::Errors;
+pub use features::{Features, Gates};
+use request::Request;
 
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,30 +44,6 @@ pub enum Operation {
     Update,
     /// The object is deleted, which no rule refuses.
     Delete,
-}
-
-/// A request as the rules need it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
-    /// The enabled features.
-    pub features: Features,
-    /// The new object, with defaults.
-    pub new: &'a Value,
-    /// The stored object; `None` for a create.
-    pub old: Option<&'a Value>,
-    /// Whether the request is a dry run.
-    pub dry_run: bool,
-}
-
-/// Annotation on objects that the topology controller applies only as a dry run, to see what would change.
-const TOPOLOGY_DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
-
-impl Request<'_> {
-    /// Returns whether rules about immutable fields are skipped because the topology controller only computes
-    /// changes.
-    fn skips_immutability(&self) -> bool {
-        self.dry_run && annotation(self.new, TOPOLOGY_DRY_RUN).is_some()
-    }
 }
 
 /// Sets the defaults of `new` and checks the rules of its kind: [`set_defaults`], then [`check`].

@@ -3,7 +3,8 @@
 use machinery::names;
 
 use super::common::{self, Errors};
-use super::{Request, features};
+use super::features;
+use super::request::Request;
 use crate::runtime::{ClientConfig, ExtensionConfig};
 
 pub fn extension_config(request: Request<'_>, config: &ExtensionConfig, errors: &mut Errors) {

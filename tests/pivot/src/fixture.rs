@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use chrono::DateTime;
 use engine::network::SimulatedNetwork;
-use firstlight::cli::ControllerSelection;
+use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
-use firstlight::plane::{CONTROLLER_USER, Doors, Plane, start_controllers};
+use firstlight::names::CONTROLLER_USER;
+use firstlight::plane::{Doors, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::Value;
@@ -90,11 +91,7 @@ async fn bring_up(disk: Memory, clock: &Clock, size: Size) -> Result<()> {
     let keys = pki::TokenKeys::generate(&doors.random)?;
     let plane = Plane::start(store.clone(), &doors, None, keys).await?;
     let manager = plane.manager_with(plane.client(CONTROLLER_USER));
-    start_controllers(
-        &manager,
-        ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
-        &[],
-    );
+    controllers::start(&Context::new(&manager), &Selection::all().without("metal"));
     let place = Place { role: "source", plane: plane.clone(), store };
     let client = plane.client("kubectl");
     for number in 0..size.clusters {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use engine::Manager;
 use engine::network::{Network, SimulatedNetwork};
-use firstlight::cli::ControllerSelection;
-use firstlight::plane::{Doors, Plane, start_controllers};
+use firstlight::controllers::{self, Context, Selection};
+use firstlight::plane::{Doors, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::Value;
@@ -28,8 +28,7 @@ impl Place {
     /// Starts all controllers of the server.
     pub fn manage(&self) -> Manager {
         let manager = self.plane.manager();
-        let all = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: true };
-        start_controllers(&manager, all, &[]);
+        controllers::start(&Context::new(&manager), &Selection::all());
         manager
     }
 

@@ -1,7 +1,7 @@
 //! Requests to a server, and the preparation of a server for random graphs.
 
 use anyhow::Result;
-use firstlight::plane::MANIFEST_HASH;
+use firstlight::names::MANIFEST_HASH;
 use machinery::random::Random;
 use serde_json::{Value, json};
 use store::{Key, Operation};

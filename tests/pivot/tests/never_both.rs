@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use engine::Manager;
-use firstlight::plane::start_controllers;
+use firstlight::controllers::{self, Context};
 use http::Request;
 use pivot::Options;
 use pivot_tests::fixture::{Fixture, Size};
@@ -25,7 +25,7 @@ const WORKERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machine
 
 fn start(record: &Record, place: &Place, other: &Place) -> Manager {
     let manager = place.plane.manager_with(record.client(place, other));
-    start_controllers(&manager, "core,kubeadm".parse().unwrap(), &[]);
+    controllers::start(&Context::new(&manager), &"core,kubeadm".parse().unwrap());
     manager
 }
 

@@ -1,7 +1,7 @@
 //! A complete pivot.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-use firstlight::plane::start_controllers;
+use firstlight::controllers::{self, Context};
 use pivot::Options;
 use pivot::report::Outcome;
 use pivot_tests::fixture::{Fixture, Size};
@@ -46,7 +46,7 @@ fn nothing_stays_behind_while_controllers_run() {
         let scene = Scene::new(&fixture).await.unwrap();
         let managers = [scene.source.plane.manager(), scene.target.plane.manager()];
         for manager in &managers {
-            start_controllers(manager, "core,kubeadm".parse().unwrap(), &[]);
+            controllers::start(&Context::new(manager), &"core,kubeadm".parse().unwrap());
         }
         let before = content(scene.source.objects());
         let stop = Stop { record: 8, written: true };

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use engine::network::SimulatedNetwork;
-use firstlight::cli::ControllerSelection;
-use firstlight::plane::{CONTROLLER_USER, Doors, Plane, start_controllers};
+use firstlight::controllers::{self, Context, Selection};
+use firstlight::names::CONTROLLER_USER;
+use firstlight::plane::{Doors, Plane};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -24,7 +25,7 @@ pub struct World {
     disk: Memory,
     now: DateTime<Utc>,
     lives: u64,
-    controllers: ControllerSelection,
+    controllers: Selection,
 }
 
 /// One life of the process, which ends when it is killed or the runtime is dropped.
@@ -46,14 +47,13 @@ impl World {
     /// An empty disk at a fixed start time.
     pub fn new(seed: u64) -> Self {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
-        let controllers = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false };
+        let controllers = Selection::all().without("metal");
         Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0, controllers }
     }
 
     /// Like [`World::new`], but without controllers, except for those that the test starts.
     pub fn bare(seed: u64) -> Self {
-        let none = ControllerSelection { core: false, kubeadm: false, simulated: false, metal: false };
-        Self { controllers: none, ..Self::new(seed) }
+        Self { controllers: Selection::NONE, ..Self::new(seed) }
     }
 
     /// How many times the process was started.
@@ -99,7 +99,7 @@ impl World {
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests);
         let manager = plane.manager_with(Client::new(service, "default"));
-        start_controllers(&manager, self.controllers, &[]);
+        controllers::start(&Context::new(&manager), &self.controllers);
         Ok(Life { plane, store, manager, clock: clock.clone() })
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use engine::network::{Network, SimulatedNetwork};
-use firstlight::cli::ControllerSelection;
+use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
-use firstlight::plane::{Doors, Plane, start_controllers};
+use firstlight::plane::{Doors, Plane};
 use kube::api::Api;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -31,11 +31,7 @@ async fn plane(store: &Store, clock: &Clock, network: &SimulatedNetwork) -> Plan
 
 fn control(plane: &Plane) -> engine::Manager {
     let manager = plane.manager();
-    start_controllers(
-        &manager,
-        ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
-        &[],
-    );
+    controllers::start(&Context::new(&manager), &Selection::all().without("metal"));
     manager
 }
 

@@ -16,8 +16,18 @@ const ROOMS: &[(&str, u8)] =
     &[("apiserver", 0), ("schemas", 1), ("controllers", 2), ("bootstrap", 3), ("tests", 4)];
 
 /// The crates of the API server, from the lowest to the highest.
-const API_SERVER_ORDER: &[&str] =
-    &["machinery", "cel", "apiextensions", "pki", "store", "registry", "webhook", "access", "serving"];
+const API_SERVER_ORDER: &[&str] = &[
+    "metrics",
+    "machinery",
+    "cel",
+    "apiextensions",
+    "pki",
+    "store",
+    "registry",
+    "webhook",
+    "access",
+    "serving",
+];
 
 /// Dependencies that are forbidden although they point downwards or sideways.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[

@@ -174,11 +174,3 @@ pub fn set_condition(object: &mut Value, kind: &str, status: &str, reason: &str,
         None => conditions.push(condition),
     }
 }
-
-/// Removes a condition by its type.
-pub fn remove_condition(object: &mut Value, kind: &str) {
-    let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
-    if let Some(conditions) = conditions {
-        conditions.retain(|condition| text(condition, "/type") != kind);
-    }
-}

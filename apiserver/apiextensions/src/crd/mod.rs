@@ -20,7 +20,7 @@ mod versions;
 pub use complete::default;
 pub use conditions::{
     CLEANUP_FINALIZER, Taken, accept_names, is_established, prepare_for_create, prepare_for_update,
-    remove_condition, set_condition,
+    set_condition,
 };
 pub use decode::decode;
 pub use formats::format_warnings;

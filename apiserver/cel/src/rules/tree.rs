@@ -23,10 +23,13 @@ impl Rules {
     /// Returns the rules of a schema and of all nodes below it.
     pub fn of(schema: &Schema) -> Self {
         let below = |child: &Schema| child.has_rules.then(|| Self::of(child));
-        let property = |(name, child): (&String, &Box<Schema>)| Some((name.clone(), below(child)?));
         Self {
             programs: OnceLock::new(),
-            properties: schema.properties.iter().filter_map(property).collect(),
+            properties: schema
+                .properties
+                .iter()
+                .filter_map(|(name, child)| Some((name.clone(), below(child)?)))
+                .collect(),
             additional: schema.additional_properties.as_deref().and_then(below).map(Box::new),
             items: schema.items.as_deref().and_then(below).map(Box::new),
         }

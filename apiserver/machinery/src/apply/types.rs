@@ -107,7 +107,7 @@ impl<'a> Type<'a> {
     }
 
     /// Returns the scalar type, or `None` if the type does not allow scalars.
-    pub fn as_scalar(self) -> Option<ScalarType> {
+    fn as_scalar(self) -> Option<ScalarType> {
         match self {
             Self::Deduced => Some(ScalarType::Any),
             Self::Text => Some(ScalarType::Text),

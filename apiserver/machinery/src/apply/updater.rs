@@ -58,10 +58,11 @@ impl<'a> Updater<'a> {
         let mut checked: BTreeSet<&str> = BTreeSet::new();
         for owned in managers.values_mut() {
             let Some(root) = self.root(&owned.api_version) else { continue };
-            if owned.api_version != self.api_version && checked.insert(&owned.api_version) {
-                if let Some(converted) = self.to(live, &owned.api_version) {
-                    validate(&converted, root, true)?;
-                }
+            if owned.api_version != self.api_version
+                && checked.insert(&owned.api_version)
+                && let Some(converted) = self.to(live, &owned.api_version)
+            {
+                validate(&converted, root, true)?;
             }
             if let Some(set) = reconcile(&owned.set, root) {
                 owned.set = set;

@@ -14,7 +14,7 @@ pub struct Problems {
 
 impl Problems {
     /// Returns whether another path will be recorded.
-    pub fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.paths.len() < MAX_DECODE_PROBLEMS && self.bytes < MAX_DECODE_PROBLEMS_TEXT
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 
 /// The name of the pivot's journal.
 pub const JOURNAL: &str = "pivot.journal";

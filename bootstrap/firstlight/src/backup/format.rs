@@ -10,9 +10,10 @@
 //! ```
 //! Integers are little-endian. The header comes first, the end last, and nothing after it.
 
+use machinery::clock::Clock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use store::Stored;
+use store::{Snapshot, Stored};
 
 pub(super) const MAGIC: &[u8] = b"firstlight backup\n";
 /// The format that this version writes, and the newest one that it reads.
@@ -41,6 +42,19 @@ pub struct Header {
     pub revision: u64,
     /// The number of objects.
     pub objects: usize,
+}
+
+impl Header {
+    /// Returns the header for a backup of a snapshot.
+    pub(super) fn of(snapshot: &Snapshot, clock: &Clock) -> Self {
+        Self {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            taken: machinery::clock::rfc3339(clock.now()),
+            revision: snapshot.revision.0,
+            objects: snapshot.items.len(),
+        }
+    }
 }
 
 /// Encodes the records of a backup.

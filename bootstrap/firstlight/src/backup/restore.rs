@@ -9,13 +9,16 @@ use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
 use store::{Batch, Change, ChangeKind, Embedded, Engine, Revision, Store, Stored};
 
-use super::REVISION_GAP;
 use super::destination::sync_folder_of;
 use super::format::Header;
 use super::read::{Reader, Record};
 use super::verify::{name, read_to_end, verify_file};
-use crate::directory::{DataDirectory, write_private};
+use crate::data_directory::{DataDirectory, write_private};
 
+/// The number of revisions that a restored server skips: more than can have been written between the backup and the loss of the
+/// original. A client that has seen one of the lost revisions gets 410 and must list again, instead of continuing in a different
+/// history.
+pub const REVISION_GAP: u64 = 1_000_000_000;
 /// The number of objects that are written with one sync.
 const BATCH_OBJECTS: usize = 2_000;
 /// The name of the file for a backup from standard input, until it is known to be complete.
@@ -34,7 +37,7 @@ pub struct Restored {
 }
 
 /// Restores a backup (`-`: from standard input) to a data directory. With `replace`, an existing directory is renamed and kept.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// The backup is damaged, the directory is in use or not empty, or a write fails. The directory is unchanged then.
 pub async fn restore(

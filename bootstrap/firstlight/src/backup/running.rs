@@ -20,7 +20,6 @@ use store::{Page, Prefix, Store, Stored};
 use tokio::sync::mpsc;
 
 use super::format::{Encoder, Header};
-use super::take::header;
 
 /// The path at which the server streams its objects.
 pub const BACKUP_PATH: &str = "/backup";
@@ -41,7 +40,7 @@ pub fn backup_answer(
 ) -> impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
     move || {
         let snapshot = store.list(&Prefix::all(), &Page::default());
-        let header = header(&snapshot, &clock);
+        let header = Header::of(&snapshot, &clock);
         let answer = Pieces::begin(&header, snapshot.items.into()).map(|pieces| {
             let mut response = Response::new(Body::stream(stream::iter(pieces)));
             let content_type = http::HeaderValue::from_static("application/octet-stream");

@@ -5,26 +5,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
-use store::{Embedded, EngineError, Page, Prefix, Snapshot, Store, Stored};
+use store::{Embedded, EngineError, Page, Prefix, Store, Stored};
 
 use super::destination::Destination;
 use super::files;
-use super::format::{Encoder, FORMAT, Header};
+use super::format::{Encoder, Header};
 use super::read::{Reader, Record};
 use super::running::{Fetched, fetch};
-use crate::commands::controllers;
-use crate::directory::DataDirectory;
-
-/// Returns the header for a backup of a snapshot.
-pub(super) fn header(snapshot: &Snapshot, clock: &Clock) -> Header {
-    Header {
-        format: FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        taken: machinery::clock::rfc3339(clock.now()),
-        revision: snapshot.revision.0,
-        objects: snapshot.items.len(),
-    }
-}
+use crate::connection;
+use crate::data_directory::DataDirectory;
 
 /// The store of a data directory: that of a running server, or one that this process has opened, and locked.
 pub(super) enum Opened {
@@ -46,7 +35,7 @@ pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Ope
             let Some(running) = directory.running()? else {
                 bail!("{in_use}; or wait until it serves");
             };
-            return Ok(Opened::Running(controllers::client(&running.kubeconfig).await?));
+            return Ok(Opened::Running(connection::client(&running.kubeconfig).await?));
         }
         Err(error) => return Err(error.into()),
     };
@@ -60,7 +49,7 @@ pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Ope
 }
 
 /// Writes a backup of a data directory to `file`; `-` is standard output.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// There is no data directory, the store is damaged, the server does not answer, or a write fails. No file is left then.
 pub async fn take(directory: &DataDirectory, file: &Path, clock: &Clock) -> Result<Header> {
@@ -69,7 +58,7 @@ pub async fn take(directory: &DataDirectory, file: &Path, clock: &Clock) -> Resu
         Opened::Stopped(store) => {
             let files = files::read(directory)?;
             let snapshot = store.list(&Prefix::all(), &Page::default());
-            let header = header(&snapshot, clock);
+            let header = Header::of(&snapshot, clock);
             let objects = snapshot.items.into_iter().map(Ok);
             let written = tokio::task::spawn_blocking(move || write(destination, header, &files, objects));
             written.await?

@@ -12,7 +12,7 @@ use super::format::Header;
 use super::read::Reader;
 use super::running;
 use super::take::{Opened, open};
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 
 /// Reads a backup to its end; `-` is standard input.
 ///

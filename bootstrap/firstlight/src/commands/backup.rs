@@ -6,10 +6,10 @@ use anyhow::Result;
 use clap::Args;
 use machinery::clock::Clock;
 
-use super::say;
 use crate::backup;
-use crate::cli::DirectoryOptions;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
+use crate::options::DirectoryOptions;
+use crate::output::say;
 
 /// Options of `backup`.
 #[derive(Debug, Clone, Args)]

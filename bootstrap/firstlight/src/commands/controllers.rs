@@ -1,31 +1,40 @@
 //! `firstlight controllers`: only the controllers, against any cluster.
 
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use clusterctl::connection::Choice;
-use engine::Manager;
-use engine::network::RealNetwork;
+use anyhow::{Context as _, Result};
+use clap::Args;
 use kube::{Client, Config};
-use machinery::clock::Clock;
-use machinery::random::Random;
 
-use super::Signals;
 use crate::backup::JOURNAL;
-use crate::cli::{ControllerSelection, ControllersOptions};
+use crate::connection::{client, manager};
+use crate::controllers::{self, Context, Selection};
+use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
-use crate::plane::start_controllers;
+use crate::signals::Signals;
+
+/// Options of `controllers`.
+#[derive(Debug, Clone, Args)]
+pub struct ControllersOptions {
+    /// Kubeconfig of the cluster to control [default: in a pod, its service account]
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The controllers that run.
+    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
+    pub controllers: Selection,
+    /// What is shown of them.
+    #[command(flatten)]
+    pub diagnostics: DiagnosticsOptions,
+}
 
 /// Runs the controllers until the process is interrupted.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// The kubeconfig cannot be used, or there is none and the process does not run in a pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let client = match &options.kubeconfig {
         Some(path) => {
-            if let Some(directory) =
-                path.parent().filter(|_| options.controllers != ControllerSelection::NONE)
-            {
+            if let Some(directory) = path.parent().filter(|_| !options.controllers.is_none()) {
                 handed_over::refuse(&directory.join(JOURNAL))?;
             }
             client(path).await?
@@ -35,8 +44,10 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
     let mut signals = Signals::catch()?;
-    start_controllers(&manager, options.controllers, &[]);
-    tracing::info!(version = version.git_version, "controllers are running");
+    let diagnostics = Diagnostics::start(&options.diagnostics, &manager).await?;
+    controllers::start(&Context::new(&manager), &options.controllers);
+    let Diagnostics { metrics, health } = diagnostics;
+    tracing::info!(version = version.git_version, ?metrics, ?health, "controllers are running");
     signals.next().await;
     manager.stop().await;
     Ok(())
@@ -48,23 +59,4 @@ fn in_cluster() -> Result<Client> {
         "no kubeconfig is named with --kubeconfig or KUBECONFIG, and this process is no pod with a service account",
     )?;
     Ok(Client::try_from(config)?)
-}
-
-/// Returns a client from a kubeconfig file.
-///
-/// # Errors
-/// The file cannot be read or is not a kubeconfig.
-pub async fn client(path: &std::path::Path) -> Result<Client> {
-    let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
-    Ok(choice.connect().await?.client)
-}
-
-/// Returns a manager for controllers and views that use another process's API server.
-pub fn manager(client: Client) -> Manager {
-    Manager::new(engine::Options {
-        client,
-        clock: Clock::system(),
-        random: Random::system(),
-        network: Arc::new(RealNetwork),
-    })
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::say;
 use crate::image;
+use crate::output::say;
 
 /// Options of `image`.
 #[derive(Debug, Clone, Args)]

@@ -1,18 +1,61 @@
 //! The commands `kubeconfig`, `status` and `version`.
 
 use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
 use machinery::clock::Clock;
 use serde_json::json;
 
-use super::{controllers, print, say};
-use crate::cli::{KubeconfigOptions, Output, StatusOptions, VersionOptions, VersionOutput};
-use crate::directory::{DataDirectory, Running};
+use crate::connection;
+use crate::data_directory::{DataDirectory, Running};
+use crate::options::{DirectoryOptions, Output, OutputOptions};
+use crate::output::{print, say};
 use crate::tree::model::{State, entries};
 use crate::tree::render;
 use crate::tree::view::View;
 
+/// Options of `kubeconfig`.
+#[derive(Debug, Clone, Args)]
+pub struct KubeconfigOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Print the content instead of the path; it holds a private key
+    #[arg(long)]
+    pub raw: bool,
+}
+
+/// Options of `status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Form of the output
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// Options of `version`.
+#[derive(Debug, Clone, Args)]
+pub struct VersionOptions {
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub output: Option<VersionOutput>,
+}
+
+/// Forms of `version`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VersionOutput {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+    /// The number alone, as `clusterctl version -o short` prints it
+    Short,
+}
+
 /// Prints the path or the content of the kubeconfig.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// There is no kubeconfig yet.
 pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
@@ -33,7 +76,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
 }
 
 /// Shows the server of a data directory, and its clusters.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// No server runs on the directory, or it does not answer.
 pub async fn status(options: &StatusOptions) -> Result<()> {
@@ -44,11 +87,11 @@ pub async fn status(options: &StatusOptions) -> Result<()> {
             directory.path().display()
         );
     };
-    let client = controllers::client(&running.kubeconfig).await?;
+    let client = connection::client(&running.kubeconfig).await?;
     let version = client.apiserver_version().await;
     let version =
         version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
-    let manager = controllers::manager(client);
+    let manager = connection::manager(client);
     let view = View::new(&manager);
     view.ready().await;
     let objects = view.objects();
@@ -96,7 +139,7 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
 const CLUSTERCTL: &str = "v1.14.0";
 
 /// Prints the version.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// Standard output is closed.
 pub fn version(options: &VersionOptions) -> Result<()> {

@@ -16,12 +16,12 @@ use pivot::progress::{Phase, Progress};
 use pivot::report::Report;
 use pivot::{Journal, Options, Pivot, Server};
 
-use super::{print, say};
 use crate::backup::JOURNAL;
-use crate::cli::{DirectoryOptions, OutputOptions};
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::{InstallOptions, Outcome, install};
+use crate::options::{DirectoryOptions, OutputOptions};
+use crate::output::{print, say};
 
 /// Options of `pivot`.
 #[derive(Debug, Clone, Args)]

@@ -8,10 +8,10 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use anyhow::Result;
 
-use super::Signals;
-use crate::cli::ServerOptions;
 use crate::handed_over;
+use crate::options::server::ServerOptions;
 use crate::process::Process;
+use crate::signals::Signals;
 
 /// Serves until the process is interrupted.
 ///

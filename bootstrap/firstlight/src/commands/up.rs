@@ -1,23 +1,60 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
+use clap::Args;
 
 use super::pivot::{AfterUp, Stage};
-use super::{Interrupted, Signals, say};
-use crate::cli::UpOptions;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use crate::handed_over;
+use crate::install::InstallOptions;
 use crate::manifests::apply::apply_all;
 use crate::manifests::read::{Document, read_all};
+use crate::options::parse_duration;
+use crate::options::server::ServerOptions;
+use crate::output::say;
 use crate::process::Process;
+use crate::signals::{Interrupted, Signals};
 use crate::tree::model::{Objects, all_at_rest, all_available, entries};
 use crate::tree::view::{Screen, View, show};
 
+/// Options of `up`.
+#[derive(Debug, Clone, Args)]
+pub struct UpOptions {
+    /// Options shared with `serve`.
+    #[command(flatten)]
+    pub server: ServerOptions,
+    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub filename: Vec<PathBuf>,
+    /// Give up when the clusters are not Available after this time, as 90s, 10m or 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub wait: Option<std::time::Duration>,
+    /// Stop, with exit code 0, as soon as every cluster is Available
+    #[arg(long)]
+    pub exit_when_available: bool,
+    /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
+    pub pivot_to: Option<PathBuf>,
+    /// What is installed there.
+    #[command(flatten)]
+    pub install: InstallOptions,
+}
+
+impl UpOptions {
+    /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
+    pub fn wants_nothing(&self) -> bool {
+        self.filename.is_empty()
+            && self.wait.is_none()
+            && !self.exit_when_available
+            && self.pivot_to.is_none()
+    }
+}
+
 /// Runs until the process is interrupted or, with `--exit-when-available`, until every cluster is Available.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// A manifest is invalid (found before the server starts, if possible), the server cannot start, or the time of `--wait` has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {

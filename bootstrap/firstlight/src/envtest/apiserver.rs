@@ -20,9 +20,9 @@ use webhook::HttpsCaller;
 
 use super::CONTROLLERS;
 use super::flags::Flags;
-use crate::commands::Signals;
 use crate::open_files;
 use crate::plane::{Outside, version};
+use crate::signals::Signals;
 
 /// The text of `--help`.
 pub const HELP: &str = "\

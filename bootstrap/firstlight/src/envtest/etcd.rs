@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use super::flags::Flags;
-use crate::commands::Signals;
+use crate::signals::Signals;
 
 /// The text of `--help`.
 pub const HELP: &str = "\

@@ -14,8 +14,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::commands::say;
 use crate::logging;
+use crate::output::say;
 use flags::Flags;
 
 /// The environment variable that, set to `1`, enables garbage collection, namespace deletion, and kube-controller-manager's other work

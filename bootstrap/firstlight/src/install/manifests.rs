@@ -3,29 +3,35 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::cli::ControllerSelection;
+use crate::controllers::Selection;
 use crate::image::USER;
-use crate::inventory;
+use crate::providers;
 
 /// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
 /// The name of all objects of the controllers.
 const NAME: &str = "firstlight-controllers";
-/// The controllers that are installed: all except bare metal.
-const CONTROLLERS: &str = "core,kubeadm,simulated";
+/// The ports of upstream's managers.
+const HEALTH_PORT: u16 = 9440;
+const METRICS_PORT: u16 = 8443;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// Never, for the built-in definitions.
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
     objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
-    let all: ControllerSelection = CONTROLLERS.parse().map_err(anyhow::Error::msg)?;
-    objects.extend(inventory::namespaces(all));
-    objects.extend(inventory::entries(all));
+    let installed = controllers();
+    objects.extend(providers::namespaces(&installed));
+    objects.extend(providers::entries(&installed));
     Ok(objects)
+}
+
+/// The controllers that are installed.
+fn controllers() -> Selection {
+    Selection::all().without("metal")
 }
 
 /// Returns whether a group belongs to bare metal. Machines are booted where their network is, so these kinds stay with the server that
@@ -79,6 +85,9 @@ fn rules() -> Value {
         {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": all},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch", "update"]},
         {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        // Who may read metrics.
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
         {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "watch"]},
     ])
 }
@@ -90,7 +99,18 @@ fn pod(image: &str) -> Value {
             "name": "controllers",
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "args": ["controllers", "--controllers", CONTROLLERS],
+            "args": [
+                "controllers",
+                format!("--controllers={}", controllers()),
+                format!("--health-addr=:{HEALTH_PORT}"),
+                format!("--diagnostics-address=:{METRICS_PORT}"),
+            ],
+            "ports": [
+                {"name": "healthz", "containerPort": HEALTH_PORT, "protocol": "TCP"},
+                {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+            ],
+            "livenessProbe": {"httpGet": {"path": "/healthz", "port": "healthz"}},
+            "readinessProbe": {"httpGet": {"path": "/readyz", "port": "healthz"}},
             "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
             "securityContext": {
                 "allowPrivilegeEscalation": false,

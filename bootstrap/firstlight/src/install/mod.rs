@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use manifests::{NAMESPACE, owned, shared};
 
 use crate::image;
-use crate::plane::FIELD_MANAGER;
+use crate::names::FIELD_MANAGER;
 
 /// How long a new kind may take until it is served.
 const ESTABLISHED: Duration = Duration::from_secs(30);
@@ -93,23 +93,23 @@ pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Cl
     let mut steps = Vec::new();
     for object in shared()? {
         let target = Target::of(client, &object)?;
-        let there = target.is_there().await?;
-        if !there && !dry_run {
+        let exists = target.exists().await?;
+        if !exists && !dry_run {
             target.create(&object).await?;
             if target.resource.kind == "CustomResourceDefinition" {
                 target.established(clock).await?;
             }
         }
-        let outcome = if there { Outcome::Left } else { Outcome::Created };
+        let outcome = if exists { Outcome::Left } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
     }
     for object in owned(reference) {
         let target = Target::of(client, &object)?;
-        let there = target.is_there().await?;
+        let exists = target.exists().await?;
         if !dry_run {
             target.apply(&object).await?;
         }
-        let outcome = if there { Outcome::Configured } else { Outcome::Created };
+        let outcome = if exists { Outcome::Configured } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
     }
     Ok(steps)
@@ -165,7 +165,7 @@ impl Target {
         format!("the target refuses {}", self.label())
     }
 
-    async fn is_there(&self) -> Result<bool> {
+    async fn exists(&self) -> Result<bool> {
         match self.api.get(&self.name).await {
             Ok(_) => Ok(true),
             // Also returned for a kind that is not served: a dry run does not install it.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::read::Document;
 use super::suggest::nearest;
-use crate::plane::FIELD_MANAGER;
+use crate::names::FIELD_MANAGER;
 
 /// An error in a document, with its place.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 
 use crate::certificates::{begun, read_identity, write_identity};
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 
 /// The base name of its files.
 const FILES: &str = "netboot-ca";

@@ -16,7 +16,7 @@ use metal_provisioning::{Configuration, Doors, Handle};
 
 pub use options::NetbootOptions;
 
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
 use authority::Authority;
 
 /// Returns the folder in the data directory with the site's own boot files, and the files that are built from them.

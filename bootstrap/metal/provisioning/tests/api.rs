@@ -11,7 +11,7 @@ use agent_protocol::{Action, Enrolment, Progress, Report, State};
 use bytes::Bytes;
 use dhcp::MacAddress;
 use engine::network::SimulatedNetwork;
-use engine::{Kind, Manager, NamespacedName, Objects, Options};
+use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use http_body_util::{BodyExt, Empty};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PostParams};
@@ -47,7 +47,8 @@ pub async fn manager() -> Manager {
     let server = Server::builder(registry, clock.clone()).build();
     let client = kube::Client::new(server.client_service(User::master("test")), "default");
     let network = Arc::new(SimulatedNetwork::new());
-    let manager = Manager::new(Options { client, clock, random, network });
+    let manager =
+        Manager::new(ManagerOptions { client, clock, random, network, metrics: Default::default() });
     let resource = kube::core::ApiResource {
         group: "apiextensions.k8s.io".into(),
         version: "v1".into(),

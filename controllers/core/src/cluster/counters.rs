@@ -9,7 +9,7 @@ use schemas::cluster::{ClusterReplicasStatus, ClusterStatus, Machine};
 use schemas::meta::StatusVersion;
 use serde_json::Value;
 
-use super::Observed;
+use super::observe::Observed;
 use crate::change::Reference;
 use crate::versions;
 

@@ -7,10 +7,10 @@ use engine::object::{is_deleting, uid};
 use engine::{ExternalObject, Kind, owners};
 use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 
-use super::Observed;
+use super::observe::Observed;
 use super::plan::Plan;
 use crate::change::Reference;
-use crate::text;
+use crate::messages;
 
 /// How many names of a kind a message lists at most.
 const LISTED: usize = 5;
@@ -90,13 +90,13 @@ fn workers(observed: &Observed) -> Option<String> {
 fn line<K: Kind>(title: &str, objects: &[Arc<K>]) -> Option<String> {
     let mut names: Vec<&str> = objects.iter().filter_map(|object| object.meta().name.as_deref()).collect();
     names.sort_unstable();
-    (!names.is_empty()).then(|| format!("* {title}: {}", text::names(&names, LISTED)))
+    (!names.is_empty()).then(|| format!("* {title}: {}", messages::names(&names, LISTED)))
 }
 
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(messages::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => {
             if !is_deleting(object.object.as_ref()) {
                 plan.delete.external.push(object.clone());

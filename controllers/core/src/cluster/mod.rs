@@ -1,31 +1,32 @@
 //! The Cluster controller.
 
-mod conditions;
+mod apply;
 mod counters;
 mod deletion;
 mod kubeconfig;
+mod observe;
 mod plan;
+mod status;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
-use engine::names::{CLUSTER_NAME, CONTROL_PLANE};
-use engine::object::{is_deleting, label};
+use engine::names::CLUSTER_NAME;
+use engine::object::label;
 use engine::{
-    Action, Change, Controller, Error, External, Health, Kind, Manager, NamespacedName, Objects, Reconciler,
-    Request, Result,
+    Change, Controller, Descriptor, Error, External, Frame, GroupKind, Kind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
-use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
+use schemas::cluster::Cluster;
 
-pub use plan::{Plan, plan};
+pub use observe::Observed;
+pub use plan::{FINALIZER, Plan, plan};
 
-use crate::change::{Reference, apply_external, finish, is_paused, write_back};
+use crate::change::report;
+use observe::ClusterController;
 
-/// The finalizer of Clusters.
-pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
     "Available",
@@ -48,49 +49,15 @@ const OWNED: &[&str] = &[
 const BY_REFERENCE: &str = "reference";
 const CONCURRENCY: usize = 50;
 
-/// The state of the world that a Cluster's plan depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The reconciled Cluster.
-    pub cluster: Arc<Cluster>,
-    /// The object that `spec.infrastructureRef` names.
-    pub infrastructure: Reference,
-    /// The object that `spec.controlPlaneRef` names.
-    pub control_plane: Reference,
-    /// The cluster's control plane Machines.
-    pub control_plane_machines: Vec<Arc<Machine>>,
-    /// The cluster's worker Machines.
-    pub worker_machines: Vec<Arc<Machine>>,
-    /// The cluster's MachineDeployments.
-    pub deployments: Vec<Arc<MachineDeployment>>,
-    /// The cluster's MachineSets.
-    pub sets: Vec<Arc<MachineSet>>,
-    /// The cluster's MachinePools.
-    pub pools: Vec<Arc<MachinePool>>,
-    /// State of the connection to the cluster.
-    pub health: Health,
-    /// Whether the Secret with the cluster's kubeconfig exists.
-    pub has_kubeconfig: bool,
-    /// The Secret with the cluster's certificate authority, if it exists.
-    pub authority: Option<Arc<Secret>>,
-    /// The time of this reconcile.
-    pub now: DateTime<Utc>,
-}
-
-struct Controls {
-    manager: Manager,
-    clusters: Objects<Cluster>,
-    machines: Objects<Machine>,
-    deployments: Objects<MachineDeployment>,
-    sets: Objects<MachineSet>,
-    pools: Objects<MachinePool>,
-    secrets: Objects<Secret>,
-    external: External,
-    recorder: engine::events::Recorder,
-}
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "cluster",
+    reconciles: &[GroupKind::new(Cluster::GROUP, Cluster::KIND)],
+    start: |manager, ()| start(manager),
+};
 
 /// Starts the Cluster controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let clusters = manager.objects::<Cluster>();
     clusters.index(BY_REFERENCE, |cluster| {
         let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
@@ -100,7 +67,7 @@ pub fn start(manager: &Manager) {
     let (machines, deployments, sets) = (manager.objects(), manager.objects(), manager.objects());
     let pools = manager.objects();
     let secrets = manager.objects::<Secret>();
-    let controller = Controller::new(manager, "cluster")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&clusters)
         .watches(&machines, by_label)
@@ -117,7 +84,7 @@ pub fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("cluster-controller");
     let manager = manager.clone();
-    controller.start(Controls {
+    controller.start(Frame::new(ClusterController {
         manager,
         clusters,
         machines,
@@ -127,7 +94,7 @@ pub fn start(manager: &Manager) {
         secrets,
         external,
         recorder,
-    });
+    }));
 }
 
 /// Returns the Cluster that the object's cluster-name label names.
@@ -154,93 +121,48 @@ fn without_control_plane(clusters: &Objects<Cluster>) -> impl Fn(&Change<Secret>
     }
 }
 
-impl Reconciler for Controls {
-    async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(cluster) = self.clusters.get(&request) else { return Ok(Action::done()) };
-        let cluster = engine::finalizer::ensure(&self.clusters, &cluster, FINALIZER).await?;
-        let now = self.manager.clock().now();
-        if is_paused(&self.clusters, &cluster, &cluster, (OWNED, now)).await? {
-            return Ok(Action::done());
-        }
-        let observed = self.gather(cluster).await;
-        let plan = plan(&observed);
-        self.apply(&observed, plan).await
-    }
-}
+impl Planned for ClusterController {
+    type Object = Cluster;
+    type Observed = Observed;
+    type Plan = Plan;
 
-impl Controls {
-    async fn gather(&self, cluster: Arc<Cluster>) -> Observed {
-        let name = NamespacedName::of(cluster.as_ref());
-        let infrastructure =
-            Reference::read(&self.external, &name.namespace, cluster.spec.infrastructure_ref.as_ref()).await;
-        let control_plane =
-            Reference::read(&self.external, &name.namespace, cluster.spec.control_plane_ref.as_ref()).await;
-        let machines = self.machines.by_cluster(&name);
-        let (control_plane_machines, worker_machines) =
-            machines.into_iter().partition(|machine| label(machine.as_ref(), CONTROL_PLANE).is_some());
-        let secret = |suffix: &str| {
-            self.secrets.get(&NamespacedName::new(name.namespace.as_str(), format!("{}-{suffix}", name.name)))
-        };
-        Observed {
-            infrastructure,
-            control_plane,
-            control_plane_machines,
-            worker_machines,
-            deployments: self.deployments.by_cluster(&name),
-            sets: self.sets.by_cluster(&name),
-            pools: self.pools.by_cluster(&name),
-            health: self.manager.clusters().health(&name),
-            has_kubeconfig: secret("kubeconfig").is_some(),
-            authority: secret("ca"),
-            now: self.manager.clock().now(),
-            cluster,
-        }
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<Cluster> {
+        &self.clusters
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        errors.extend(apply_external(&self.external, &plan.external).await);
-        errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
-        errors.extend(self.delete_each(&self.sets, &plan.delete.sets).await);
-        errors.extend(self.delete_each(&self.pools, &plan.delete.pools).await);
-        errors.extend(self.delete_each(&self.machines, &plan.delete.machines).await);
-        for object in &plan.delete.external {
-            errors.extend(self.external.handle(object).delete(object.object.as_ref()).await.err());
-        }
-        if plan.create_kubeconfig {
-            errors.extend(self.create_kubeconfig(observed).await.err());
-        }
-        for event in plan.events {
-            self.recorder.normal(observed.cluster.as_ref(), &(), event.reason, event.message);
-        }
-        let errors = write_back(&self.clusters, &observed.cluster, plan.cluster, OWNED, errors, |cluster| {
-            &mut cluster.status.get_or_insert_default().observed_generation
-        })
-        .await;
-        finish(errors, plan.action)
+    fn manager(&self) -> &Manager {
+        &self.manager
     }
 
-    async fn delete_each<K: Kind>(&self, objects: &Objects<K>, list: &[Arc<K>]) -> Vec<Error> {
-        let mut errors = Vec::new();
-        for object in list {
-            errors.extend(objects.delete(object.as_ref()).await.err());
-        }
-        errors
+    fn cluster(&self, cluster: &Arc<Cluster>) -> Membership {
+        Membership::Of(cluster.clone())
     }
 
-    async fn create_kubeconfig(&self, observed: &Observed) -> Result<()> {
-        let Some(authority) = &observed.authority else { return Ok(()) };
-        let secret = kubeconfig::secret(&observed.cluster, authority, observed.now, self.manager.random())?;
-        self.secrets.create_if_absent(&secret).await.map(|_| ())
+    async fn observe(
+        &self,
+        cluster: Arc<Cluster>,
+        _: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        Ok(Some(self.read(cluster).await))
     }
-}
 
-/// Returns whether `cluster` is being deleted.
-fn deleting(cluster: &Cluster) -> bool {
-    is_deleting(cluster)
-}
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
+        plan(observed)
+    }
 
-/// Returns whether the Cluster's `ControlPlaneInitialized` condition was already true.
-fn was_initialized(cluster: &Cluster) -> bool {
-    cluster.condition_is_true("ControlPlaneInitialized")
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<Cluster> {
+        self.execute(observed, plan).await
+    }
+
+    fn report(cluster: &mut Cluster, errors: &[&Error], _: DateTime<Utc>) {
+        report(cluster, &["Deleting"], errors);
+    }
+
+    fn observed_generation(cluster: &mut Cluster) -> Option<&mut Option<i64>> {
+        Some(&mut cluster.status.get_or_insert_default().observed_generation)
+    }
 }

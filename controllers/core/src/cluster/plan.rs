@@ -1,16 +1,21 @@
 //! The rules of the Cluster controller.
 
 use engine::names::CLUSTER_NAME;
+use engine::object::is_deleting;
 use engine::{Action, ExternalObject, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterInitializationStatus, ClusterStatus};
 use schemas::meta::{ApiEndpoint, FailureDomain};
 use serde_json::Value;
 
 use super::deletion::{self, Deletions};
-use super::{Observed, conditions, counters, deleting, was_initialized};
+use super::observe::Observed;
+use super::{counters, status};
 use crate::change::{Event, ExternalChange, Reference};
 
+/// The finalizer of Clusters.
+pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// The changes that a Cluster needs.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -36,7 +41,7 @@ pub fn plan(observed: &Observed) -> Plan {
     engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
     infrastructure(&mut plan, observed);
     control_plane(&mut plan, observed);
-    let step = if deleting(&observed.cluster) {
+    let step = if is_deleting(observed.cluster.as_ref()) {
         deletion::plan(&mut plan, observed)
     } else {
         kubeconfig(&mut plan, observed);
@@ -44,7 +49,7 @@ pub fn plan(observed: &Observed) -> Plan {
     };
     status(&mut plan, observed, &step);
     if matches!(step, deletion::Step::Completed) {
-        engine::finalizer::remove(&mut plan.cluster, super::FINALIZER);
+        engine::finalizer::remove(&mut plan.cluster, FINALIZER);
         let name = plan.cluster.metadata.name.clone().unwrap_or_default();
         plan.events.push(Event::normal("Deleted", format!("Cluster {name} has been deleted")));
     }
@@ -79,12 +84,12 @@ pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
 fn infrastructure(plan: &mut Plan, observed: &Observed) {
     let provisioned = is_provisioned(&plan.cluster);
     match &observed.infrastructure {
-        Reference::None if deleting(&observed.cluster) => {}
+        Reference::None if is_deleting(observed.cluster.as_ref()) => {}
         Reference::None => {
             initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
                 Some(true);
         }
-        Reference::NotFound if provisioned && !deleting(&observed.cluster) => {
+        Reference::NotFound if provisioned && !is_deleting(observed.cluster.as_ref()) => {
             plan.errors.push(missing("infrastructure", observed.cluster.spec.infrastructure_ref.as_ref()));
         }
         // The object's creation event triggers the next reconcile.
@@ -121,7 +126,7 @@ fn control_plane(plan: &mut Plan, observed: &Observed) {
                     Some(true);
             }
         }
-        Reference::NotFound if initialized && !deleting(&observed.cluster) => {
+        Reference::NotFound if initialized && !is_deleting(observed.cluster.as_ref()) => {
             plan.errors.push(missing("control plane", observed.cluster.spec.control_plane_ref.as_ref()));
         }
         Reference::NotFound => {}
@@ -220,8 +225,13 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
     counters::set(status, observed);
     status.observed_generation = generation;
     phase(plan);
-    conditions::set(&mut plan.cluster, observed, step, was_initialized(&observed.cluster));
-    if let Some(delay) = conditions::requeue(observed) {
+    status::set(
+        &mut plan.cluster,
+        observed,
+        step,
+        observed.cluster.condition_is_true("ControlPlaneInitialized"),
+    );
+    if let Some(delay) = status::requeue(observed) {
         plan.action = plan.action.min(Action::requeue_after(delay));
     }
 }
@@ -229,7 +239,7 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
 /// Sets the phase and records an event when it changes.
 fn phase(plan: &mut Plan) {
     let cluster = &plan.cluster;
-    let phase = if deleting(cluster) {
+    let phase = if is_deleting(cluster) {
         "Deleting"
     } else if is_provisioned(cluster) && has_endpoint(cluster) {
         "Provisioned"

@@ -9,8 +9,10 @@ use engine::{Action, ExternalObject};
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 
+use super::drain;
+use super::facts::node_name;
+use super::observed::{NodeState, Observed};
 use super::plan::Plan;
-use super::{DELETION_RETRY, NodeState, Observed, drain, node_name};
 use crate::change::{Event, Reference};
 
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";
@@ -18,6 +20,8 @@ const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 /// This process tries to delete a Node for at least this long, even after the deletion's time-out.
 const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
+/// How long a step of a deletion that no event ends waits before it is looked at again.
+const DELETION_RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
@@ -127,15 +131,15 @@ fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     if let Some(error) = unreadable_control_plane(observed) {
         plan.errors.push(error.to_owned());
-        return Step::Waiting("InternalError", crate::INTERNAL_ERROR.to_owned());
+        return Step::Waiting("InternalError", crate::messages::INTERNAL_ERROR.to_owned());
     }
     if let Some(step) = before_termination(plan, observed) {
         return step;
     }
-    let standing = hooks(observed, PRE_TERMINATE);
-    if !standing.is_empty() {
+    let remaining = hooks(observed, PRE_TERMINATE);
+    if !remaining.is_empty() {
         start(&mut status(plan).wait_for_pre_terminate_hook_start_time, observed);
-        let message = format!("Waiting for pre-terminate hooks to succeed (hooks: {})", standing.join(","));
+        let message = format!("Waiting for pre-terminate hooks to succeed (hooks: {})", remaining.join(","));
         return Step::Waiting("WaitingForPreTerminateHook", message);
     }
     if let Some(message) = external(plan, &observed.infrastructure) {
@@ -152,10 +156,10 @@ fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     if !concerns_node(observed) {
         return None;
     }
-    let standing = hooks(observed, PRE_DRAIN);
-    if !standing.is_empty() {
+    let remaining = hooks(observed, PRE_DRAIN);
+    if !remaining.is_empty() {
         start(&mut status(plan).wait_for_pre_drain_hook_start_time, observed);
-        let message = format!("Waiting for pre-drain hooks to succeed (hooks: {})", standing.join(","));
+        let message = format!("Waiting for pre-drain hooks to succeed (hooks: {})", remaining.join(","));
         return Some(Step::Waiting("WaitingForPreDrainHook", message));
     }
     drain_step(plan, observed).or_else(|| volumes_step(plan, observed))
@@ -238,7 +242,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     let message = format!(
         "Waiting for Node volumes to be detached (started at {})\n* Node.status.volumesAttached: {}",
         since.unwrap_or_default(),
-        crate::text::names(&names, 5)
+        crate::messages::names(&names, 5)
     );
     Some(Step::Waiting("WaitingForVolumeDetach", message))
 }
@@ -246,7 +250,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(crate::messages::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => Some(delete(plan, object)),
     }
 }

@@ -8,7 +8,7 @@ use engine::object::{annotation, is_deleting, label};
 use engine::{NamespacedName, owners, time};
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use crate::text;
+use crate::messages;
 
 /// Delay before retrying an eviction that a PodDisruptionBudget forbids.
 pub const RETRY: Duration = Duration::from_secs(20);
@@ -63,7 +63,7 @@ pub fn plan(node: &Node, pods: &[Arc<Pod>], now: DateTime<Utc>) -> Outcome {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if !names.is_empty() {
             let noun = if names.len() == 1 { "Pod" } else { "Pods" };
-            outcome.messages.push(format!("* {noun} {}: {what}", text::names(&names, LISTED)));
+            outcome.messages.push(format!("* {noun} {}: {what}", messages::names(&names, LISTED)));
         }
     }
     outcome

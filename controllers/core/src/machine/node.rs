@@ -7,9 +7,10 @@ use engine::object::{annotation, is_deleting};
 use engine::owners;
 use k8s_openapi::api::core::v1::{Node, Taint};
 use schemas::cluster::{Machine, MachineNodeReference};
+use schemas::defaults;
 
+use super::observed::{NodeState, Observed};
 use super::plan::Plan;
-use super::{NodeState, Observed};
 use crate::change::{Event, Reference};
 use crate::machine_deployment::REVISION;
 
@@ -160,7 +161,7 @@ fn taints(node: &mut Node, observed: &Observed) {
 fn is_outdated(observed: &Observed) -> bool {
     let (Some(set), Some(deployment)) = (&observed.set, &observed.deployment) else { return false };
     let rollout = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    if rollout.is_some_and(|strategy| strategy.type_ == "OnDelete") {
+    if rollout.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE) {
         return false;
     }
     let revision = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());

@@ -7,10 +7,15 @@ use k8s_openapi::api::core::v1::Node;
 use machinery::clock::rfc3339;
 use schemas::cluster::{Machine, MachineAddress, MachineInitializationStatus};
 
-use super::{Observed, conditions, deletion, node};
+use super::facts::{is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
+use super::observed::Observed;
+use super::{deletion, node, status};
 use crate::change::{Event, ExternalChange, Reference};
 
 const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
+
+/// The finalizer of Machines.
+pub const FINALIZER: &str = "machine.cluster.x-k8s.io";
 
 /// The changes that a Machine needs.
 #[derive(Debug, Default)]
@@ -58,10 +63,10 @@ pub fn plan(observed: &Observed) -> Plan {
     };
     let generation = plan.machine.metadata.generation;
     plan.machine.status.get_or_insert_default().observed_generation = generation;
-    conditions::set(&mut plan, observed, &step);
+    status::set(&mut plan, observed, &step);
     phase(&mut plan, observed);
     if matches!(step, deletion::Step::Completed) {
-        engine::finalizer::remove(&mut plan.machine, super::FINALIZER);
+        engine::finalizer::remove(&mut plan.machine, FINALIZER);
     }
     plan
 }
@@ -129,27 +134,6 @@ fn is_data_secret_created(object: &ExternalObject) -> bool {
     } else {
         "/status/initialization/dataSecretCreated"
     })
-}
-
-/// Returns whether an infrastructure object reports that its machine is provisioned.
-pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
-    object.is_true(if object.contract == "v1beta1" {
-        "/status/ready"
-    } else {
-        "/status/initialization/provisioned"
-    })
-}
-
-/// Returns whether the Machine's infrastructure was provisioned at any time.
-pub(super) fn was_provisioned(machine: &Machine) -> bool {
-    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-}
-
-/// Returns whether the Machine's bootstrap data was created at any time.
-pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
-    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.bootstrap_data_secret_created == Some(true))
 }
 
 fn infrastructure(plan: &mut Plan, observed: &Observed) {

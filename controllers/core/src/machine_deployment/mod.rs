@@ -1,5 +1,7 @@
 //! The MachineDeployment controller.
 
+mod apply;
+mod observe;
 mod plan;
 mod rollout;
 mod sets;
@@ -13,21 +15,18 @@ use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
-    Action, Applied, Change, Controller, Error, External, Manager, NamespacedName, Objects, Reconciler,
-    Request, Result, owners,
+    Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-pub use plan::{Plan, plan};
+pub use observe::Observed;
+pub use plan::{FINALIZER, Plan, REVISION, plan};
 
-use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
+use crate::change::{cluster_of, report};
 use crate::selector;
+use observe::MachineDeploymentController;
 
-/// The finalizer of MachineDeployments.
-pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// Annotation on MachineDeployments and MachineSets: the number of the template's revision.
-pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
-const FIELD_MANAGER: &str = "capi-machinedeployment";
 const OWNED: &[&str] = &[
     "Available",
     "RollingOut",
@@ -42,41 +41,15 @@ const OWNED: &[&str] = &[
 const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 
-/// The state of the world that a MachineDeployment's plan depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The reconciled MachineDeployment.
-    pub deployment: Arc<MachineDeployment>,
-    /// The MachineDeployment's Cluster.
-    pub cluster: Arc<Cluster>,
-    /// The MachineSets that the MachineDeployment controls, and those without a controller that its selector
-    /// matches.
-    pub sets: Vec<Arc<MachineSet>>,
-    /// The Machines with the MachineDeployment's label.
-    pub machines: Vec<Arc<Machine>>,
-    /// The bootstrap template.
-    pub bootstrap: Reference,
-    /// The infrastructure template.
-    pub infrastructure: Reference,
-    /// Random suffix for the name of the next MachineSet.
-    pub suffix: String,
-    /// The time of this reconcile.
-    pub now: DateTime<Utc>,
-}
-
-struct Controls {
-    manager: Manager,
-    clusters: Objects<Cluster>,
-    deployments: Objects<MachineDeployment>,
-    sets: Objects<MachineSet>,
-    machines: Objects<Machine>,
-    external: External,
-    applied: Applied,
-    recorder: engine::events::Recorder,
-}
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "machinedeployment",
+    reconciles: &[GroupKind::new(MachineDeployment::GROUP, MachineDeployment::KIND)],
+    start: |manager, ()| start(manager),
+};
 
 /// Starts the MachineDeployment controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let deployments = manager.objects::<MachineDeployment>();
     deployments.index(BY_REFERENCE, |deployment| {
         let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
@@ -88,7 +61,7 @@ pub fn start(manager: &Manager) {
         (manager.objects::<Cluster>(), manager.objects(), manager.objects::<Machine>());
     let of_cluster = deployments.clone();
     let orphans = deployments.clone();
-    let controller = Controller::new(manager, "machinedeployment")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&deployments)
         .owns(&sets, MachineDeployment::GROUP, MachineDeployment::KIND)
@@ -115,7 +88,7 @@ pub fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machinedeployment-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
-    controller.start(Controls {
+    controller.start(Frame::new(MachineDeploymentController {
         manager,
         clusters,
         deployments,
@@ -124,7 +97,7 @@ pub fn start(manager: &Manager) {
         external,
         applied,
         recorder,
-    });
+    }));
 }
 
 /// Returns the MachineDeployments whose selector matches a MachineSet without a controller.
@@ -149,71 +122,53 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
     requests
 }
 
-impl Reconciler for Controls {
-    async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
-        let name = &deployment.spec.cluster_name;
-        let cluster = match cluster_of::<MachineDeployment>(&self.clusters, &request, name) {
-            Ok(cluster) => cluster,
-            Err(missing) => {
-                let left = !self.sets.by_owner(engine::object::uid(deployment.as_ref())).is_empty();
-                return without_cluster(&self.deployments, &deployment, FINALIZER, left, missing).await;
-            }
-        };
-        let deployment = engine::finalizer::ensure(&self.deployments, &deployment, FINALIZER).await?;
-        let now = self.manager.clock().now();
-        if is_paused(&self.deployments, &deployment, &cluster, (OWNED, now)).await? {
-            return Ok(Action::done());
-        }
-        let observed = self.gather(deployment, cluster).await;
-        let plan = plan(&observed);
-        self.apply(&observed, plan).await
-    }
-}
+impl Planned for MachineDeploymentController {
+    type Object = MachineDeployment;
+    type Observed = Observed;
+    type Plan = Plan;
 
-impl Controls {
-    async fn gather(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
-        let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
-        let name = deployment.metadata.name.clone().unwrap_or_default();
-        let spec = &deployment.spec.template.spec;
-        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure =
-            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
-        let mut sets = self.sets.by_cluster(&NamespacedName::of(cluster.as_ref()));
-        sets.retain(|set| match owners::controller(set.as_ref()) {
-            Some(owner) => owner.uid == uid(deployment.as_ref()),
-            None => selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref()),
-        });
-        let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
-        machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
-        let (suffix, now) = (self.manager.random().name_suffix(), self.manager.clock().now());
-        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<MachineDeployment> {
+        &self.deployments
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        errors.extend(apply_external(&self.external, &plan.external).await);
-        for (current, wanted) in &plan.sets {
-            let result =
-                self.sets.apply_changed(&self.applied, FIELD_MANAGER, current.as_ref(), wanted).await;
-            errors.extend(result.err());
-        }
-        for set in &plan.delete {
-            errors.extend(self.sets.delete(set.as_ref()).await.err());
-            self.applied.forget(uid(set.as_ref()));
-        }
-        for event in plan.events {
-            self.recorder.normal(observed.deployment.as_ref(), &(), event.reason, event.message);
-        }
-        let errors = write_back(
-            &self.deployments,
-            &observed.deployment,
-            plan.deployment,
-            OWNED,
-            errors,
-            |deployment| &mut deployment.status.get_or_insert_default().observed_generation,
-        )
-        .await;
-        finish(errors, plan.action)
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, deployment: &Arc<MachineDeployment>) -> Membership {
+        cluster_of(&self.clusters, deployment.as_ref(), &deployment.spec.cluster_name)
+    }
+
+    async fn has_parts(&self, deployment: &Arc<MachineDeployment>) -> bool {
+        !self.sets.by_owner(uid(deployment.as_ref())).is_empty()
+    }
+
+    async fn observe(
+        &self,
+        deployment: Arc<MachineDeployment>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        let Some(cluster) = cluster else { return Ok(None) };
+        Ok(Some(self.read(deployment, cluster).await))
+    }
+
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
+        plan(observed)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
+        self.execute(observed, plan).await
+    }
+
+    fn report(deployment: &mut MachineDeployment, errors: &[&Error], _: DateTime<Utc>) {
+        report(deployment, &["RollingOut", "ScalingUp", "ScalingDown", "Deleting"], errors);
+    }
+
+    fn observed_generation(deployment: &mut MachineDeployment) -> Option<&mut Option<i64>> {
+        Some(&mut deployment.status.get_or_insert_default().observed_generation)
     }
 }

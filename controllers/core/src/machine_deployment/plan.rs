@@ -7,10 +7,17 @@ use engine::object::is_deleting;
 use engine::{Action, NamespacedName, owners, time};
 use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
+use schemas::defaults;
 
+use super::observe::Observed;
 use super::rollout::{self, Limits, Set};
-use super::{Observed, sets, status, template};
+use super::{sets, status, template};
 use crate::change::{Event, ExternalChange, Reference};
+
+/// The finalizer of MachineDeployments.
+pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
+/// Annotation on MachineDeployments and MachineSets: the number of the template's revision.
+pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 
 /// The changes that a MachineDeployment needs.
 #[derive(Debug, Default)]
@@ -51,7 +58,7 @@ pub fn plan(observed: &Observed) -> Plan {
     }
     status::set(&mut plan, observed, &split);
     if is_deleting(observed.deployment.as_ref()) && observed.sets.is_empty() {
-        engine::finalizer::remove(&mut plan.deployment, super::FINALIZER);
+        engine::finalizer::remove(&mut plan.deployment, FINALIZER);
     }
     plan
 }
@@ -128,7 +135,7 @@ pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
         .as_ref()
         .and_then(|rollout| rollout.strategy.as_ref())
         .and_then(|strategy| strategy.rolling_update.as_ref());
-    let replicas = deployment.spec.replicas.unwrap_or(1);
+    let replicas = deployment.spec.replicas.unwrap_or(defaults::REPLICAS);
     Limits::resolve(
         replicas,
         rolling.and_then(|rolling| rolling.max_surge.as_ref()),
@@ -139,7 +146,7 @@ pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
 /// Returns whether old Machines are replaced only after a user deletes them.
 pub(super) fn is_on_delete(deployment: &MachineDeployment) -> bool {
     let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    strategy.is_some_and(|strategy| strategy.type_ == "OnDelete")
+    strategy.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE)
 }
 
 fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
@@ -158,9 +165,9 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     let revision = sets::next_revision(split);
     if split.new.is_some() || !paused {
         let wanted = sets::wanted(observed, split.new.as_deref(), new.intent, Some(revision), &limits);
-        if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(super::REVISION)) {
+        if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(REVISION)) {
             let annotations = plan.deployment.metadata.annotations.get_or_insert_default();
-            annotations.insert(super::REVISION.to_owned(), value.clone());
+            annotations.insert(REVISION.to_owned(), value.clone());
         }
         event(plan, split.new.as_deref(), &wanted);
         plan.sets.push((split.new.clone(), wanted));

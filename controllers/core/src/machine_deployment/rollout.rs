@@ -1,6 +1,7 @@
 //! Computes the number of replicas of each MachineSet of a MachineDeployment. Plain numbers, no objects.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemas::defaults;
 
 /// The replica counts of a MachineSet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,8 +41,8 @@ impl Limits {
     /// Resolves `maxSurge` (rounded up) and `maxUnavailable` (rounded down). If both resolve to 0, one
     /// Machine may be unavailable, since the rollout could not progress otherwise.
     pub fn resolve(replicas: i32, surge: Option<&IntOrString>, unavailable: Option<&IntOrString>) -> Self {
-        let surge = value(surge, replicas, 1, true);
-        let mut unavailable = value(unavailable, replicas, 0, false);
+        let surge = value(surge, replicas, defaults::MAX_SURGE, true);
+        let mut unavailable = value(unavailable, replicas, defaults::MAX_UNAVAILABLE, false);
         if surge == 0 && unavailable == 0 {
             unavailable = 1;
         }

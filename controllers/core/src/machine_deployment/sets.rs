@@ -9,9 +9,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use schemas::cluster::{MachineSet, MachineSetSpec, MachineTemplateSpec};
 use schemas::meta::ObjectMetaTemplate;
 
-use super::plan::{Split, is_on_delete};
+use super::observe::Observed;
+use super::plan::{REVISION, Split, is_on_delete};
 use super::rollout::Limits;
-use super::{Observed, REVISION, template};
+use super::template;
 
 const HASH: &str = "machine-template-hash";
 const REVISION_HISTORY: &str = "machinedeployment.clusters.x-k8s.io/revision-history";

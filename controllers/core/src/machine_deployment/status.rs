@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::{MachineDeploymentStatus, MachineSet, MachineSetStatus};
 use schemas::meta::Condition;
 
-use super::Observed;
+use super::observe::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;

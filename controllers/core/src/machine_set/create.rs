@@ -13,8 +13,11 @@ use kube::core::ApiResource;
 use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
 use schemas::meta::ContractVersionedObjectReference;
 
-use super::{Controls, FIELD_MANAGER, Observed, set_name_label};
+use super::facts::set_name_label;
+use super::observe::{MachineSetController, Observed};
 
+/// Who makes Machines and what belongs to them.
+pub(super) const FIELD_MANAGER: &str = "capi-machineset";
 /// The longest allowed name of a Machine, in bytes.
 const LONGEST_NAME: usize = 63;
 const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
@@ -22,7 +25,7 @@ const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 /// A Machine to be created, with the objects that it references.
 #[derive(Debug)]
 pub struct NewMachine {
-    /// The Machine.
+    /// The reconciled Machine.
     pub machine: Machine,
     /// The Machine's bootstrap object; `None` if the template names a data Secret.
     pub bootstrap: Option<(DynamicObject, ApiResource)>,
@@ -134,7 +137,7 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     Ok(NewMachine { machine: machine(set, name, spec), bootstrap, infrastructure })
 }
 
-impl Controls {
+impl MachineSetController {
     /// Creates the bootstrap object, the infrastructure object and the Machine; after a failure, deletes what
     /// it created. Returns the Machine's name.
     pub(super) async fn create(&self, observed: &Observed, new: &NewMachine) -> Result<String> {

@@ -1,6 +1,9 @@
 //! The MachineSet controller.
 
+mod apply;
 mod create;
+mod facts;
+mod observe;
 mod plan;
 mod preflight;
 mod priority;
@@ -11,67 +14,36 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
-use engine::names::{CLUSTER_NAME, SET_NAME};
-use engine::object::{is_deleting, label, uid};
+use engine::names::CLUSTER_NAME;
+use engine::object::{label, uid};
 use engine::{
-    Action, Applied, Change, Controller, Error, External, ExternalObject, Manager, NamespacedName, Objects,
-    Reconciler, Request, Result, owners,
+    Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
 };
 use kube::api::DynamicObject;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineSet};
 
-pub use plan::{Plan, plan};
+pub use observe::Observed;
+pub use plan::{FINALIZER, Plan, plan};
 
-use crate::change::{
-    Event, Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back,
-};
+use crate::change::{cluster_of, report};
 use crate::selector;
+use observe::{BY_ORPHAN, MachineSetController};
 
-/// The finalizer of MachineSets.
-pub const FINALIZER: &str = "cluster.x-k8s.io/machineset";
-const FIELD_MANAGER: &str = "capi-machineset";
-const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 const OWNED: &[&str] =
     &["Remediating", "ScalingDown", "ScalingUp", "MachinesReady", "MachinesUpToDate", "Paused", "Deleting"];
 const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
-const BY_ORPHAN: &str = "orphan";
 
-/// The state of the world that a MachineSet's plan depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The reconciled MachineSet.
-    pub set: Arc<MachineSet>,
-    /// The MachineSet's Cluster.
-    pub cluster: Arc<Cluster>,
-    /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
-    pub machines: Vec<Arc<Machine>>,
-    /// The bootstrap template.
-    pub bootstrap: Reference,
-    /// The infrastructure template.
-    pub infrastructure: Reference,
-    /// The Cluster's control plane object.
-    pub control_plane: Reference,
-    /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
-    pub parts: Vec<ExternalObject>,
-    /// Random suffixes for the names of new Machines, one for each missing replica.
-    pub suffixes: Vec<String>,
-    /// The time of this reconcile.
-    pub now: DateTime<Utc>,
-}
-
-struct Controls {
-    manager: Manager,
-    clusters: Objects<Cluster>,
-    sets: Objects<MachineSet>,
-    machines: Objects<Machine>,
-    external: External,
-    applied: Applied,
-    recorder: engine::events::Recorder,
-}
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "machineset",
+    reconciles: &[GroupKind::new(MachineSet::GROUP, MachineSet::KIND)],
+    start: |manager, ()| start(manager),
+};
 
 /// Starts the MachineSet controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let sets = manager.objects::<MachineSet>();
     sets.index(BY_REFERENCE, |set| {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
@@ -86,7 +58,7 @@ pub fn start(manager: &Manager) {
     });
     let clusters = manager.objects::<Cluster>();
     let (of_cluster, orphans) = (sets.clone(), sets.clone());
-    let controller = Controller::new(manager, "machineset")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&sets)
         .owns(&machines, MachineSet::GROUP, MachineSet::KIND)
@@ -115,7 +87,15 @@ pub fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machineset-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
-    controller.start(Controls { manager, clusters, sets, machines, external, applied, recorder });
+    controller.start(Frame::new(MachineSetController {
+        manager,
+        clusters,
+        sets,
+        machines,
+        external,
+        applied,
+        recorder,
+    }));
 }
 
 fn names(sets: &[Arc<MachineSet>]) -> Vec<Request> {
@@ -154,144 +134,53 @@ fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Requ
     names(&list)
 }
 
-impl Reconciler for Controls {
-    async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(set) = self.sets.get(&request) else { return Ok(Action::done()) };
-        let cluster = match cluster_of::<MachineSet>(&self.clusters, &request, &set.spec.cluster_name) {
-            Ok(cluster) => cluster,
-            Err(missing) => {
-                let left = !self.machines.by_owner(uid(set.as_ref())).is_empty();
-                return without_cluster(&self.sets, &set, FINALIZER, left, missing).await;
-            }
-        };
-        let set = engine::finalizer::ensure(&self.sets, &set, FINALIZER).await?;
-        let now = self.manager.clock().now();
-        if is_paused(&self.sets, &set, &cluster, (OWNED, now)).await? {
-            return Ok(Action::done());
-        }
-        let observed = self.gather(set, cluster).await;
-        let plan = plan(&observed);
-        self.apply(&observed, plan).await
-    }
-}
+impl Planned for MachineSetController {
+    type Object = MachineSet;
+    type Observed = Observed;
+    type Plan = Plan;
 
-impl Controls {
-    async fn gather(&self, set: Arc<MachineSet>, cluster: Arc<Cluster>) -> Observed {
-        let namespace = set.metadata.namespace.clone().unwrap_or_default();
-        let spec = &set.spec.template.spec;
-        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure =
-            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
-        let control_plane =
-            Reference::read(&self.external, &namespace, cluster.spec.control_plane_ref.as_ref()).await;
-        let mut machines = self.machines.by_owner(uid(set.as_ref()));
-        machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
-        if !is_deleting(set.as_ref()) {
-            let mut orphans = self.machines.by_index(BY_ORPHAN, &namespace);
-            orphans.retain(|machine| {
-                !is_deleting(machine.as_ref())
-                    && selector::matches(&set.spec.selector, machine.metadata.labels.as_ref())
-            });
-            machines.extend(orphans);
-        }
-        let wanted = usize::try_from(set.spec.replicas.unwrap_or(0)).unwrap_or(0);
-        let missing = wanted.saturating_sub(machines.len());
-        let suffixes = (0..missing).map(|_| self.manager.random().name_suffix()).collect();
-        let parts = self.parts(&set, &machines).await;
-        let now = self.manager.clock().now();
-        Observed { set, cluster, machines, bootstrap, infrastructure, control_plane, parts, suffixes, now }
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<MachineSet> {
+        &self.sets
     }
 
-    /// Returns the bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself
-    /// still owns.
-    async fn parts(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> Vec<ExternalObject> {
-        let spec = &set.spec.template.spec;
-        let mut parts = Vec::new();
-        for reference in
-            [spec.bootstrap.config_ref.as_ref(), Some(&spec.infrastructure_ref)].into_iter().flatten()
-        {
-            let Some(kind) = reference.kind.strip_suffix("Template") else { continue };
-            let Ok((objects, resolved)) = self.external.objects(&reference.api_group, kind).await else {
-                continue;
-            };
-            let mut found = objects.by_owner(uid(set));
-            for machine in machines {
-                found.extend(objects.by_owner(uid(machine.as_ref())));
-            }
-            let (resource, contract) = (resolved.resource, resolved.contract);
-            parts.extend(found.into_iter().map(|object| ExternalObject {
-                object,
-                resource: resource.clone(),
-                contract,
-            }));
-        }
-        parts
+    fn manager(&self) -> &Manager {
+        &self.manager
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        errors.extend(apply_external(&self.external, &plan.external).await);
-        for (current, wanted) in &plan.sync {
-            let result =
-                self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(current), wanted).await;
-            errors.extend(result.err());
-        }
-        for (current, wanted) in &plan.update {
-            match self.machines.patch(current, wanted, &[]).await {
-                // The Machine is being deleted and disappeared in the meantime.
-                Err(error) if error.is_not_found() => {}
-                result => errors.extend(result.err()),
-            }
-        }
-        for (part, wanted) in &plan.sync_parts {
-            let objects = self.external.handle(part);
-            let current = Some(&part.object);
-            let result = objects.apply_changed(&self.applied, METADATA_FIELD_MANAGER, current, wanted).await;
-            errors.extend(result.err());
-        }
-        for part in &plan.delete_parts {
-            errors.extend(self.external.handle(part).delete(part.object.as_ref()).await.err());
-        }
-        for machine in &plan.delete {
-            let name = machine.metadata.name.clone().unwrap_or_default();
-            match self.machines.delete(machine.as_ref()).await {
-                Ok(()) => self.event(
-                    observed,
-                    &Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
-                ),
-                Err(error) => errors.push(error),
-            }
-        }
-        for wanted in &plan.create {
-            match self.create(observed, wanted).await {
-                Ok(name) => {
-                    self.event(
-                        observed,
-                        &Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
-                    );
-                }
-                Err(error) => errors.push(error),
-            }
-        }
-        let errors = write_back(&self.sets, &observed.set, plan.set, OWNED, errors, |set| {
-            &mut set.status.get_or_insert_default().observed_generation
-        })
-        .await;
-        finish(errors, plan.action)
+    fn cluster(&self, set: &Arc<MachineSet>) -> Membership {
+        cluster_of(&self.clusters, set.as_ref(), &set.spec.cluster_name)
     }
 
-    fn event(&self, observed: &Observed, event: &Event) {
-        self.recorder.normal(observed.set.as_ref(), &(), event.reason, event.message.clone());
+    async fn has_parts(&self, set: &Arc<MachineSet>) -> bool {
+        !self.machines.by_owner(uid(set.as_ref())).is_empty()
     }
-}
 
-/// Returns the label that names the MachineSet on its Machines.
-fn set_name_label(set: &MachineSet) -> (String, String) {
-    let name = set.metadata.name.as_deref().unwrap_or_default();
-    (SET_NAME.to_owned(), schemas::naming::label_value(name))
-}
+    async fn observe(
+        &self,
+        set: Arc<MachineSet>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        let Some(cluster) = cluster else { return Ok(None) };
+        Ok(Some(self.read(set, cluster).await))
+    }
 
-/// Returns whether a MachineDeployment controls the MachineSet.
-fn is_of_deployment(set: &MachineSet) -> bool {
-    owners::controller(set).is_some_and(|owner| owner.kind == MachineDeployment::KIND)
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
+        plan(observed)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
+        self.execute(observed, plan).await
+    }
+
+    fn report(set: &mut MachineSet, errors: &[&Error], _: DateTime<Utc>) {
+        report(set, &["ScalingUp", "ScalingDown", "Deleting"], errors);
+    }
+
+    fn observed_generation(set: &mut MachineSet) -> Option<&mut Option<i64>> {
+        Some(&mut set.status.get_or_insert_default().observed_generation)
+    }
 }

@@ -8,10 +8,15 @@ use engine::{Action, ExternalObject, owners};
 use kube::api::DynamicObject;
 use schemas::cluster::{Machine, MachineSet};
 
-use super::{FINALIZER, Observed, create, is_of_deployment, preflight, priority, status, sync};
+use super::facts::is_of_deployment;
+use super::observe::Observed;
+use super::{create, preflight, priority, status, sync};
 use crate::change::{ExternalChange, Reference};
 
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
+
+/// The finalizer of MachineSets.
+pub const FINALIZER: &str = "cluster.x-k8s.io/machineset";
 
 /// The changes that a MachineSet needs.
 #[derive(Debug, Default)]

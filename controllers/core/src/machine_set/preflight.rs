@@ -4,7 +4,7 @@ use engine::ExternalObject;
 use engine::object::annotation;
 use serde_json::Value;
 
-use super::Observed;
+use super::observe::Observed;
 use crate::change::Reference;
 use crate::versions::Version;
 

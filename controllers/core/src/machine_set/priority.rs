@@ -25,7 +25,12 @@ pub fn choose(
     count: usize,
     now: DateTime<Utc>,
 ) -> Vec<Arc<Machine>> {
-    let order = set.spec.deletion.as_ref().and_then(|deletion| deletion.order.as_deref()).unwrap_or("Random");
+    let order = set
+        .spec
+        .deletion
+        .as_ref()
+        .and_then(|deletion| deletion.order.as_deref())
+        .unwrap_or(schemas::defaults::DELETION_ORDER);
     let mut rated: Vec<(f64, &Arc<Machine>)> =
         machines.iter().map(|machine| (score(machine, order, now), machine)).collect();
     rated.sort_by(|(a, first), (b, second)| {

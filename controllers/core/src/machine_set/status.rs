@@ -6,7 +6,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSetStatus};
 use schemas::meta::Condition;
 
-use super::Observed;
+use super::observe::Observed;
 use super::plan::Plan;
 use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;

@@ -9,8 +9,9 @@ use engine::owners;
 use kube::api::DynamicObject;
 use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
 
+use super::create;
+use super::observe::Observed;
 use super::plan::Plan;
-use super::{Observed, create};
 
 /// Plans the changes of each Machine and of its bootstrap and infrastructure objects.
 pub fn plan(plan: &mut Plan, observed: &Observed) {

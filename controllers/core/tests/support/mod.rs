@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access::User;
 use engine::network::{Network, SimulatedNetwork};
-use engine::{Kind, Manager, NamespacedName, Objects, Options};
+use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -69,8 +69,13 @@ impl World {
         let workload = server(&clock, &random, kinds).await;
         let kubeconfig = listen(&workload, &network, &clock, &random).await;
         let management = server(&clock, &random, Vec::new()).await;
-        let manager =
-            Manager::new(Options { client: client(&management, "manager"), clock, random, network });
+        let manager = Manager::new(ManagerOptions {
+            client: client(&management, "manager"),
+            clock,
+            random,
+            network,
+            metrics: Default::default(),
+        });
         let definitions = kube::Api::<kube::api::DynamicObject>::all_with(
             manager.client().clone(),
             &kube::core::ApiResource {

@@ -1,9 +1,9 @@
-//! Executes the plan of a KubeadmConfig.
+//! Does what a plan for a KubeadmConfig says.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::{Action, NamespacedName, conditions, object, owners, paused};
+use engine::{Action, NamespacedName, Outcome, conditions, owners, paused};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -14,21 +14,14 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine};
 use serde_json::json;
 
-use super::gather::{LOCK_KEY, LockInformation, lock_name};
+use super::observe::{ConfigController, LOCK_KEY, LockInformation, lock_name};
 use super::plan::{self, Observed, Plan, Step};
 use super::render::{self, Inputs, Role};
-use super::{ConfigController, token};
+use super::token;
 use crate::certificates::{self, Recipe};
 use crate::error::{Error, Result};
 use crate::names::condition;
 use crate::version::Version;
-
-const OWNED: &[&str] = &[
-    condition::READY,
-    condition::DATA_SECRET_AVAILABLE,
-    condition::CERTIFICATES_AVAILABLE,
-    condition::PAUSED,
-];
 
 /// The objects that [`Step::Bootstrap`] works on.
 struct Bootstrap<'a> {
@@ -38,42 +31,30 @@ struct Bootstrap<'a> {
 }
 
 impl ConfigController {
-    pub(super) async fn reconcile_config(&self, config: Arc<KubeadmConfig>) -> Result<Action> {
+    /// Does what the plan says.
+    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmConfig> {
         let now = self.manager.clock().now();
-        let observed = self.gather(&config)?;
-        let mut wanted = config.as_ref().clone();
-        let Some(cluster) = observed.cluster.clone() else {
-            return Ok(Action::done());
-        };
-        let is_paused = paused::set(&mut wanted, Some(&cluster), now);
-        if is_paused {
-            self.configs.patch(&config, &wanted, OWNED).await?;
-            return Ok(Action::done());
-        }
-        let plan = plan::plan(&observed, now);
+        let mut wanted = observed.config.as_ref().clone();
+        paused::set(&mut wanted, observed.cluster.as_deref(), now);
         for condition in plan.conditions.clone() {
             conditions::set(&mut wanted, now, condition);
         }
-        let result = self.carry_out(&observed, &plan, &mut wanted).await;
-        if let Err(error) = &result {
-            let text = error.to_string();
-            let failed = conditions::is_false(condition::DATA_SECRET_AVAILABLE, "NotAvailable", text);
-            conditions::set(&mut wanted, now, failed);
-        }
+        wanted.status.get_or_insert_default().observed_generation = observed.config.metadata.generation;
+        let result = self.take_step(observed, &plan, &mut wanted).await;
         let ready = plan::ready(schemas::HasConditions::conditions(&wanted));
         conditions::set(&mut wanted, now, ready);
-        if result.is_ok() {
-            wanted.status.get_or_insert_default().observed_generation = config.metadata.generation;
-        }
-        self.configs.patch(&config, &wanted, OWNED).await?;
-        match result {
+        let (action, error) = match result {
+            Ok(action) => (action, None),
             // Only a change of the spec can help, and that is an event.
-            Err(Error::Bootstrap(_) | Error::Version(_)) => Ok(Action::done()),
-            other => other,
-        }
+            Err(error @ (Error::Bootstrap(_) | Error::Version(_))) => {
+                (Action::done(), Some(engine::Error::Terminal(error.to_string())))
+            }
+            Err(error) => (Action::done(), Some(error.into_engine())),
+        };
+        Outcome { wanted: Some(wanted), errors: error.into_iter().collect(), action }
     }
 
-    async fn carry_out(
+    async fn take_step(
         &self,
         observed: &Observed,
         plan: &Plan,
@@ -197,7 +178,7 @@ impl ConfigController {
         let api = Api::<Secret>::namespaced(workload.client().clone(), token::NAMESPACE);
         let created = api.create(&PostParams::default(), &secret).await;
         created.map_err(|error| Error::Workload(format!("create a bootstrap token: {error}")))?;
-        self.tokens.lock().insert(object::uid(config).to_owned(), now + token::LIFETIME);
+        self.tokens.lock().insert(NamespacedName::of(config), now + token::LIFETIME);
         Ok(token)
     }
 
@@ -221,7 +202,7 @@ impl ConfigController {
             }
             Some(_) => {}
         }
-        self.tokens.lock().insert(object::uid(config).to_owned(), now + token::LIFETIME);
+        self.tokens.lock().insert(NamespacedName::of(config), now + token::LIFETIME);
         Ok(Action::requeue_after(token::CHECK))
     }
 

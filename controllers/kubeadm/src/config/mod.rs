@@ -1,16 +1,19 @@
 //! The KubeadmConfig controller: it creates the bootstrap data of one Machine.
 
 mod apply;
-mod gather;
+mod observe;
 pub mod plan;
 pub mod render;
 pub mod token;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::object::{self, Request};
-use engine::{Action, Change, Controller, Manager, NamespacedName, Objects, Reconciler};
+use engine::{
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, conditions,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
 use schemas::HasConditions;
@@ -18,25 +21,22 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine};
 
 use crate::certificates::Purpose;
+use crate::names::condition;
+use observe::ConfigController;
+use plan::{Observed, Plan};
 
-const NAME: &str = "kubeadmconfig-controller";
 /// Index of KubeadmConfigs by the Secrets that their files and users reference.
 const BY_SECRET: &str = "secret";
 
-/// The controller of KubeadmConfigs.
-pub(crate) struct ConfigController {
-    manager: Manager,
-    configs: Objects<KubeadmConfig>,
-    machines: Objects<Machine>,
-    clusters: Objects<Cluster>,
-    secrets: Objects<Secret>,
-    config_maps: Objects<ConfigMap>,
-    /// When the token of each KubeadmConfig (by UID) expires, as far as is known.
-    tokens: Mutex<BTreeMap<String, DateTime<Utc>>>,
-}
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "kubeadmconfig",
+    reconciles: &[GroupKind::new(KubeadmConfig::GROUP, KubeadmConfig::KIND)],
+    start: |manager, ()| start(manager),
+};
 
 /// Starts the KubeadmConfig controller.
-pub(crate) fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let this = ConfigController {
         manager: manager.clone(),
         configs: manager.objects(),
@@ -57,7 +57,7 @@ pub(crate) fn start(manager: &Manager) {
     let (of_secret, of_connection) = (by_cluster(&this.configs), by_cluster(&this.configs));
     this.configs.index(BY_SECRET, named_secrets);
     let naming = this.configs.cache().clone();
-    let controller = Controller::new(manager, NAME)
+    let controller = Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.configs)
         .watches(&this.machines, machine_requests)
         .watches(
@@ -77,7 +77,7 @@ pub(crate) fn start(manager: &Manager) {
             users.chain(cluster.iter().flat_map(&of_secret)).collect()
         });
     manager.clusters().notify(&controller.queue(), of_connection);
-    controller.start(this);
+    controller.start(Frame::new(this));
 }
 
 /// Returns the referenced Secrets of a KubeadmConfig whose bootstrap data does not exist yet.
@@ -154,15 +154,69 @@ fn certificate_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     is_one.then(|| NamespacedName::new(name.namespace, cluster))
 }
 
-impl Reconciler for ConfigController {
-    async fn reconcile(&self, request: Request) -> engine::Result<Action> {
-        let Some(config) = self.configs.get(&request) else {
-            return Ok(Action::done());
-        };
+/// The conditions of a KubeadmConfig that nobody else writes.
+const OWNED: &[&str] = &[
+    condition::READY,
+    condition::DATA_SECRET_AVAILABLE,
+    condition::CERTIFICATES_AVAILABLE,
+    condition::PAUSED,
+];
+
+impl Planned for ConfigController {
+    type Object = KubeadmConfig;
+    type Observed = Observed;
+    type Plan = Plan;
+
+    /// Its Secret goes with it, by its owner.
+    const FINALIZER: Option<&'static str> = None;
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<KubeadmConfig> {
+        &self.configs
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, config: &Arc<KubeadmConfig>) -> Membership {
         if object::is_deleting(config.as_ref()) {
-            self.tokens.lock().remove(object::uid(config.as_ref()));
-            return Ok(Action::done());
+            return Membership::Waits;
         }
-        self.reconcile_config(config).await.map_err(crate::Error::into_engine)
+        let machine = self.machine_of(config);
+        machine.and_then(|machine| self.cluster_of(&machine)).map_or(Membership::Waits, Membership::Of)
+    }
+
+    async fn forget(&self, request: &Request) {
+        self.tokens.lock().remove(request);
+    }
+
+    async fn observe(
+        &self,
+        config: Arc<KubeadmConfig>,
+        _: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> engine::Result<Option<Observed>> {
+        self.read(&config).map(Some).map_err(crate::Error::into_engine)
+    }
+
+    fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmConfig> {
+        self.execute(observed, plan).await
+    }
+
+    fn report(config: &mut KubeadmConfig, errors: &[&Error], now: DateTime<Utc>) {
+        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let failed = conditions::is_false(condition::DATA_SECRET_AVAILABLE, "NotAvailable", text);
+        conditions::set(config, now, failed);
+        let ready = plan::ready(config.conditions());
+        conditions::set(config, now, ready);
+    }
+
+    fn observed_generation(config: &mut KubeadmConfig) -> Option<&mut Option<i64>> {
+        Some(&mut config.status.get_or_insert_default().observed_generation)
     }
 }

@@ -1,21 +1,22 @@
-//! Executes the plan of a KubeadmControlPlane.
+//! Does what a plan for a KubeadmControlPlane says.
 
 use std::sync::Arc;
 
-use engine::{Action, NamespacedName, Workload, finalizer, object, owners, paused};
+use engine::{Action, NamespacedName, Workload, finalizer, object, owners};
 use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 
+use super::observe::{self, ControlPlaneController};
 use super::observed::Observed;
-use super::plan::{self, Plan, Step};
-use super::{ControlPlaneController, gather, workload};
+use super::plan::{Plan, Step};
+use super::workload;
 use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::{self, condition};
 
 /// The conditions of a KubeadmControlPlane that this controller owns.
-const OWNED: &[&str] = &[
+pub(super) const OWNED: &[&str] = &[
     condition::AVAILABLE,
     condition::CERTIFICATES_AVAILABLE,
     condition::INITIALIZED,
@@ -61,63 +62,44 @@ fn refuse_mixed(observed: &Observed) -> Result<()> {
 }
 
 impl ControlPlaneController {
-    pub(super) async fn reconcile_control_plane(&self, found: Arc<KubeadmControlPlane>) -> Result<Action> {
-        let Some(cluster) = self.cluster_of(&found) else {
-            // The Cluster controller sets the owner reference. A KubeadmControlPlane that is deleted without
-            // its Cluster waits for its Machines.
-            let is_paused = !paused::causes(found.as_ref(), None).is_empty();
-            let left = self.machines.by_owner(object::uid(found.as_ref()));
-            if object::is_deleting(found.as_ref()) && left.is_empty() && !is_paused {
-                self.remove_finalizer(&found).await?;
-            }
-            return Ok(Action::done());
-        };
-        let found = finalizer::ensure(&self.control_planes, &found, names::FINALIZER).await?;
-        let now = self.manager.clock().now();
-        let mut wanted = found.as_ref().clone();
-        if paused::set(&mut wanted, Some(&cluster), now) {
-            self.control_planes.patch(&found, &wanted, OWNED).await?;
-            return Ok(Action::done());
-        }
-        let observed = self.gather(&found, &cluster).await?;
-        let mut plan = plan::plan(&observed, now);
-        paused::set(&mut plan.control_plane, Some(&cluster), now);
-        self.write(&observed, &plan, &found).await?;
-        self.tell(&found, plan.event.as_deref());
+    /// Writes the conditions, then takes the steps in order; the first that fails ends it.
+    pub(super) async fn execute(&self, observed: &Observed, plan: &Plan) -> Result<Action> {
+        self.write(observed, plan).await?;
+        self.record_wait(&observed.control_plane, plan.event.as_deref());
         for step in &plan.steps {
-            self.carry_out(step, &observed, &plan).await?;
+            self.take_step(step, observed, plan).await?;
         }
-        refuse_mixed(&observed)?;
+        refuse_mixed(observed)?;
         Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
     }
 
     /// Writes the conditions of the Machines and the status of the control plane.
-    async fn write(&self, observed: &Observed, plan: &Plan, found: &Arc<KubeadmControlPlane>) -> Result<()> {
+    async fn write(&self, observed: &Observed, plan: &Plan) -> Result<()> {
         for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
             match self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await {
                 Err(error) if error.is_not_found() => {}
                 result => drop(result?),
             }
         }
-        self.control_planes.patch(found, &plan.control_plane, OWNED).await?;
+        self.control_planes.patch(&observed.control_plane, &plan.control_plane, OWNED).await?;
         Ok(())
     }
 
     /// Records an event with the reason why scaling waits, once for each new reason.
-    fn tell(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
+    fn record_wait(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
         let uid = object::uid(control_plane).to_owned();
-        let mut told = self.told.lock();
+        let mut recorded = self.recorded_events.lock();
         match event {
-            None => drop(told.remove(&uid)),
-            Some(text) if told.get(&uid).map(String::as_str) == Some(text) => {}
+            None => drop(recorded.remove(&uid)),
+            Some(text) if recorded.get(&uid).map(String::as_str) == Some(text) => {}
             Some(text) => {
                 self.recorder.warning(control_plane, &(), "ControlPlaneUnhealthy", text);
-                told.insert(uid, text.to_owned());
+                recorded.insert(uid, text.to_owned());
             }
         }
     }
 
-    async fn carry_out(&self, step: &Step, observed: &Observed, plan: &Plan) -> Result<()> {
+    async fn take_step(&self, step: &Step, observed: &Observed, plan: &Plan) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
         match step {
             Step::OwnTemplate => self.own_template(control_plane, &observed.cluster).await,
@@ -228,7 +210,7 @@ impl ControlPlaneController {
         let own = observed.etcd().and_then(|etcd| etcd.members.iter().find(|member| member.id == id));
         let own = own.map(|member| format!("etcd-{}", member.name)).unwrap_or_default();
         let view = observed.workload.clone().unwrap_or_default();
-        let mut pods = gather::etcd_pods(observed, &view);
+        let mut pods = observe::etcd_pods(observed, &view);
         pods.retain(|pod| *pod != own);
         self.etcd.remove(&self.manager, &connected, &authority, &pods, id).await
     }
@@ -254,7 +236,7 @@ impl ControlPlaneController {
             self.control_planes.patch(&latest, &wanted, OWNED).await?;
         }
         let uid = object::uid(control_plane);
-        self.told.lock().remove(uid);
+        self.recorded_events.lock().remove(uid);
         self.addons.lock().remove(uid);
         if let Some(cluster) = self.cluster_of(control_plane) {
             self.etcd.forget(&NamespacedName::of(cluster.as_ref()));

@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 use serde_json::json;
 use tokio_rustls::TlsConnector;
 
-use super::ControlPlaneController;
+use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
 use crate::certificates::Purpose;
 use crate::error::{Error, Result};

@@ -11,6 +11,7 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::Condition;
 
+use super::authorities;
 use super::members;
 use super::observed::{component_conditions, is_healthy, node_name};
 use super::status::Inputs;
@@ -181,7 +182,7 @@ fn judged(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>, with_etcd: b
     if object::is_deleting(control_plane) {
         wrong.push("* Control plane metadata.deletionTimestamp is set".to_owned());
     }
-    if !super::certificates_complete(inputs.observed) {
+    if !authorities::certificates_complete(inputs.observed) {
         wrong.push("* Control plane certificates are not available".to_owned());
     }
     if with_etcd && let Some(etcd) = inputs.observed.etcd() {

@@ -10,8 +10,8 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::{Value, json};
 
-use super::ControlPlaneController;
 use super::desired::{self, Entry};
+use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
 use super::plan::Plan;
 use crate::error::{Error, Result};

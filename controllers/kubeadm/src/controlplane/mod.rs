@@ -1,113 +1,62 @@
 //! The KubeadmControlPlane controller: the Machines of a control plane, their order, health and replacement.
 
 mod apply;
+pub mod authorities;
 pub mod choose;
 pub mod desired;
 mod expiry;
-mod gather;
 mod health;
 mod kubeconfig;
 pub mod machine_conditions;
 mod machines;
 pub mod members;
+mod observe;
 pub mod observed;
 pub mod plan;
 pub mod preflight;
 pub mod removal;
 pub mod status;
+mod triggers;
 pub mod up_to_date;
 pub mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::events::Recorder;
 use engine::object::{self, Request};
-use engine::{Action, Change, Controller, External, Manager, NamespacedName, Objects, Reconciler, owners};
-use k8s_openapi::api::core::v1::{Node, Pod, Secret};
-use kube::api::DynamicObject;
-use kube::core::ApiResource;
+use engine::{
+    Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned,
+};
+use k8s_openapi::api::core::v1::{Node, Pod};
 use parking_lot::Mutex;
-use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Cluster, Machine, MachinePool};
+use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 
-use crate::certificates::{self, Purpose};
 use crate::etcd::EtcdClients;
-use crate::names::CONTROL_PLANE_ROLE;
+use crate::names;
+use observe::ControlPlaneController;
 use observed::Observed;
+use plan::Plan;
+use triggers::{
+    cluster_of_machine, cluster_requests, control_plane_of, machine_matters, node_matters, of_template,
+    pod_matters, secret_cluster,
+};
 
-const NAME: &str = "kubeadmcontrolplane-controller";
+/// The component that events name.
+const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
-/// The controller of KubeadmControlPlanes.
-pub(crate) struct ControlPlaneController {
-    manager: Manager,
-    control_planes: Objects<KubeadmControlPlane>,
-    machines: Objects<Machine>,
-    pools: Objects<MachinePool>,
-    configs: Objects<KubeadmConfig>,
-    clusters: Objects<Cluster>,
-    secrets: Objects<Secret>,
-    external: External,
-    recorder: Recorder,
-    etcd: EtcdClients,
-    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
-    applied: Mutex<BTreeMap<String, String>>,
-    /// The generation of each control plane (by UID) for which its add-ons were last updated.
-    addons: Mutex<BTreeMap<String, i64>>,
-    /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
-    kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
-    /// The last event recorded about each control plane (by UID).
-    told: Mutex<BTreeMap<String, String>>,
-    /// When the API server of each Machine (by UID) was last asked for its certificate.
-    expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
-}
-
-/// Returns the purposes of the missing authorities and keys.
-pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
-    let config = observed.cluster_configuration();
-    certificates::purposes(&config)
-        .into_iter()
-        .filter(|purpose| !observed.secrets.contains_key(purpose))
-        .collect()
-}
-
-/// Returns the missing authorities and keys that the user must provide.
-pub fn missing_given_certificates(observed: &Observed) -> Vec<Purpose> {
-    let config = observed.cluster_configuration();
-    let missing = missing_certificates(observed);
-    missing.into_iter().filter(|purpose| certificates::is_given(*purpose, &config)).collect()
-}
-
-/// Returns whether all authorities and keys exist.
-pub fn certificates_complete(observed: &Observed) -> bool {
-    missing_certificates(observed).is_empty()
-}
-
-/// Requests the control planes that use a template which was created or deleted: a control plane that waits
-/// for its template gets no other event.
-fn of_template(
-    control_planes: &Objects<KubeadmControlPlane>,
-) -> impl Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync + 'static {
-    let cache = control_planes.cache().clone();
-    move |resource, change| {
-        if change.old.is_some() && change.new.is_some() {
-            return Vec::new();
-        }
-        let template = change.name();
-        let uses = |control_plane: &Arc<KubeadmControlPlane>| {
-            let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-            reference.kind == resource.kind && reference.name == template.name
-        };
-        let all = cache.in_namespace(&template.namespace);
-        all.iter().filter(|it| uses(it)).map(|it| NamespacedName::of(it.as_ref())).collect()
-    }
-}
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "kubeadmcontrolplane",
+    reconciles: &[GroupKind::new(KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND)],
+    start: |manager, ()| start(manager),
+};
 
 /// Starts the KubeadmControlPlane controller.
-pub(crate) fn start(manager: &Manager) {
-    let controller = Controller::new(manager, NAME);
+fn start(manager: &Manager) {
+    let controller = Controller::new(manager, CONTROLLER.name);
     let this = ControlPlaneController {
         manager: manager.clone(),
         external: External::new(manager, &controller.queue(), of_template(&manager.objects())),
@@ -117,12 +66,12 @@ pub(crate) fn start(manager: &Manager) {
         configs: manager.objects(),
         clusters: manager.objects(),
         secrets: manager.objects(),
-        recorder: manager.recorder(NAME),
+        recorder: manager.recorder(COMPONENT),
         etcd: EtcdClients::default(),
         applied: Mutex::default(),
         addons: Mutex::default(),
         kubeconfigs: Mutex::default(),
-        told: Mutex::default(),
+        recorded_events: Mutex::default(),
         expiry_asked: Mutex::default(),
     };
     let lookup = || {
@@ -167,102 +116,65 @@ pub(crate) fn start(manager: &Manager) {
             if pod_matters(change) { of_pod(cluster) } else { Vec::new() }
         },
     );
-    controller.start(this);
+    controller.start(Frame::new(this));
 }
 
-/// Returns the Cluster's control plane if it is a KubeadmControlPlane.
-fn control_plane_of(cluster: &Cluster) -> Option<Request> {
-    let reference = cluster.spec.control_plane_ref.as_ref()?;
-    let ours =
-        reference.kind == KubeadmControlPlane::KIND && reference.api_group == KubeadmControlPlane::GROUP;
-    ours.then(|| {
-        NamespacedName::new(cluster.metadata.namespace.clone().unwrap_or_default(), reference.name.as_str())
-    })
-}
+impl Planned for ControlPlaneController {
+    type Object = KubeadmControlPlane;
+    type Observed = Observed;
+    type Plan = Plan;
 
-fn cluster_of_machine(change: &Change<Machine>) -> NamespacedName {
-    let name = change.objects().last().map(|machine| machine.spec.cluster_name.clone()).unwrap_or_default();
-    NamespacedName::new(change.name().namespace, name)
-}
+    const FINALIZER: Option<&'static str> = Some(names::FINALIZER);
+    const OWNED: &'static [&'static str] = apply::OWNED;
+    const HEEDS_FAILURES: bool = true;
 
-/// Returns whether a change concerns a control plane: any change of a labelled or owned Machine, and the
-/// deletion of any Machine.
-fn machine_matters(change: &Change<Machine>) -> bool {
-    let is_ours = |machine: &Machine| {
-        owners::controller(machine).is_some_and(|owner| owner.kind == KubeadmControlPlane::KIND)
-    };
-    change.new.is_none()
-        || change.objects().any(|machine| {
-            object::label(machine.as_ref(), engine::names::CONTROL_PLANE).is_some() || is_ours(machine)
-        })
-}
-
-fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
-    let facts = |cluster: &Cluster| {
-        (
-            cluster.spec.paused,
-            cluster.spec.control_plane_ref.clone(),
-            cluster.spec.control_plane_endpoint.clone(),
-            cluster.spec.topology.as_ref().map(|topology| topology.version.clone()),
-            cluster.status.as_ref().map(|status| status.failure_domains.clone()),
-            crate::config::plan::infrastructure_provisioned(cluster),
-        )
-    };
-    if change.old.as_deref().map(facts) == change.new.as_deref().map(facts) {
-        return Vec::new();
+    fn objects(&self) -> &Objects<KubeadmControlPlane> {
+        &self.control_planes
     }
-    change.new.as_deref().and_then(control_plane_of).into_iter().collect()
-}
 
-/// Returns the cluster for which an authority, key or kubeconfig was created or deleted.
-fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
-    if change.old.is_some() && change.new.is_some() {
-        return None;
+    fn manager(&self) -> &Manager {
+        &self.manager
     }
-    let secret = change.objects().last()?;
-    let cluster = object::label(secret.as_ref(), engine::names::CLUSTER_NAME)?;
-    let name = change.name();
-    let suffix = name.name.strip_prefix(cluster)?.strip_prefix('-')?;
-    let ours = ["ca", "etcd", "sa", "proxy", "apiserver-etcd-client", "kubeconfig"].contains(&suffix);
-    ours.then(|| NamespacedName::new(name.namespace, cluster))
-}
 
-/// Returns whether a control plane Node changed in a field that a condition depends on.
-fn node_matters(change: &Change<Node>) -> bool {
-    let facts = |node: &Node| {
-        let conditions =
-            node.status.as_ref().and_then(|status| status.conditions.clone()).unwrap_or_default();
-        let ready = conditions.into_iter().find(|found| found.type_ == "Ready").map(|found| found.status);
-        let taints = node.spec.as_ref().and_then(|spec| spec.taints.clone());
-        (object::label(node, CONTROL_PLANE_ROLE).is_some(), ready, taints)
-    };
-    let (old, new) = (change.old.as_deref().map(facts), change.new.as_deref().map(facts));
-    let concerns = |facts: &Option<(bool, Option<String>, _)>| facts.as_ref().is_some_and(|facts| facts.0);
-    (concerns(&old) || concerns(&new)) && old != new
-}
-
-/// Returns whether a static Pod of the control plane changed in a field that a condition depends on.
-fn pod_matters(change: &Change<Pod>) -> bool {
-    if change.name().namespace != "kube-system" {
-        return false;
+    /// The Cluster's controller makes itself the owner.
+    fn cluster(&self, control_plane: &Arc<KubeadmControlPlane>) -> Membership {
+        self.cluster_of(control_plane).map_or(Membership::Missing(None), Membership::Of)
     }
-    let name = change.name().name;
-    let components = ["kube-apiserver-", "kube-controller-manager-", "kube-scheduler-", "etcd-"];
-    if !components.iter().any(|component| name.starts_with(component)) {
-        return false;
-    }
-    let facts = |pod: &Pod| {
-        let status = pod.status.clone().unwrap_or_default();
-        (status.phase, status.conditions, status.container_statuses)
-    };
-    change.old.as_deref().map(facts) != change.new.as_deref().map(facts)
-}
 
-impl Reconciler for ControlPlaneController {
-    async fn reconcile(&self, request: Request) -> engine::Result<Action> {
-        let Some(control_plane) = self.control_planes.get(&request) else {
-            return Ok(Action::done());
-        };
-        self.reconcile_control_plane(control_plane).await.map_err(crate::Error::into_engine)
+    /// One that goes without its Cluster waits for its Machines.
+    async fn has_parts(&self, control_plane: &Arc<KubeadmControlPlane>) -> bool {
+        !self.machines.by_owner(object::uid(control_plane.as_ref())).is_empty()
+    }
+
+    async fn forget(&self, _: &Request) {
+        let all = self.control_planes.all();
+        let uids: BTreeSet<&str> = all.iter().map(|it| object::uid(it.as_ref())).collect();
+        self.recorded_events.lock().retain(|uid, _| uids.contains(uid.as_str()));
+        self.addons.lock().retain(|uid, _| uids.contains(uid.as_str()));
+    }
+
+    async fn observe(
+        &self,
+        control_plane: Arc<KubeadmControlPlane>,
+        cluster: Option<Arc<Cluster>>,
+        failure: Option<String>,
+    ) -> engine::Result<Option<Observed>> {
+        let Some(cluster) = cluster else { return Ok(None) };
+        self.read(&control_plane, &cluster, failure).await.map(Some).map_err(crate::Error::into_engine)
+    }
+
+    fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmControlPlane> {
+        match self.execute(observed, &plan).await {
+            Ok(action) => Outcome::done(action),
+            Err(error) => Outcome::failed(error.into_engine()),
+        }
+    }
+
+    fn observed_generation(control_plane: &mut KubeadmControlPlane) -> Option<&mut Option<i64>> {
+        Some(&mut control_plane.status.get_or_insert_default().observed_generation)
     }
 }

@@ -45,6 +45,8 @@ pub struct Observed {
     pub health: Health,
     /// State of the workload cluster; `None` while it is not connected.
     pub workload: Option<View>,
+    /// What failed in the last apply.
+    pub failure: Option<String>,
 }
 
 /// A control plane Machine and its objects.
@@ -155,7 +157,7 @@ impl Observed {
         if object::is_deleting(self.control_plane.as_ref()) {
             return 0;
         }
-        usize::try_from(self.control_plane.spec.replicas.unwrap_or(1)).unwrap_or(0)
+        usize::try_from(self.control_plane.spec.replicas.unwrap_or(schemas::defaults::REPLICAS)).unwrap_or(0)
     }
 
     /// Returns whether the cluster has control plane Machines of other owners. An etcd member without a known

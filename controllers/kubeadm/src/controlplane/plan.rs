@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use engine::{conditions, object};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
+use schemas::defaults::MAX_SURGE;
 
 use super::desired::Entry;
 use super::machine_conditions::{self, Blind};
@@ -15,7 +17,7 @@ use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template};
 use super::preflight::{self, Preflight};
 use super::removal::{forward_leadership, has_hook, terminate, terminate_blindly, unexpected_member};
-use super::{choose, status, up_to_date};
+use super::{authorities, choose, status, up_to_date};
 use crate::certificates::Purpose;
 use crate::names::{self, condition};
 
@@ -125,6 +127,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         normal(&situation, now)
     };
     let mut control_plane = observed.control_plane.as_ref().clone();
+    engine::paused::set(&mut control_plane, Some(&observed.cluster), now);
     status::write(
         &mut control_plane,
         &status::Inputs {
@@ -174,7 +177,7 @@ fn requeue(observed: &Observed, control_plane: &KubeadmControlPlane, now: DateTi
         // The template's kind may not be installed, and a kind that is not installed has no events.
         return Some(LOOK_AGAIN);
     }
-    if observed.machines.is_empty() || !super::certificates_complete(observed) {
+    if observed.machines.is_empty() || !authorities::certificates_complete(observed) {
         return None;
     }
     if !observed.is_initialized()
@@ -206,10 +209,10 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     if !foreign.is_empty() {
         first.push(Step::OwnSecrets(foreign));
     }
-    let missing = super::missing_certificates(observed);
+    let missing = authorities::missing_certificates(observed);
     if !missing.is_empty() {
         // Once the control plane is initialised, new certificates would not match it.
-        if !observed.was_initialized() && super::missing_given_certificates(observed).is_empty() {
+        if !observed.was_initialized() && authorities::missing_given_certificates(observed).is_empty() {
             first.push(Step::MakeCertificates(missing));
         }
         return Decision::steps(first);
@@ -295,17 +298,20 @@ fn outdated<'a>(situation: &Situation<'a>) -> Vec<&'a str> {
     present.map(ControlPlaneMachine::name).filter(|name| situation.outdated.contains_key(*name)).collect()
 }
 
-/// Returns how many Machines above the replicas may exist during a rollout: 1 unless the spec says 0.
+/// How many Machines there may be beyond the replicas while they are replaced.
 fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
     let rollout = control_plane.spec.rollout.as_ref();
     let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());
     let surge = strategy
         .and_then(|strategy| strategy.rolling_update.as_ref())
         .and_then(|update| update.max_surge.as_ref());
-    let is_zero = surge.is_some_and(|surge| {
-        serde_json::json!(surge) == serde_json::json!(0) || serde_json::json!(surge) == serde_json::json!("0")
-    });
-    usize::from(!is_zero)
+    // Admission lets nothing through but 0 and 1.
+    let most = usize::try_from(MAX_SURGE).unwrap_or_default();
+    match surge {
+        Some(IntOrString::Int(0)) => 0,
+        Some(IntOrString::String(text)) if text == "0" => 0,
+        _ => most,
+    }
 }
 
 fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {

@@ -5,6 +5,7 @@ use engine::object;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 
+use super::authorities;
 use super::observed::{Observed, component_conditions, node_name};
 use crate::names::condition;
 
@@ -73,7 +74,7 @@ pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except
         return result;
     }
     result.topology_version = pending_topology_version(observed);
-    result.certificates_missing = scaling_up && !super::certificates_complete(observed);
+    result.certificates_missing = scaling_up && !authorities::certificates_complete(observed);
     result.has_deleting = machines.iter().any(object::is_deleting);
     if result.topology_version.is_some() || result.has_deleting {
         return result;

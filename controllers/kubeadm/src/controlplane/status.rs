@@ -12,6 +12,7 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::{Condition, StatusVersion};
 
+use super::authorities;
 use super::health;
 use super::machine_conditions::Blind;
 use super::members::Mismatch;
@@ -71,7 +72,9 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     set(machines_up_to_date(inputs));
     set(match &inputs.deleting {
         Some((reason, message)) => {
-            conditions::new(condition::DELETING, conditions::TRUE, reason, message.clone())
+            let failure = inputs.observed.failure.iter().map(|failure| format!("\n* {failure}"));
+            let message = std::iter::once(message.clone()).chain(failure).collect::<String>();
+            conditions::new(condition::DELETING, conditions::TRUE, reason, message)
         }
         None => is_false(condition::DELETING, "NotDeleting", ""),
     });
@@ -111,15 +114,15 @@ fn counters(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
 /// Returns `CertificatesAvailable`; `None` while the certificates are still to be created.
 fn certificates(observed: &Observed) -> Option<Condition> {
     let type_ = condition::CERTIFICATES_AVAILABLE;
-    if super::certificates_complete(observed) {
+    if authorities::certificates_complete(observed) {
         return Some(is_true(type_, "Available"));
     }
-    let missing = super::missing_certificates(observed);
+    let missing = authorities::missing_certificates(observed);
     let names: Vec<String> = missing
         .iter()
         .map(|purpose| purpose.secret_name(observed.cluster.metadata.name.as_deref().unwrap_or_default()))
         .collect();
-    let given = super::missing_given_certificates(observed);
+    let given = authorities::missing_given_certificates(observed);
     (observed.was_initialized() || !given.is_empty())
         .then(|| is_false(type_, "NotAvailable", format!("Missing Secrets: {}", names.join(", "))))
 }
@@ -133,7 +136,7 @@ fn rolling_out(inputs: &Inputs<'_>) -> Condition {
     reasons.sort_by_key(|reason| (!reason.starts_with("Version"), (*reason).clone()));
     reasons.dedup();
     let mut text = format!("Rolling out {count} not up-to-date replicas");
-    for reason in reasons {
+    for reason in reasons.into_iter().chain(&inputs.observed.failure) {
         text.push_str(&format!("\n* {reason}"));
     }
     conditions::new(condition::ROLLING_OUT, conditions::TRUE, "RollingOut", text)
@@ -165,6 +168,7 @@ fn scaling_up(inputs: &Inputs<'_>) -> Condition {
         return is_false(condition::SCALING_UP, "NotScalingUp", text);
     }
     messages.extend(inputs.preflight.map(Preflight::messages).unwrap_or_default());
+    messages.extend(inputs.observed.failure.clone());
     let text = blocked(format!("Scaling up from {current} to {desired} replicas"), messages);
     conditions::new(condition::SCALING_UP, conditions::TRUE, "ScalingUp", text)
 }
@@ -174,7 +178,8 @@ fn scaling_down(inputs: &Inputs<'_>) -> Condition {
     if current <= desired {
         return is_false(condition::SCALING_DOWN, "NotScalingDown", "");
     }
-    let messages = inputs.preflight.map(Preflight::messages).unwrap_or_default();
+    let mut messages = inputs.preflight.map(Preflight::messages).unwrap_or_default();
+    messages.extend(inputs.observed.failure.clone());
     let text = blocked(format!("Scaling down from {current} to {desired} replicas"), messages);
     conditions::new(condition::SCALING_DOWN, conditions::TRUE, "ScalingDown", text)
 }

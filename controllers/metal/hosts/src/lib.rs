@@ -24,14 +24,73 @@ pub mod summary;
 
 use std::sync::Arc;
 
-use engine::Manager;
+use engine::{Descriptor, GroupKind, Manager, Provider};
+use schemas::metal3::{
+    BMCEventSubscription, BareMetalHost, DataImage, HostFirmwareComponents, HostFirmwareSettings,
+    PreprovisioningImage,
+};
+use schemas::netboot::Agent;
 
-/// Starts the controllers.
+/// What the controllers of bare metal share.
+pub struct Context {
+    /// The door to machines.
+    pub control: Arc<dyn control::Control>,
+    /// What is served to boot. Without it PreprovisioningImages are left to another program.
+    pub boot_images: Option<preprovisioning::BootImages>,
+}
+
+/// The table of the controllers of bare metal.
+pub const PROVIDERS: &[Provider<Context>] = &[Provider {
+    inventory: None,
+    controllers: &[
+        Descriptor {
+            name: "baremetalhost",
+            reconciles: &[GroupKind::new(BareMetalHost::GROUP, BareMetalHost::KIND)],
+            start: |manager, context| host::start(manager, context.control.clone()),
+        },
+        Descriptor {
+            name: "agent",
+            reconciles: &[GroupKind::new(Agent::GROUP, Agent::KIND)],
+            start: |manager, _| machines::start(manager),
+        },
+        // It changes BareMetalHosts that are handed over to another server.
+        Descriptor {
+            name: "baremetalhost-hand-over",
+            reconciles: &[],
+            start: |manager, _| metal3_handover::start(manager),
+        },
+        Descriptor {
+            name: "dataimage",
+            reconciles: &[GroupKind::new(DataImage::GROUP, DataImage::KIND)],
+            start: |manager, context| data_image::start(manager, context.control.clone()),
+        },
+        Descriptor {
+            name: "hostfirmware",
+            reconciles: &[
+                GroupKind::new(HostFirmwareSettings::GROUP, HostFirmwareSettings::KIND),
+                GroupKind::new(HostFirmwareComponents::GROUP, HostFirmwareComponents::KIND),
+            ],
+            start: |manager, context| firmware::start(manager, &context.control),
+        },
+        Descriptor {
+            name: "bmceventsubscription",
+            reconciles: &[GroupKind::new(BMCEventSubscription::GROUP, BMCEventSubscription::KIND)],
+            start: |manager, context| subscription::start(manager, context.control.clone()),
+        },
+        Descriptor {
+            name: "preprovisioningimage",
+            reconciles: &[GroupKind::new(PreprovisioningImage::GROUP, PreprovisioningImage::KIND)],
+            start: |manager, context| {
+                if let Some(served) = &context.boot_images {
+                    preprovisioning::start(manager, served.clone());
+                }
+            },
+        },
+    ],
+}];
+
+/// Starts the controllers of hosts, without any boot images.
 pub fn start(manager: &Manager, control: Arc<dyn control::Control>) {
-    host::start(manager, control.clone());
-    machines::start(manager);
-    metal3_handover::start(manager);
-    data_image::start(manager, control.clone());
-    firmware::start(manager, &control);
-    subscription::start(manager, control);
+    let context = Context { control, boot_images: None };
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &context));
 }

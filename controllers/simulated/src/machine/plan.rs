@@ -5,14 +5,18 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use engine::conditions;
 use machinery::clock::parse_rfc3339;
-use schemas::infrastructure::{InMemoryComponent, InMemoryMachineBackend};
+use schemas::infrastructure::InMemoryMachineBackend;
 use schemas::meta::Condition;
+
+use crate::workload::part::Part;
 
 /// The state that a machine's plan depends on.
 #[derive(Debug, Clone, Default)]
 pub struct Observed<'a> {
     /// The machine's UID, which determines the jitter of its start-up durations.
     pub uid: &'a str,
+    /// Whether its deletion has begun.
+    pub is_deleting: bool,
     /// The machine's start-up durations.
     pub backend: Option<&'a InMemoryMachineBackend>,
     /// The machine's present conditions.
@@ -29,22 +33,11 @@ pub struct Observed<'a> {
     pub bootstrapped: bool,
 }
 
-/// A part of a machine with its own start-up duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The machine itself.
-    Vm,
-    /// The machine's Node.
-    Node,
-    /// The machine's member of the etcd cluster.
-    Etcd,
-    /// The API server, together with the other control plane components.
-    ApiServer,
-}
-
 /// The wanted state of a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
+    /// It is being deleted: everything of it ends.
+    pub stop: bool,
     /// The parts that run.
     pub running: Vec<Part>,
     /// The conditions of the parts, in order.
@@ -55,36 +48,6 @@ pub struct Plan {
 
 const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
 
-impl Part {
-    /// Returns the condition that tells whether the part runs.
-    pub fn condition(self) -> &'static str {
-        match self {
-            Self::Vm => "VMProvisioned",
-            Self::Node => "NodeProvisioned",
-            Self::Etcd => "EtcdProvisioned",
-            Self::ApiServer => "APIServerProvisioned",
-        }
-    }
-
-    /// Returns the part that must run before this part's start-up duration begins.
-    fn after(self) -> Option<Self> {
-        match self {
-            Self::Vm => None,
-            Self::Node => Some(Self::Vm),
-            Self::Etcd | Self::ApiServer => Some(Self::Node),
-        }
-    }
-
-    fn component(self, backend: &InMemoryMachineBackend) -> Option<&InMemoryComponent> {
-        match self {
-            Self::Vm => backend.vm.as_ref(),
-            Self::Node => backend.node.as_ref(),
-            Self::Etcd => backend.etcd.as_ref(),
-            Self::ApiServer => backend.api_server.as_ref(),
-        }
-    }
-}
-
 /// Returns the parts of a machine.
 pub fn parts(control_plane: bool) -> &'static [Part] {
     if control_plane { &[Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Vm, Part::Node] }
@@ -92,7 +55,10 @@ pub fn parts(control_plane: bool) -> &'static [Part] {
 
 /// Computes which parts run at `now`.
 pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
-    let mut plan = Plan::default();
+    let mut plan = Plan { stop: observed.is_deleting, ..Plan::default() };
+    if plan.stop {
+        return plan;
+    }
     for part in parts(observed.control_plane) {
         let condition = match blocked(observed, *part, &plan) {
             Some(reason) => conditions::is_false(part.condition(), reason, ""),
@@ -199,7 +165,7 @@ fn fraction(seed: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use schemas::infrastructure::InMemoryProvisioning;
+    use schemas::infrastructure::{InMemoryComponent, InMemoryProvisioning};
 
     use super::*;
 

@@ -5,6 +5,7 @@ pub mod etcd;
 pub mod eviction;
 pub mod kinds;
 pub mod objects;
+pub mod part;
 pub mod portforward;
 pub mod state;
 
@@ -31,9 +32,9 @@ use self::api::{Api, Place};
 use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
+use self::part::Part;
 use self::portforward::{PortForward, Ports};
 use self::state::Rows;
-use crate::machine::plan::Part;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
 /// The static Pods of a control plane that start together with its API server.

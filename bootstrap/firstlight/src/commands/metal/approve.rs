@@ -7,9 +7,9 @@ use kube::{Api, Client};
 use schemas::netboot::Agent;
 use serde_json::json;
 
-use super::reason;
-use crate::commands::say;
-use crate::commands::verbs::TargetOptions;
+use crate::connection::reason;
+use crate::output::say;
+use crate::target::TargetOptions;
 
 /// Options of `metal approve`.
 #[derive(Debug, Args)]

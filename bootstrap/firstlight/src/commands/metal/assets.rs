@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use metal_images::assets::Assets;
 
-use crate::cli::DirectoryOptions;
-use crate::commands::say;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
+use crate::options::DirectoryOptions;
+use crate::output::say;
 
 /// What is done.
 #[derive(Debug, Subcommand)]

@@ -12,10 +12,10 @@ use schemas::metal3::{BareMetalHost, HardwareDetails};
 use schemas::netboot::Agent;
 use serde::Serialize;
 
-use super::reason;
-use crate::cli::OutputOptions;
-use crate::commands::verbs::TargetOptions;
-use crate::commands::{print, say};
+use crate::connection::reason;
+use crate::options::OutputOptions;
+use crate::output::{print, say};
+use crate::target::TargetOptions;
 
 /// Options of `metal hosts`.
 #[derive(Debug, Args)]

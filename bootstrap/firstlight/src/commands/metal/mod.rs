@@ -7,9 +7,7 @@ pub mod import;
 pub mod power;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
-
-use super::verbs::TargetOptions;
+use clap::Subcommand;
 
 /// What is done.
 #[derive(Debug, Subcommand)]
@@ -38,19 +36,6 @@ pub enum Metal {
     Assets(assets::Command),
 }
 
-/// Which host.
-#[derive(Debug, Args)]
-pub struct HostOptions {
-    /// Name of the BareMetalHost
-    pub name: String,
-    /// Its namespace [default: that of the kubeconfig's context]
-    #[arg(short = 'n', long)]
-    pub namespace: Option<String>,
-    /// Which cluster.
-    #[command(flatten)]
-    pub target: TargetOptions,
-}
-
 /// Runs a command of `metal`.
 ///
 /// # Errors
@@ -64,13 +49,5 @@ pub async fn run(metal: Metal) -> Result<()> {
         Metal::PowerOff(options) => power::switch(&options, false).await,
         Metal::Reboot(options) => power::reboot(&options).await,
         Metal::Assets(command) => assets::run(&command),
-    }
-}
-
-/// Returns the message of an API error, without the parts for programs.
-fn reason(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
     }
 }

@@ -8,9 +8,23 @@ use metal::names::{POWER, POWERED, REBOOT};
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
-use super::{HostOptions, reason};
-use crate::commands::say;
+use crate::connection::reason;
+use crate::output::say;
 use crate::reboot::RebootRequest;
+use crate::target::TargetOptions;
+
+/// Which host.
+#[derive(Debug, Args)]
+pub struct HostOptions {
+    /// Name of the BareMetalHost
+    pub name: String,
+    /// Its namespace [default: that of the kubeconfig's context]
+    #[arg(short = 'n', long)]
+    pub namespace: Option<String>,
+    /// Which cluster.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
 
 /// Options of `metal power-on` and `metal power-off`.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use clusterctl::configuration::repositories;
 
-use super::Tools;
-use crate::commands::say;
+use super::tools::Tools;
+use crate::output::say;
 
 /// What is shown.
 #[derive(Debug, Subcommand)]

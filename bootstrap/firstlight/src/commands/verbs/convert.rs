@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::commands::say;
-use crate::directory::write_private;
+use crate::data_directory::write_private;
+use crate::output::say;
 
 /// Options of `convert`.
 #[derive(Debug, Args)]

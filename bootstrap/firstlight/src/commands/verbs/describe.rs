@@ -6,8 +6,9 @@ use anyhow::Result;
 use clap::{ArgAction, Args, Subcommand};
 use clusterctl::describe::{self, Options};
 
-use super::{TargetOptions, Tools};
-use crate::commands::say;
+use super::tools::Tools;
+use crate::output::say;
+use crate::target::TargetOptions;
 
 /// What is shown.
 #[derive(Debug, Subcommand)]

@@ -9,9 +9,10 @@ use clusterctl::configuration::{ByType, ProviderType};
 use clusterctl::generate::{self, Options, Sources};
 use clusterctl::template::{Template, Wanted};
 
-use super::{TargetOptions, Tools};
-use crate::commands::say;
-use crate::directory::write_private;
+use super::tools::Tools;
+use crate::data_directory::write_private;
+use crate::output::say;
+use crate::target::TargetOptions;
 
 /// What is generated.
 #[derive(Debug, Subcommand)]

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::TargetOptions;
-use crate::commands::say;
+use crate::output::say;
+use crate::target::TargetOptions;
 
 /// What is printed.
 #[derive(Debug, Subcommand)]

@@ -5,31 +5,15 @@ mod convert;
 mod describe;
 mod generate;
 mod get;
-mod later;
 mod list_images;
+mod providers;
 mod rollout;
-mod target;
+pub mod tools;
+mod unimplemented;
 
-use std::sync::Arc;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
-use clusterctl::configuration::{Configuration, Environment};
-use clusterctl::network::Https;
-use clusterctl::repository::Fetcher;
-use machinery::clock::Clock;
-
-pub use target::{Context, TargetOptions};
-
-/// Options of all of clusterctl's verbs.
-#[derive(Debug, Clone, Args)]
-pub struct GlobalOptions {
-    /// clusterctl's configuration: a file or an https:// address [default: $XDG_CONFIG_HOME/cluster-api/clusterctl.yaml]
-    #[arg(long, global = true, value_name = "FILE", help_heading = "clusterctl's verbs")]
-    pub config: Option<String>,
-    /// Verbosity; RUST_LOG says more exactly what is logged
-    #[arg(short = 'v', long = "v", global = true, value_name = "LEVEL", hide = true)]
-    pub verbosity: Option<u8>,
-}
+use tools::{GlobalOptions, Tools};
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -58,9 +42,9 @@ pub enum Verb {
     Init(Box<list_images::InitOptions>),
     /// Upgrade providers (in a later release)
     #[command(subcommand)]
-    Upgrade(later::Upgrade),
+    Upgrade(unimplemented::Upgrade),
     /// Delete providers (in a later release)
-    Delete(Box<later::DeleteOptions>),
+    Delete(Box<unimplemented::DeleteOptions>),
 }
 
 /// Verbs under `alpha`.
@@ -71,28 +55,8 @@ pub enum Alpha {
     Rollout(rollout::Rollout),
 }
 
-/// The dependencies of the verbs.
-pub struct Tools {
-    /// clusterctl's configuration.
-    pub configuration: Configuration,
-    /// The client of provider repositories.
-    pub fetcher: Fetcher,
-    /// The clock.
-    pub clock: Clock,
-}
-
-impl Tools {
-    async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {
-        let network = Arc::new(Https::new()?);
-        let clock = Clock::system();
-        let configuration =
-            Configuration::load(options.config.as_deref(), Environment::process(), network.as_ref()).await?;
-        Ok(Self { configuration, fetcher: Fetcher::new(network, clock.clone()), clock })
-    }
-}
-
 /// Runs a verb.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// The errors of the verb.
 pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
@@ -105,7 +69,7 @@ pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
         Verb::Convert(options) => convert::run(&options),
         Verb::Config(config) => config::run(&config, &tools),
         Verb::Init(options) => list_images::run(*options, &tools).await,
-        Verb::Upgrade(_) => later::not_yet("upgrade"),
-        Verb::Delete(_) => later::not_yet("delete"),
+        Verb::Upgrade(_) => unimplemented::not_yet("upgrade"),
+        Verb::Delete(_) => unimplemented::not_yet("delete"),
     }
 }

@@ -4,7 +4,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use clusterctl::rollout::{self, Action};
 
-use super::{TargetOptions, Tools};
+use super::tools::Tools;
+use crate::target::TargetOptions;
 
 /// What is done.
 #[derive(Debug, Subcommand)]

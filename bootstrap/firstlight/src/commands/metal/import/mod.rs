@@ -14,9 +14,9 @@ use schemas::metal3::BareMetalHost;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::reason;
-use crate::commands::say;
-use crate::commands::verbs::TargetOptions;
+use crate::connection::reason;
+use crate::output::say;
+use crate::target::TargetOptions;
 use objects::Line;
 
 /// The end of the text of `--help`.

@@ -1,17 +1,15 @@
 //! Maintains the inventory of clusterctl: a `Provider` object for each provider of a management cluster. The controllers of this
 //! process are providers, too. With their entries, `clusterctl init` adds further providers instead of installing these again, and
 //! `clusterctl move` recognises that the target can take over the source's objects.
-//!
-//! The simulated infrastructure has no entry: clusterctl would require it in the target of every move, and could not choose the only
-//! real infrastructure for `generate cluster` by itself.
 
 use anyhow::{Context as _, Result, anyhow};
 use futures::future::try_join_all;
 use registry::{Context, Input};
 use serde_json::{Value, json};
 
-use crate::cli::ControllerSelection;
-use crate::plane::{FIELD_MANAGER, Plane};
+use crate::controllers::Selection;
+use crate::names::FIELD_MANAGER;
+use crate::plane::Plane;
 
 /// The release of Cluster API that the controllers implement.
 const VERSION: &str = "v1.14.0";
@@ -19,52 +17,21 @@ const VERSION: &str = "v1.14.0";
 /// The group, version and plural of the inventory.
 const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
-/// A provider with the names that clusterctl gives to the upstream one.
-struct Provider {
-    /// The name of the entry, and the value of the label `cluster.x-k8s.io/provider`.
-    label: &'static str,
-    name: &'static str,
-    kind: &'static str,
-    namespace: &'static str,
-}
-
-const CORE: [Provider; 1] =
-    [Provider { label: "cluster-api", name: "cluster-api", kind: "CoreProvider", namespace: "capi-system" }];
-const KUBEADM: [Provider; 2] = [
-    Provider {
-        label: "bootstrap-kubeadm",
-        name: "kubeadm",
-        kind: "BootstrapProvider",
-        namespace: "capi-kubeadm-bootstrap-system",
-    },
-    Provider {
-        label: "control-plane-kubeadm",
-        name: "kubeadm",
-        kind: "ControlPlaneProvider",
-        namespace: "capi-kubeadm-control-plane-system",
-    },
-];
-
 /// Creates the entries of the selected providers. Existing entries are not changed, because they contain the version of a provider that
 /// somebody installed.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// The API refuses a write.
-pub async fn record(plane: &Plane, selection: ControllerSelection) -> Result<()> {
+pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
     let namespaces = namespaces(selection);
     try_join_all(namespaces.map(|namespace| create(plane, ("", "v1", "namespaces"), namespace))).await?;
     try_join_all(entries(selection).map(|entry| create(plane, PROVIDERS, entry))).await?;
     Ok(())
 }
 
-fn chosen(selection: ControllerSelection) -> impl Iterator<Item = &'static Provider> {
-    let all = [(selection.core, CORE.as_slice()), (selection.kubeadm, KUBEADM.as_slice())];
-    all.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers)
-}
-
 /// Returns the namespaces of the entries.
-pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value> {
-    chosen(selection).map(|provider| {
+pub fn namespaces(selection: &Selection) -> impl Iterator<Item = Value> {
+    selection.inventory().into_iter().map(|provider| {
         let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
         let metadata = json!({"name": provider.namespace, "labels": labels});
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
@@ -72,8 +39,8 @@ pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value>
 }
 
 /// Returns an entry for each provider.
-pub fn entries(selection: ControllerSelection) -> impl Iterator<Item = Value> {
-    chosen(selection).map(|provider| {
+pub fn entries(selection: &Selection) -> impl Iterator<Item = Value> {
+    selection.inventory().into_iter().map(|provider| {
         let labels = json!({
             "cluster.x-k8s.io/provider": provider.label,
             "clusterctl.cluster.x-k8s.io": "",
@@ -127,16 +94,17 @@ mod tests {
         let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
         let mut context = Context::internal("test");
 
-        record(&plane, "none".parse().unwrap()).await.unwrap();
+        record(&plane, &Selection::NONE).await.unwrap();
         let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
         assert!(listed.items.is_empty());
 
-        record(&plane, "all".parse().unwrap()).await.unwrap();
+        let all: Selection = "all".parse().unwrap();
+        record(&plane, &all).await.unwrap();
         let newer = PatchBody::Merge(r#"{"version": "v1.14.1"}"#.into());
-        let (namespace, name) = (CORE[0].namespace, CORE[0].label);
+        let (namespace, name) = ("capi-system", "cluster-api");
         let patched = plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, newer);
         patched.await.unwrap();
-        record(&plane, "all".parse().unwrap()).await.unwrap();
+        record(&plane, &all).await.unwrap();
         let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
         let entries: Vec<(String, String)> = listed
             .items

@@ -3,19 +3,8 @@
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
-use super::TargetOptions;
-use super::list_images::Providers;
-
-/// Waiting for providers.
-#[derive(Debug, Args)]
-pub struct InstallOptions {
-    /// Wait until the providers run
-    #[arg(long)]
-    wait_providers: bool,
-    /// How long to wait, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    wait_provider_timeout: u32,
-}
+use super::providers::{Providers, WaitOptions};
+use crate::target::TargetOptions;
 
 /// Commands under `upgrade`.
 #[derive(Debug, Subcommand)]
@@ -35,7 +24,7 @@ pub struct ApplyOptions {
     #[command(flatten)]
     providers: Providers,
     #[command(flatten)]
-    install: InstallOptions,
+    wait: WaitOptions,
     #[command(flatten)]
     target: TargetOptions,
 }
@@ -59,7 +48,7 @@ pub struct DeleteOptions {
 }
 
 /// Returns the error of a verb that is not implemented.
-///
+/// Runs `metal approve`.
 /// # Errors
 /// Always.
 pub fn not_yet(verb: &str) -> Result<()> {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{NamespacedName, owners};
-use k8s_openapi::api::core::v1::ConfigMap;
+use chrono::{DateTime, Utc};
+use engine::{Manager, NamespacedName, Objects, owners};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use parking_lot::Mutex;
 use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
 use schemas::cluster::{Cluster, Machine};
 use serde::{Deserialize, Serialize};
 
-use super::ConfigController;
 use super::plan::{CertificateState, Lock, Observed};
 use crate::certificates::{self, Certificates, Purpose};
 use crate::error::Result;
@@ -31,23 +32,43 @@ pub(super) fn lock_name(cluster: &Cluster) -> NamespacedName {
     NamespacedName::new(name.namespace, format!("{}-lock", name.name))
 }
 
+/// The controller of KubeadmConfigs.
+pub(super) struct ConfigController {
+    pub manager: Manager,
+    pub configs: Objects<KubeadmConfig>,
+    pub machines: Objects<Machine>,
+    pub clusters: Objects<Cluster>,
+    pub secrets: Objects<Secret>,
+    pub config_maps: Objects<ConfigMap>,
+    /// When the token of a KubeadmConfig was last known to expire.
+    pub tokens: Mutex<BTreeMap<NamespacedName, DateTime<Utc>>>,
+}
+
 impl ConfigController {
-    pub(super) fn gather(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
+    /// The Machine that a KubeadmConfig is for.
+    pub(super) fn machine_of(&self, config: &KubeadmConfig) -> Option<Arc<Machine>> {
         let namespace = config.metadata.namespace.clone().unwrap_or_default();
-        let owner = owners::find(config.as_ref(), Machine::GROUP, Machine::KIND);
-        let machine = owner.and_then(|owner| {
-            self.machines.get(&NamespacedName::new(namespace.as_str(), owner.name.as_str()))
-        });
-        let cluster = machine.as_ref().and_then(|machine| {
-            self.clusters.get(&NamespacedName::new(namespace.as_str(), machine.spec.cluster_name.as_str()))
-        });
+        let owner = owners::find(config, Machine::GROUP, Machine::KIND)?;
+        self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
+    }
+
+    /// The Cluster that a Machine belongs to.
+    pub(super) fn cluster_of(&self, machine: &Machine) -> Option<Arc<Cluster>> {
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.as_str()))
+    }
+
+    /// Reads what the plan depends on.
+    pub(super) fn read(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
+        let machine = self.machine_of(config);
+        let cluster = machine.as_ref().and_then(|machine| self.cluster_of(machine));
         let mut observed = Observed {
             config: config.clone(),
             data_secret: self.secrets.get(&NamespacedName::of(config.as_ref())),
             lock: Lock::Free,
             certificates: CertificateState::Incomplete,
             connected: false,
-            token_expires: self.tokens.lock().get(engine::object::uid(config.as_ref())).copied(),
+            token_expires: self.tokens.lock().get(&NamespacedName::of(config.as_ref())).copied(),
             machine,
             cluster,
         };

@@ -3,18 +3,46 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+use engine::events::Recorder;
 use engine::names as shared;
-use engine::{NamespacedName, Objects, Workload, object, owners};
+use engine::{External, Manager, NamespacedName, Objects, Workload, object, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
-use schemas::cluster::Cluster;
+use parking_lot::Mutex;
+use schemas::bootstrap::KubeadmConfig;
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{ControlPlaneController, desired, removal, workload};
+use super::{desired, removal, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
-use crate::etcd::{self, Etcd};
+use crate::etcd::{self, Etcd, EtcdClients};
+
+/// The controller of KubeadmControlPlanes.
+pub(super) struct ControlPlaneController {
+    pub manager: Manager,
+    pub control_planes: Objects<KubeadmControlPlane>,
+    pub machines: Objects<Machine>,
+    pub pools: Objects<MachinePool>,
+    pub configs: Objects<KubeadmConfig>,
+    pub clusters: Objects<Cluster>,
+    pub secrets: Objects<Secret>,
+    pub external: External,
+    pub recorder: Recorder,
+    pub etcd: EtcdClients,
+    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
+    pub applied: Mutex<BTreeMap<String, String>>,
+    /// The generation of each control plane (by UID) for which its add-ons were last updated.
+    pub addons: Mutex<BTreeMap<String, i64>>,
+    /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
+    pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
+    /// The last event recorded about each control plane (by UID).
+    pub recorded_events: Mutex<BTreeMap<String, String>>,
+    /// When the API server of each Machine (by UID) was last asked for its certificate.
+    pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
+}
 
 impl ControlPlaneController {
     /// Returns the Cluster that owns a control plane.
@@ -24,10 +52,12 @@ impl ControlPlaneController {
         self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    pub(super) async fn gather(
+    /// Reads what the plan depends on. `failure` is what failed in the last apply.
+    pub(super) async fn read(
         &self,
         control_plane: &Arc<KubeadmControlPlane>,
         cluster: &Arc<Cluster>,
+        failure: Option<String>,
     ) -> Result<Observed> {
         let name = NamespacedName::of(cluster.as_ref());
         let mut observed = Observed {
@@ -43,8 +73,9 @@ impl ControlPlaneController {
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
             workload: None,
+            failure,
         };
-        self.gather_machines(&mut observed, &name).await?;
+        self.read_machines(&mut observed, &name).await?;
         let config = observed.cluster_configuration();
         for purpose in certificates::purposes(&config) {
             let secret = NamespacedName::new(name.namespace.as_str(), purpose.secret_name(&name.name));
@@ -74,7 +105,7 @@ impl ControlPlaneController {
         workers.chain(pools).collect()
     }
 
-    async fn gather_machines(&self, observed: &mut Observed, cluster: &NamespacedName) -> Result<()> {
+    async fn read_machines(&self, observed: &mut Observed, cluster: &NamespacedName) -> Result<()> {
         let control_plane = observed.control_plane.clone();
         let uid = object::uid(control_plane.as_ref());
         let infrastructure = self.infrastructure(&control_plane).await.ok();

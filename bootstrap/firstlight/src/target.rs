@@ -1,4 +1,4 @@
-//! The cluster to which a verb applies.
+//! Which cluster a command is about.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use clusterctl::Error;
 use clusterctl::connection::{Choice, Connection};
 use tokio::net::TcpStream;
 
-use crate::cli::DirectoryOptions;
-use crate::directory::DataDirectory;
+use crate::data_directory::DataDirectory;
+use crate::options::DirectoryOptions;
 
 /// The timeout of a connection to a server on this machine.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The cluster that a verb works on.
+/// The cluster that a command works on.
 #[derive(Debug, Clone, Args)]
 pub struct TargetOptions {
     /// Kubeconfig of the management cluster [default: the server on --data-dir, else $KUBECONFIG, else ~/.kube/config]
@@ -39,7 +39,7 @@ pub struct Context {
 impl TargetOptions {
     /// Connects to the cluster of `--kubeconfig`, otherwise to the server that runs on the data directory, otherwise to the cluster of
     /// kubectl's kubeconfig.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
     /// A given data directory has no running server, or there is no usable kubeconfig.
     pub async fn connect(&self) -> clusterctl::Result<Connection> {
@@ -47,7 +47,7 @@ impl TargetOptions {
     }
 
     /// Returns the choice of the kubeconfig and its context.
-    ///
+    /// Runs `metal approve`.
     /// # Errors
     /// A given data directory has no running server.
     pub async fn choice(&self) -> clusterctl::Result<Choice> {

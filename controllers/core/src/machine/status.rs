@@ -14,8 +14,9 @@ use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
 use super::deletion::Step;
-use super::plan::{Plan, was_bootstrapped, was_provisioned};
-use super::{NodeState, Observed};
+use super::facts::{was_bootstrapped, was_provisioned};
+use super::observed::{NodeState, Observed};
+use super::plan::Plan;
 use crate::change::Reference;
 use crate::machine_deployment::template;
 
@@ -58,7 +59,7 @@ impl Provider<'_> {
         let kind = self.kind;
         match self.reference {
             Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", crate::INTERNAL_ERROR)
+                is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
             }
             Reference::NotFound if self.reached && self.is_deleting => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
@@ -139,7 +140,7 @@ fn node(plan: &mut Plan, observed: &Observed) -> Vec<Condition> {
         return conditions;
     }
     if let NodeState::Ambiguous(_) = observed.node {
-        return both(UNKNOWN, "InternalError", crate::INTERNAL_ERROR);
+        return both(UNKNOWN, "InternalError", crate::messages::INTERNAL_ERROR);
     }
     if let Some(node) = observed.node.found() {
         return vec![node_ready(node), node_healthy(node)];

@@ -1,4 +1,7 @@
-//! Lists of names in messages.
+//! Texts in messages.
+
+/// Message of a condition for a failure that only the log explains.
+pub const INTERNAL_ERROR: &str = "Please check controller logs for errors";
 
 /// Lists at most `limit` names, followed by the number of further names.
 pub fn names(names: &[&str], limit: usize) -> String {

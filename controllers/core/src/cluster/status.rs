@@ -13,8 +13,8 @@ use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
-use super::Observed;
 use super::deletion::Step;
+use super::observe::Observed;
 use super::plan::{is_initialized, is_provisioned};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::change::Reference;
@@ -64,7 +64,7 @@ impl Provider<'_> {
                 is_false(self.target, "ObjectDoesNotExist", message)
             }
             Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", crate::INTERNAL_ERROR)
+                is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
             }
             Reference::NotFound if self.reached => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
@@ -136,7 +136,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
             is_unknown(TYPE, "ObjectDoesNotExist", format!("{kind} does not exist"))
         }
         Reference::NotFound | Reference::Failed(_) => {
-            is_unknown(TYPE, "InternalError", crate::INTERNAL_ERROR)
+            is_unknown(TYPE, "InternalError", crate::messages::INTERNAL_ERROR)
         }
         Reference::Found(_) if is_initialized(cluster) => is_true(TYPE, "Initialized"),
         Reference::Found(_) => is_false(TYPE, "NotInitialized", "Control plane not yet initialized"),
@@ -294,7 +294,7 @@ fn available(cluster: &Cluster) -> Condition {
     let ignore_if_missing = if cluster.spec.topology.is_none() { vec!["TopologyReconciled"] } else { vec![] };
     let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
     let summary = Summary { types, negative, ignore_if_missing, reasons };
-    let is_deleting = super::deleting(cluster);
+    let is_deleting = engine::object::is_deleting(cluster);
     conditions::summarize("Available", cluster.conditions(), &summary, |condition| {
         priority(condition, is_deleting)
     })

@@ -1,0 +1,56 @@
+//! Options of the verbs that install providers.
+
+use clap::Args;
+use clusterctl::list_images::Chosen;
+
+/// Providers as `name[:version]`, several separated by commas.
+#[derive(Debug, Args)]
+pub struct Providers {
+    /// Core provider
+    #[arg(long, value_name = "PROVIDER")]
+    core: Option<String>,
+    /// Infrastructure providers
+    #[arg(short = 'i', long, value_name = "PROVIDER", value_delimiter = ',')]
+    infrastructure: Vec<String>,
+    /// Bootstrap providers
+    #[arg(short = 'b', long, value_name = "PROVIDER", value_delimiter = ',')]
+    bootstrap: Vec<String>,
+    /// Control plane providers
+    #[arg(short = 'c', long, value_name = "PROVIDER", value_delimiter = ',')]
+    control_plane: Vec<String>,
+    /// IPAM providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    ipam: Vec<String>,
+    /// Runtime extension providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    runtime_extension: Vec<String>,
+    /// Add-on providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    addon: Vec<String>,
+}
+
+impl Providers {
+    /// As clusterctl's library takes them.
+    pub fn chosen(self) -> Chosen {
+        Chosen {
+            core: self.core.filter(|name| !name.is_empty()).into_iter().collect(),
+            bootstrap: self.bootstrap,
+            control_plane: self.control_plane,
+            infrastructure: self.infrastructure,
+            ipam: self.ipam,
+            runtime_extension: self.runtime_extension,
+            addon: self.addon,
+        }
+    }
+}
+
+/// Waiting for providers.
+#[derive(Debug, Args)]
+pub struct WaitOptions {
+    /// Wait until the providers run
+    #[arg(long)]
+    wait_providers: bool,
+    /// How long to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    wait_provider_timeout: u32,
+}

@@ -1,0 +1,44 @@
+//! What all verbs work with.
+
+use std::sync::Arc;
+
+use clap::Args;
+use clusterctl::configuration::{Configuration, Environment};
+use clusterctl::network::Https;
+use clusterctl::repository::Fetcher;
+use machinery::clock::Clock;
+
+/// Options of all of clusterctl's verbs.
+#[derive(Debug, Clone, Args)]
+pub struct GlobalOptions {
+    /// clusterctl's configuration: a file or an https:// address [default: $XDG_CONFIG_HOME/cluster-api/clusterctl.yaml]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "clusterctl's verbs")]
+    pub config: Option<String>,
+    /// Verbosity; RUST_LOG says more exactly what is logged
+    #[arg(short = 'v', long = "v", global = true, value_name = "LEVEL", hide = true)]
+    pub verbosity: Option<u8>,
+}
+
+/// The dependencies of the verbs.
+pub struct Tools {
+    /// clusterctl's configuration.
+    pub configuration: Configuration,
+    /// The client of provider repositories.
+    pub fetcher: Fetcher,
+    /// The clock.
+    pub clock: Clock,
+}
+
+impl Tools {
+    /// Those of `options`.
+    /// Runs `metal approve`.
+    /// # Errors
+    /// A configuration that cannot be read.
+    pub async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {
+        let network = Arc::new(Https::new()?);
+        let clock = Clock::system();
+        let configuration =
+            Configuration::load(options.config.as_deref(), Environment::process(), network.as_ref()).await?;
+        Ok(Self { configuration, fetcher: Fetcher::new(network, clock.clone()), clock })
+    }
+}

@@ -1,0 +1,40 @@
+//! The API server of another process: a client of it, and what controllers and views need to work on it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clusterctl::connection::Choice;
+use engine::Manager;
+use engine::network::RealNetwork;
+use kube::Client;
+use machinery::clock::Clock;
+use machinery::random::Random;
+
+/// Returns a client from a kubeconfig file.
+/// Runs `metal approve`.
+/// # Errors
+/// The file cannot be read or is not a kubeconfig.
+pub async fn client(path: &Path) -> Result<Client> {
+    let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
+    Ok(choice.connect().await?.client)
+}
+
+/// Returns a manager for controllers and views that use another process's API server.
+pub fn manager(client: Client) -> Manager {
+    Manager::new(engine::ManagerOptions {
+        client,
+        clock: Clock::system(),
+        random: Random::system(),
+        network: Arc::new(RealNetwork),
+        metrics: metrics::Metrics::default(),
+    })
+}
+
+/// Returns the message of an API error, without the parts for programs.
+pub fn reason(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What becomes of the objects of each kind that is served: which controller acts on them, or that none does.
+
+use engine::GroupKind;
+
+use super::selection::Selection;
+use super::table::families;
+
+const CORE: &str = "cluster.x-k8s.io";
+const ADDONS: &str = "addons.cluster.x-k8s.io";
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// Kinds that upstream's managers act on and nothing here does, each with the family of controllers that it would belong to. Their
+/// objects are stored, and nothing else happens.
+const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
+    (GroupKind::new(CORE, "ClusterClass"), "core"),
+    (GroupKind::new(CORE, "MachineDrainRule"), "core"),
+    (GroupKind::new(CORE, "MachineHealthCheck"), "core"),
+    (GroupKind::new(CORE, "MachinePool"), "core"),
+    (GroupKind::new(ADDONS, "ClusterResourceSet"), "core"),
+    (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
+    (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
+];
+
+/// Whether the controllers that run are those that would have to act on this kind, and do not. Where their family does not run,
+/// somebody else's controllers are expected.
+pub fn unimplemented(group: &str, kind: &str, running: &Selection) -> bool {
+    UNIMPLEMENTED
+        .iter()
+        .any(|(known, family)| known.group == group && known.kind == kind && running.names().contains(family))
+}
+
+/// The help of `--controllers`: the families, and below them their kinds.
+pub fn help() -> String {
+    let families = families();
+    let names: Vec<&str> = families.iter().map(|family| family.name).collect();
+    let mut text = format!(
+        "Controllers to run: all, none, or a comma-separated list of {}\n\n\
+         They reconcile these kinds:\n",
+        names.join(", ")
+    );
+    for family in &families {
+        text.push_str(&format!("  {}: {}\n", family.name, list(family.kinds.iter())));
+    }
+    let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
+    text.push_str(&format!(
+        "No controller here acts on {unimplemented}: they are stored, and nothing else happens"
+    ));
+    text
+}
+
+/// The first line of [`help`].
+pub fn short_help() -> String {
+    help().lines().next().unwrap_or_default().to_owned()
+}
+
+fn list<'a>(kinds: impl Iterator<Item = &'a GroupKind>) -> String {
+    kinds.map(|kind| kind.kind).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
+    const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+    const IPAM: &str = "ipam.cluster.x-k8s.io";
+    const METAL3: &str = "metal3.io";
+
+    /// Kinds that no controller reconciles, here or upstream: others read them, or write them as a result.
+    const DATA: &[GroupKind] = &[
+        GroupKind::new(ADDONS, "ClusterResourceSetBinding"),
+        GroupKind::new(BOOTSTRAP, "KubeadmConfigTemplate"),
+        GroupKind::new(CONTROL_PLANE, "KubeadmControlPlaneTemplate"),
+        GroupKind::new("clusterctl.cluster.x-k8s.io", "Provider"),
+        GroupKind::new(INFRASTRUCTURE, "DevClusterTemplate"),
+        GroupKind::new(INFRASTRUCTURE, "DevMachinePoolTemplate"),
+        GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
+        // Providers of addresses (IPAM) are installed by themselves, as upstream.
+        GroupKind::new(IPAM, "IPAddress"),
+        GroupKind::new(IPAM, "IPAddressClaim"),
+        GroupKind::new(METAL3, "FirmwareSchema"),
+        GroupKind::new(METAL3, "HardwareData"),
+        GroupKind::new(METAL3, "HostUpdatePolicy"),
+        GroupKind::new("netboot.firstlight.dev", "DHCPLease"),
+    ];
+
+    /// The table of README.md and docs/ARCHITECTURE.md.
+    fn page() -> String {
+        let mut text = "| `--controllers` | reconciles |\n|---|---|\n".to_owned();
+        for family in families() {
+            text.push_str(&format!("| `{}` | {} |\n", family.name, list(family.kinds.iter())));
+        }
+        let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
+        text.push_str(&format!("| none yet | {unimplemented} |\n"));
+        text
+    }
+
+    #[test]
+    fn every_kind_that_is_served_is_in_one_list() {
+        let controlled = families().into_iter().flat_map(|family| family.kinds);
+        let mut known: Vec<GroupKind> = controlled.chain(DATA.iter().copied()).collect();
+        known.extend(UNIMPLEMENTED.iter().map(|(kind, _)| *kind));
+        known.sort();
+        let served = schemas::crds().unwrap();
+        let mut served: Vec<(&str, &str)> = served
+            .iter()
+            .map(|crd| (&crd["spec"]["group"], &crd["spec"]["names"]["kind"]))
+            .map(|(group, kind)| (group.as_str().unwrap(), kind.as_str().unwrap()))
+            .collect();
+        served.sort_unstable();
+        let known: Vec<(&str, &str)> = known.iter().map(|kind| (kind.group, kind.kind)).collect();
+        assert_eq!(known, served);
+    }
+
+    #[test]
+    fn the_pages_say_which_kinds_have_a_controller() {
+        for page in ["README.md", "docs/ARCHITECTURE.md"] {
+            let path = format!("{}/../../{page}", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains(&self::page()), "{page} must have this table:\n\n{}", self::page());
+        }
+    }
+
+    #[test]
+    fn only_the_family_that_runs_is_missing_something() {
+        let is_missing =
+            |kind: &str, running: &str| unimplemented(CORE, kind, &running.parse::<Selection>().unwrap());
+        assert!(is_missing("MachineHealthCheck", "all") && is_missing("MachinePool", "core"));
+        assert!(!is_missing("MachineHealthCheck", "kubeadm,simulated") && !is_missing("MachinePool", "none"));
+        assert!(!is_missing("Machine", "all"));
+    }
+}

@@ -1,0 +1,106 @@
+//! `--controllers`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use engine::InventoryEntry;
+
+use super::table::{Context, Family, families};
+
+/// The families of controllers that run in this process: `core`, `kubeadm`, ….
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection(Vec<&'static str>);
+
+impl Selection {
+    /// No controllers.
+    pub const NONE: Self = Self(Vec::new());
+
+    /// Every controller.
+    pub fn all() -> Self {
+        Self(families().into_iter().map(|family| family.name).collect())
+    }
+
+    /// These controllers but for the family `name`.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.retain(|family| *family != name);
+        self
+    }
+
+    /// The names of the families.
+    pub fn names(&self) -> &[&'static str] {
+        &self.0
+    }
+
+    /// Whether no controller runs.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The entries of clusterctl's inventory for these controllers.
+    pub fn inventory(&self) -> Vec<InventoryEntry> {
+        self.families().flat_map(|family| family.inventory).collect()
+    }
+
+    /// The chosen rows of the table, in its order.
+    fn families(&self) -> impl Iterator<Item = Family> {
+        families().into_iter().filter(|family| self.0.contains(&family.name))
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_none() { f.write_str("none") } else { f.write_str(&self.0.join(",")) }
+    }
+}
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Self(known) = Self::all();
+        match text {
+            "all" => return Ok(Self(known)),
+            "none" | "" => return Ok(Self::NONE),
+            _ => {}
+        }
+        let asked: Vec<&str> = text.split(',').map(str::trim).collect();
+        if let Some(other) = asked.iter().find(|name| !known.contains(name)) {
+            return Err(format!("no controller is called {other:?}; there are {}", listed(&known)));
+        }
+        Ok(Self(known.into_iter().filter(|name| asked.contains(name)).collect()))
+    }
+}
+
+/// Starts the chosen controllers; they end with the manager.
+pub fn start(context: &Context, selection: &Selection) {
+    for family in selection.families() {
+        (family.start)(context);
+    }
+}
+
+/// `a, b and c`
+fn listed(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_in_any_order_and_what_is_unknown_is_named() {
+        let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
+        assert_eq!(names("core"), Ok(vec!["core"]));
+        assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
+        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "simulated", "metal"]));
+        assert_eq!(names("none"), Ok(Vec::new()));
+        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,simulated");
+        assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
+        let expected = "no controller is called \"cores\"; there are core, kubeadm, simulated and metal";
+        assert_eq!(names("core,cores"), Err(expected.to_owned()));
+    }
+}

@@ -1,0 +1,11 @@
+//! Names that what this program writes is known by.
+
+/// The field manager of the plane's own writes.
+pub const FIELD_MANAGER: &str = "firstlight";
+
+/// The user of the controllers.
+pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
+
+/// Annotation with the hash of the last installed manifest of a CustomResourceDefinition: a start with the same manifest writes
+/// nothing. The annotation marks the definition as firstlight's.
+pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";

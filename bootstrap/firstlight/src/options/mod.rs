@@ -1,0 +1,42 @@
+//! Options that several commands have, and how their values are read.
+
+pub mod server;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Where the server keeps its data.
+#[derive(Debug, Clone, Args)]
+pub struct DirectoryOptions {
+    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
+    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// `-o`.
+#[derive(Debug, Clone, Args)]
+pub struct OutputOptions {
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub output: Option<Output>,
+}
+
+/// Forms of output for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// Reads a duration as `90s`, `10m` or `1h30m`.
+/// Runs `metal approve`.
+/// # Errors
+/// Where it is none.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    machinery::duration::parse(text)
+        .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))
+}

@@ -1,0 +1,47 @@
+//! Does what a plan for a Cluster says.
+
+use std::sync::Arc;
+
+use engine::{Error, Kind, Objects, Outcome, Result};
+use schemas::cluster::Cluster;
+
+use super::kubeconfig;
+use super::observe::{ClusterController, Observed};
+use super::plan::Plan;
+use crate::change::apply_external;
+
+impl ClusterController {
+    /// Does it, step by step; one that fails keeps no other from being done.
+    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<Cluster> {
+        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
+        errors.extend(apply_external(&self.external, &plan.external).await);
+        errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
+        errors.extend(self.delete_each(&self.sets, &plan.delete.sets).await);
+        errors.extend(self.delete_each(&self.pools, &plan.delete.pools).await);
+        errors.extend(self.delete_each(&self.machines, &plan.delete.machines).await);
+        for object in &plan.delete.external {
+            errors.extend(self.external.handle(object).delete(object.object.as_ref()).await.err());
+        }
+        if plan.create_kubeconfig {
+            errors.extend(self.create_kubeconfig(observed).await.err());
+        }
+        for event in plan.events {
+            self.recorder.normal(observed.cluster.as_ref(), &(), event.reason, event.message);
+        }
+        Outcome { wanted: Some(plan.cluster), errors, action: plan.action }
+    }
+
+    async fn delete_each<K: Kind>(&self, objects: &Objects<K>, list: &[Arc<K>]) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for object in list {
+            errors.extend(objects.delete(object.as_ref()).await.err());
+        }
+        errors
+    }
+
+    async fn create_kubeconfig(&self, observed: &Observed) -> Result<()> {
+        let Some(authority) = &observed.authority else { return Ok(()) };
+        let secret = kubeconfig::secret(&observed.cluster, authority, observed.now, self.manager.random())?;
+        self.secrets.create_if_absent(&secret).await.map(|_| ())
+    }
+}

@@ -1,0 +1,85 @@
+//! What a Cluster depends on.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::names::CONTROL_PLANE;
+use engine::object::label;
+use engine::{External, Health, Manager, NamespacedName, Objects};
+use k8s_openapi::api::core::v1::Secret;
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
+
+use crate::change::Reference;
+
+/// The state of the world that a Cluster's plan depends on.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The reconciled Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The object that `spec.infrastructureRef` names.
+    pub infrastructure: Reference,
+    /// The object that `spec.controlPlaneRef` names.
+    pub control_plane: Reference,
+    /// The cluster's control plane Machines.
+    pub control_plane_machines: Vec<Arc<Machine>>,
+    /// The cluster's worker Machines.
+    pub worker_machines: Vec<Arc<Machine>>,
+    /// The cluster's MachineDeployments.
+    pub deployments: Vec<Arc<MachineDeployment>>,
+    /// The cluster's MachineSets.
+    pub sets: Vec<Arc<MachineSet>>,
+    /// The cluster's MachinePools.
+    pub pools: Vec<Arc<MachinePool>>,
+    /// State of the connection to the cluster.
+    pub health: Health,
+    /// Whether the Secret with the cluster's kubeconfig exists.
+    pub has_kubeconfig: bool,
+    /// The Secret with the cluster's certificate authority, if it exists.
+    pub authority: Option<Arc<Secret>>,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
+}
+
+/// The controller of Clusters.
+pub(super) struct ClusterController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub machines: Objects<Machine>,
+    pub deployments: Objects<MachineDeployment>,
+    pub sets: Objects<MachineSet>,
+    pub pools: Objects<MachinePool>,
+    pub secrets: Objects<Secret>,
+    pub external: External,
+    pub recorder: engine::events::Recorder,
+}
+
+impl ClusterController {
+    /// Reads it.
+    pub(super) async fn read(&self, cluster: Arc<Cluster>) -> Observed {
+        let name = NamespacedName::of(cluster.as_ref());
+        let infrastructure =
+            Reference::read(&self.external, &name.namespace, cluster.spec.infrastructure_ref.as_ref()).await;
+        let control_plane =
+            Reference::read(&self.external, &name.namespace, cluster.spec.control_plane_ref.as_ref()).await;
+        let machines = self.machines.by_cluster(&name);
+        let (control_plane_machines, worker_machines) =
+            machines.into_iter().partition(|machine| label(machine.as_ref(), CONTROL_PLANE).is_some());
+        let secret = |suffix: &str| {
+            self.secrets.get(&NamespacedName::new(name.namespace.as_str(), format!("{}-{suffix}", name.name)))
+        };
+        Observed {
+            infrastructure,
+            control_plane,
+            control_plane_machines,
+            worker_machines,
+            deployments: self.deployments.by_cluster(&name),
+            sets: self.sets.by_cluster(&name),
+            pools: self.pools.by_cluster(&name),
+            health: self.manager.clusters().health(&name),
+            has_kubeconfig: secret("kubeconfig").is_some(),
+            authority: secret("ca"),
+            now: self.manager.clock().now(),
+            cluster,
+        }
+    }
+}

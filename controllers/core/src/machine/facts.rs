@@ -1,0 +1,30 @@
+//! What can be told from a Machine, and from its infrastructure object, alone.
+
+use engine::ExternalObject;
+use schemas::cluster::Machine;
+
+/// Returns whether an infrastructure object reports that its machine is provisioned.
+pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
+    object.is_true(if object.contract == "v1beta1" {
+        "/status/ready"
+    } else {
+        "/status/initialization/provisioned"
+    })
+}
+
+/// Returns whether the Machine's infrastructure was provisioned at any time.
+pub(super) fn was_provisioned(machine: &Machine) -> bool {
+    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
+}
+
+/// Returns whether the Machine's bootstrap data was created at any time.
+pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
+    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.bootstrap_data_secret_created == Some(true))
+}
+
+/// The Node that the Machine has found.
+pub(super) fn node_name(machine: &Machine) -> Option<&str> {
+    machine.status.as_ref()?.node_ref.as_ref().map(|node| node.name.as_str())
+}

@@ -1,0 +1,168 @@
+//! Reads what a Machine depends on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::names::CONTROL_PLANE;
+use engine::object::{is_deleting, label};
+use engine::{External, Manager, NamespacedName, Objects, Request, Workload, owners};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use parking_lot::Mutex;
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+
+use super::deletion;
+use super::facts::{is_infrastructure_provisioned, node_name};
+use super::observed::{NodeState, Observed};
+use crate::change::Reference;
+
+/// Index of Machines and of Nodes by provider ID.
+pub(super) const BY_PROVIDER_ID: &str = "providerID";
+/// Index of Machines and of Pods by Node.
+pub(super) const BY_NODE: &str = "node";
+/// How long a reconcile waits for the first list of a workload cluster's Pods.
+const PODS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The controller of Machines.
+pub(super) struct MachineController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub machines: Objects<Machine>,
+    pub sets: Objects<MachineSet>,
+    pub deployments: Objects<MachineDeployment>,
+    pub external: External,
+    pub recorder: engine::events::Recorder,
+    pub queue: Arc<engine::Queue>,
+    /// When this process first tried to delete the Node of each Machine.
+    pub node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
+}
+
+impl MachineController {
+    /// Reads it.
+    pub(super) async fn read(&self, machine: Arc<Machine>, cluster: Arc<Cluster>) -> Observed {
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        let name = NamespacedName::of(cluster.as_ref());
+        let bootstrap =
+            Reference::read(&self.external, &namespace, machine.spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&machine.spec.infrastructure_ref)).await;
+        let set = owners::controller(machine.as_ref())
+            .filter(|owner| owner.kind == MachineSet::KIND)
+            .and_then(|owner| self.sets.get(&NamespacedName::new(namespace.as_str(), owner.name.as_str())));
+        let deployment = set.as_ref().and_then(|set| owners::controller(set.as_ref())).and_then(|owner| {
+            self.deployments.get(&NamespacedName::new(namespace.as_str(), owner.name.as_str()))
+        });
+        let workload = self.manager.clusters().get(&name).ok();
+        let provider_id = provider_id(&machine, &infrastructure);
+        let mut observed = Observed {
+            node: node_state(workload.as_deref(), &machine, provider_id.as_deref()),
+            health: self.manager.clusters().health(&name),
+            control_plane: Reference::None,
+            has_control_plane_machines: true,
+            pods: None,
+            node_deletion_since: self
+                .node_deletions
+                .lock()
+                .get(&NamespacedName::of(machine.as_ref()))
+                .copied(),
+            now: self.manager.clock().now(),
+            machine,
+            cluster,
+            set,
+            deployment,
+            bootstrap,
+            infrastructure,
+        };
+        if is_deleting(observed.machine.as_ref()) {
+            self.read_deletion(&mut observed, workload.as_ref()).await;
+        }
+        observed
+    }
+
+    /// Returns whether the Machine's infrastructure or bootstrap object exists or could not be read.
+    pub(super) async fn has_any_part(&self, machine: &Machine) -> bool {
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        for reference in [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()]
+        {
+            let found = Reference::read(&self.external, &namespace, reference).await;
+            if !matches!(found, Reference::None | Reference::NotFound) {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn read_deletion(&self, observed: &mut Observed, workload: Option<&Arc<Workload>>) {
+        let name = NamespacedName::of(observed.cluster.as_ref());
+        let reference = observed.cluster.spec.control_plane_ref.as_ref();
+        observed.control_plane = Reference::read(&self.external, &name.namespace, reference).await;
+        observed.has_control_plane_machines = self.machines.by_cluster(&name).iter().any(|machine| {
+            label(machine.as_ref(), CONTROL_PLANE).is_some() && !is_deleting(machine.as_ref())
+        });
+        let needs_pods = deletion::needs_pods(observed);
+        if let (Some(workload), Some(node), true) = (workload, observed.node.found(), needs_pods) {
+            let node = node.metadata.name.clone().unwrap_or_default();
+            observed.pods = self.pods(workload, &node).await;
+        }
+    }
+
+    /// Returns the Pods on a Node; `None` if the cluster does not list them in time. The first drain in a
+    /// cluster starts the watch of its Pods.
+    async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Option<Vec<Arc<Pod>>> {
+        let pods = workload.objects::<Pod>();
+        if workload.first_time("drain") {
+            pods.index(BY_NODE, |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
+            let (machines, cluster) = (self.machines.clone(), workload.cluster().clone());
+            pods.notify(&self.queue, move |change| {
+                let on = change.objects().filter_map(|pod| pod.spec.as_ref()?.node_name.clone());
+                let mut list: Vec<Arc<Machine>> =
+                    on.flat_map(|node| machines.by_index(BY_NODE, &format!("{cluster}/{node}"))).collect();
+                list.retain(|machine| is_deleting(machine.as_ref()));
+                names(&list)
+            });
+        }
+        // The connection may end at any time, and the time-outs of the deletion must continue.
+        tokio::time::timeout(PODS_TIMEOUT, pods.wait_until_synced()).await.ok()?;
+        Some(pods.by_index(BY_NODE, node))
+    }
+}
+
+/// Returns the Machine's provider ID, or else the ID that its provisioned infrastructure reports.
+fn provider_id(machine: &Machine, infrastructure: &Reference) -> Option<String> {
+    machine.spec.provider_id.clone().or_else(|| {
+        let object = infrastructure.found().filter(|object| is_infrastructure_provisioned(object))?;
+        object.text("/spec/providerID").map(str::to_owned)
+    })
+}
+
+fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Option<&str>) -> NodeState {
+    let Some(workload) = workload else { return NodeState::NotConnected };
+    let nodes = workload.objects::<Node>();
+    nodes
+        .index(BY_PROVIDER_ID, |node| node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect());
+    let found = provider_id.map(|id| nodes.by_index(BY_PROVIDER_ID, id)).unwrap_or_default();
+    let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
+    // A Node with the Machine's node name but another provider ID belongs to another machine.
+    let is_other = |node: &Arc<Node>| {
+        let id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).filter(|id| !id.is_empty());
+        id.is_some() && provider_id.is_some() && id != provider_id
+    };
+    match found.as_slice() {
+        [node] => NodeState::Found(node.clone()),
+        [] => {
+            let named = node_name(machine).and_then(|name| nodes.get(&NamespacedName::new("", name)));
+            named.filter(|node| !is_other(node)).map_or(NodeState::Absent, NodeState::Found)
+        }
+        several if is_deleting(machine) && node_name(machine).is_some() => {
+            let named = several.iter().find(|node| node_name(machine) == Some(name(node).as_str()));
+            named.map_or(NodeState::Absent, |node| NodeState::Found(node.clone()))
+        }
+        several => NodeState::Ambiguous(several.iter().map(name).collect()),
+    }
+}
+
+/// The names of Machines.
+pub(super) fn names(machines: &[Arc<Machine>]) -> Vec<Request> {
+    machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
+}

@@ -1,0 +1,67 @@
+//! What a MachineDeployment depends on.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::names::DEPLOYMENT_NAME;
+use engine::object::{label, uid};
+use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+
+use crate::change::Reference;
+use crate::selector;
+
+/// The state of the world that a MachineDeployment's plan depends on.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The reconciled MachineDeployment.
+    pub deployment: Arc<MachineDeployment>,
+    /// The MachineDeployment's Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The MachineSets that the MachineDeployment controls, and those without a controller that its selector
+    /// matches.
+    pub sets: Vec<Arc<MachineSet>>,
+    /// The Machines with the MachineDeployment's label.
+    pub machines: Vec<Arc<Machine>>,
+    /// The bootstrap template.
+    pub bootstrap: Reference,
+    /// The infrastructure template.
+    pub infrastructure: Reference,
+    /// Random suffix for the name of the next MachineSet.
+    pub suffix: String,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
+}
+
+/// The controller of MachineDeployments.
+pub(super) struct MachineDeploymentController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub deployments: Objects<MachineDeployment>,
+    pub sets: Objects<MachineSet>,
+    pub machines: Objects<Machine>,
+    pub external: External,
+    pub applied: Applied,
+    pub recorder: engine::events::Recorder,
+}
+
+impl MachineDeploymentController {
+    /// Reads it.
+    pub(super) async fn read(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
+        let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
+        let name = deployment.metadata.name.clone().unwrap_or_default();
+        let spec = &deployment.spec.template.spec;
+        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
+        let mut sets = self.sets.by_cluster(&NamespacedName::of(cluster.as_ref()));
+        sets.retain(|set| match owners::controller(set.as_ref()) {
+            Some(owner) => owner.uid == uid(deployment.as_ref()),
+            None => selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref()),
+        });
+        let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
+        machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
+        let (suffix, now) = (self.manager.random().name_suffix(), self.manager.clock().now());
+        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
+    }
+}

@@ -1,0 +1,66 @@
+//! Does what a plan for a MachineSet says.
+
+use engine::{Error, Outcome};
+use schemas::cluster::MachineSet;
+
+use super::create::FIELD_MANAGER;
+use super::observe::{MachineSetController, Observed};
+use super::plan::Plan;
+use crate::change::{Event, apply_external};
+
+const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
+
+impl MachineSetController {
+    /// Does it, step by step; one that fails keeps no other from being done.
+    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
+        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
+        errors.extend(apply_external(&self.external, &plan.external).await);
+        for (current, wanted) in &plan.sync {
+            let result =
+                self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(current), wanted).await;
+            errors.extend(result.err());
+        }
+        for (current, wanted) in &plan.update {
+            match self.machines.patch(current, wanted, &[]).await {
+                // The Machine is being deleted and disappeared in the meantime.
+                Err(error) if error.is_not_found() => {}
+                result => errors.extend(result.err()),
+            }
+        }
+        for (part, wanted) in &plan.sync_parts {
+            let objects = self.external.handle(part);
+            let current = Some(&part.object);
+            let result = objects.apply_changed(&self.applied, METADATA_FIELD_MANAGER, current, wanted).await;
+            errors.extend(result.err());
+        }
+        for part in &plan.delete_parts {
+            errors.extend(self.external.handle(part).delete(part.object.as_ref()).await.err());
+        }
+        for machine in &plan.delete {
+            let name = machine.metadata.name.clone().unwrap_or_default();
+            match self.machines.delete(machine.as_ref()).await {
+                Ok(()) => self.event(
+                    observed,
+                    &Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
+                ),
+                Err(error) => errors.push(error),
+            }
+        }
+        for wanted in &plan.create {
+            match self.create(observed, wanted).await {
+                Ok(name) => {
+                    self.event(
+                        observed,
+                        &Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
+                    );
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        Outcome { wanted: Some(plan.set), errors, action: plan.action }
+    }
+
+    fn event(&self, observed: &Observed, event: &Event) {
+        self.recorder.normal(observed.set.as_ref(), &(), event.reason, event.message.clone());
+    }
+}

@@ -1,0 +1,103 @@
+//! What a MachineSet depends on.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::object::{is_deleting, uid};
+use engine::{Applied, External, ExternalObject, Manager, Objects, owners};
+use schemas::cluster::{Cluster, Machine, MachineSet};
+
+use crate::change::Reference;
+use crate::selector;
+
+/// Index of Machines that nobody controls, by namespace.
+pub(super) const BY_ORPHAN: &str = "orphan";
+
+/// The state of the world that a MachineSet's plan depends on.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The reconciled MachineSet.
+    pub set: Arc<MachineSet>,
+    /// The MachineSet's Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
+    pub machines: Vec<Arc<Machine>>,
+    /// The bootstrap template.
+    pub bootstrap: Reference,
+    /// The infrastructure template.
+    pub infrastructure: Reference,
+    /// The Cluster's control plane object.
+    pub control_plane: Reference,
+    /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
+    pub parts: Vec<ExternalObject>,
+    /// Random suffixes for the names of new Machines, one for each missing replica.
+    pub suffixes: Vec<String>,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
+}
+
+/// The controller of MachineSets.
+pub(super) struct MachineSetController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub sets: Objects<MachineSet>,
+    pub machines: Objects<Machine>,
+    pub external: External,
+    pub applied: Applied,
+    pub recorder: engine::events::Recorder,
+}
+
+impl MachineSetController {
+    /// Reads it.
+    pub(super) async fn read(&self, set: Arc<MachineSet>, cluster: Arc<Cluster>) -> Observed {
+        let namespace = set.metadata.namespace.clone().unwrap_or_default();
+        let spec = &set.spec.template.spec;
+        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
+        let control_plane =
+            Reference::read(&self.external, &namespace, cluster.spec.control_plane_ref.as_ref()).await;
+        let mut machines = self.machines.by_owner(uid(set.as_ref()));
+        machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
+        if !is_deleting(set.as_ref()) {
+            let mut orphans = self.machines.by_index(BY_ORPHAN, &namespace);
+            orphans.retain(|machine| {
+                !is_deleting(machine.as_ref())
+                    && selector::matches(&set.spec.selector, machine.metadata.labels.as_ref())
+            });
+            machines.extend(orphans);
+        }
+        let wanted = usize::try_from(set.spec.replicas.unwrap_or(0)).unwrap_or(0);
+        let missing = wanted.saturating_sub(machines.len());
+        let suffixes = (0..missing).map(|_| self.manager.random().name_suffix()).collect();
+        let parts = self.parts(&set, &machines).await;
+        let now = self.manager.clock().now();
+        Observed { set, cluster, machines, bootstrap, infrastructure, control_plane, parts, suffixes, now }
+    }
+
+    /// Returns the bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself
+    /// still owns.
+    async fn parts(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> Vec<ExternalObject> {
+        let spec = &set.spec.template.spec;
+        let mut parts = Vec::new();
+        for reference in
+            [spec.bootstrap.config_ref.as_ref(), Some(&spec.infrastructure_ref)].into_iter().flatten()
+        {
+            let Some(kind) = reference.kind.strip_suffix("Template") else { continue };
+            let Ok((objects, resolved)) = self.external.objects(&reference.api_group, kind).await else {
+                continue;
+            };
+            let mut found = objects.by_owner(uid(set));
+            for machine in machines {
+                found.extend(objects.by_owner(uid(machine.as_ref())));
+            }
+            let (resource, contract) = (resolved.resource, resolved.contract);
+            parts.extend(found.into_iter().map(|object| ExternalObject {
+                object,
+                resource: resource.clone(),
+                contract,
+            }));
+        }
+        parts
+    }
+}

@@ -1,0 +1,171 @@
+//! The frame observe → plan → apply, with a client whose server keeps one object.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::network::SimulatedNetwork;
+use engine::{
+    Action, Controller, Error, Frame, Manager, ManagerOptions, Membership, Objects, Outcome, Planned, Result,
+    conditions,
+};
+use http::{Method, Response};
+use kube::Client;
+use kube::client::Body;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use parking_lot::Mutex;
+use schemas::HasConditions;
+use schemas::cluster::Cluster;
+use schemas::infrastructure::DevCluster;
+use serde_json::{Value, json};
+
+const FINALIZER: &str = "test/finalizer";
+
+fn merge(into: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else { return *into = patch };
+    for (key, value) in patch {
+        if into.is_null() {
+            *into = json!({});
+        }
+        match value {
+            Value::Null => drop(into.as_object_mut().unwrap().remove(&key)),
+            value => merge(&mut into[&key], value),
+        }
+    }
+}
+
+/// Serves `object`; its watches stay open and silent.
+fn manager(object: &Arc<Mutex<Value>>) -> Manager {
+    let object = object.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let object = object.clone();
+        async move {
+            if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
+                std::future::pending::<()>().await;
+            }
+            let is_patch = request.method() == Method::PATCH;
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut object = object.lock();
+            let answer = if is_patch {
+                let version: u64 = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+                merge(&mut object, serde_json::from_slice(&body).unwrap());
+                object["metadata"]["resourceVersion"] = (version + 1).to_string().into();
+                object.clone()
+            } else {
+                json!({"apiVersion": DevCluster::API_VERSION, "kind": "DevClusterList", "metadata": {"resourceVersion": "9"}, "items": [*object]})
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    Manager::new(ManagerOptions {
+        client: Client::new(service, "default"),
+        clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
+        random: Random::seeded(1),
+        network: Arc::new(SimulatedNetwork::new()),
+        metrics: Default::default(),
+    })
+}
+
+fn object(annotations: Value) -> Arc<Mutex<Value>> {
+    let metadata = json!({
+        "name": "one", "namespace": "default", "uid": "1", "resourceVersion": "5", "generation": 2, "annotations": annotations,
+    });
+    let spec = json!({"backend": {"inMemory": {}}});
+    Arc::new(Mutex::new(json!({
+        "apiVersion": DevCluster::API_VERSION, "kind": DevCluster::KIND, "metadata": metadata, "spec": spec,
+    })))
+}
+
+/// Fails at the first apply. Keeps what the observations were told of the apply before.
+struct FailsOnce {
+    manager: Manager,
+    objects: Objects<DevCluster>,
+    told: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Planned for FailsOnce {
+    type Object = DevCluster;
+    type Observed = (Arc<DevCluster>, Option<String>);
+    type Plan = DevCluster;
+
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = &["Ready", "Paused"];
+    const HEEDS_FAILURES: bool = true;
+
+    fn objects(&self) -> &Objects<DevCluster> {
+        &self.objects
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, _: &Arc<DevCluster>) -> Membership {
+        Membership::None
+    }
+
+    async fn observe(
+        &self,
+        object: Arc<DevCluster>,
+        _: Option<Arc<Cluster>>,
+        failure: Option<String>,
+    ) -> Result<Option<Self::Observed>> {
+        self.told.lock().push(failure.clone());
+        Ok(Some((object, failure)))
+    }
+
+    fn plan((object, _): &Self::Observed, now: DateTime<Utc>) -> DevCluster {
+        let mut wanted = object.as_ref().clone();
+        conditions::set(&mut wanted, now, conditions::is_true("Ready", "Ready"));
+        wanted
+    }
+
+    async fn apply(&self, _: &Self::Observed, wanted: DevCluster) -> Outcome<DevCluster> {
+        let is_first = self.told.lock().len() == 1;
+        let errors = if is_first { vec![Error::failed("refused")] } else { Vec::new() };
+        Outcome { wanted: Some(wanted), errors, action: Action::done() }
+    }
+
+    fn report(object: &mut DevCluster, errors: &[&Error], now: DateTime<Utc>) {
+        conditions::set(object, now, conditions::is_false("Ready", "NotReady", errors[0].to_string()));
+    }
+}
+
+/// Runs the controller for a second; returns what its observations were told.
+async fn run(object: &Arc<Mutex<Value>>) -> Vec<Option<String>> {
+    let manager = manager(object);
+    let (objects, told) = (manager.objects::<DevCluster>(), Arc::<Mutex<Vec<_>>>::default());
+    let planned = FailsOnce { manager: manager.clone(), objects: objects.clone(), told: told.clone() };
+    Controller::new(&manager, "failsonce").reconciles(&objects).start(Frame::new(planned));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    manager.stop().await;
+    let told = told.lock().clone();
+    told
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_in_the_conditions_and_in_the_next_plan_until_it_is_over() {
+    let object = object(json!({}));
+    let told = run(&object).await;
+    let refused = Some("refused".to_owned());
+    assert_eq!(
+        told[..3],
+        [None, refused, None],
+        "the plan after the failure was told, and the one after its end"
+    );
+    assert!(told[3..].iter().all(Option::is_none));
+    let stored: DevCluster = serde_json::from_value(object.lock().clone()).unwrap();
+    assert!(stored.condition_is_true("Ready"), "{stored:?}");
+    assert_eq!(stored.metadata.finalizers.as_deref(), Some([FINALIZER.to_owned()].as_slice()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_paused_is_not_observed_and_says_so() {
+    let object = object(json!({"cluster.x-k8s.io/paused": ""}));
+    assert_eq!(run(&object).await, []);
+    let stored: DevCluster = serde_json::from_value(object.lock().clone()).unwrap();
+    assert!(stored.condition_is_true("Paused"), "{stored:?}");
+}

@@ -1,0 +1,107 @@
+//! The DevCluster controller. The shared infrastructure of a simulated cluster is the port of its API server.
+
+mod apply;
+mod observe;
+mod plan;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::conditions;
+use engine::{
+    Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects, Outcome,
+    Planned, Request, Result,
+};
+use schemas::cluster::Cluster;
+use schemas::infrastructure::DevCluster;
+
+use crate::backend::Backend;
+use crate::names::CLUSTER_FINALIZER;
+use crate::owner::owner_name;
+use observe::{DevClusterController, Observed};
+use plan::Plan;
+
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor<Backend> = Descriptor {
+    name: "devcluster",
+    reconciles: &[GroupKind::new(DevCluster::GROUP, DevCluster::KIND)],
+    start,
+};
+
+/// Starts the DevCluster controller.
+fn start(manager: &Manager, backend: &Backend) {
+    let objects = manager.objects::<DevCluster>();
+    let clusters = manager.objects::<Cluster>();
+    let controller = DevClusterController {
+        objects: objects.clone(),
+        clusters: clusters.clone(),
+        backend: backend.clone(),
+        manager: manager.clone(),
+    };
+    let by_cluster = objects.clone();
+    Controller::new(manager, CONTROLLER.name)
+        .reconciles(&objects)
+        .watches(&clusters, move |change| {
+            let cluster = change.name();
+            let owned = |dev: &Arc<DevCluster>| {
+                owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str())
+            };
+            let all = by_cluster.in_namespace(&cluster.namespace);
+            all.iter().filter(|dev| owned(dev)).map(|dev| NamespacedName::of(dev.as_ref())).collect()
+        })
+        .start(Frame::new(controller));
+}
+
+impl Planned for DevClusterController {
+    type Object = DevCluster;
+    type Observed = Observed;
+    type Plan = Plan;
+
+    const FINALIZER: Option<&'static str> = Some(CLUSTER_FINALIZER);
+    const OWNED: &'static [&'static str] = &["Paused", "Ready"];
+
+    fn objects(&self) -> &Objects<DevCluster> {
+        &self.objects
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Without an owner it belongs to no cluster yet; the Cluster's controller makes itself the owner.
+    fn cluster(&self, dev: &Arc<DevCluster>) -> Membership {
+        let Some(name) = self.cluster_name(dev) else { return Membership::Waits };
+        self.clusters.get(&name).map_or(Membership::None, Membership::Of)
+    }
+
+    async fn forget(&self, request: &Request) {
+        self.forget_clusters(&request.namespace).await;
+    }
+
+    async fn while_paused(&self, wanted: &mut DevCluster, cluster: Option<&Arc<Cluster>>) -> Result<()> {
+        self.hand_over(wanted, cluster.map(AsRef::as_ref)).await
+    }
+
+    async fn observe(
+        &self,
+        dev: Arc<DevCluster>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        Ok(self.read(dev, cluster))
+    }
+
+    fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<DevCluster> {
+        self.execute(observed, plan).await
+    }
+
+    /// Says why the cluster does not run.
+    fn report(dev: &mut DevCluster, errors: &[&Error], now: DateTime<Utc>) {
+        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+    }
+}

@@ -1,0 +1,123 @@
+//! Does what a plan for a DevMachine says.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::object::{annotation, is_deleting, label, uid};
+use engine::{Action, Error, NamespacedName, Outcome, Planned, Result, finalizer, paused};
+use machinery::hash::fnv1a_64;
+use pki::CertificateAuthority;
+use schemas::HasConditions;
+use schemas::infrastructure::DevMachine;
+use serde_json::json;
+
+use super::observe::{DevMachineController, Read};
+use super::plan::Plan;
+use super::status;
+use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
+use crate::workload::Authorities;
+use crate::workload::objects::Host;
+use crate::workload::part::Part;
+
+impl DevMachineController {
+    /// Starts or ends what the plan says.
+    pub(super) async fn execute(&self, read: &Read, plan: &Plan) -> Outcome<DevMachine> {
+        let now = self.manager.clock().now();
+        let mut wanted = read.dev.as_ref().clone();
+        paused::set(&mut wanted, Some(&read.cluster), now);
+        let result = if plan.stop { self.stop(read).await } else { self.run(read, plan).await };
+        if let Err(error) = result {
+            return Outcome { wanted: Some(wanted), errors: vec![error], action: Action::done() };
+        }
+        if plan.stop {
+            finalizer::remove(&mut wanted, MACHINE_FINALIZER);
+            return Outcome { wanted: Some(wanted), errors: Vec::new(), action: Action::done() };
+        }
+        status::write(&mut wanted, plan, read.control_plane, now);
+        match self.record(read, plan, &wanted).await {
+            Ok(()) => Outcome::done(plan.due_after.map_or_else(Action::done, Action::requeue_after)),
+            Err(error) => Outcome::failed(error),
+        }
+    }
+
+    /// Writes the DevMachine, and after it what follows from it.
+    async fn record(&self, read: &Read, plan: &Plan, wanted: &DevMachine) -> Result<()> {
+        self.objects.patch(&read.dev, wanted, Self::OWNED).await?;
+        self.remember_start(read, plan).await?;
+        self.open(read);
+        Ok(())
+    }
+
+    async fn stop(&self, read: &Read) -> Result<()> {
+        let Some(workload) = &read.workload else { return Ok(()) };
+        let name = read.dev.metadata.name.as_deref().unwrap_or_default();
+        workload.stop(name).await.map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// Starts the parts that the plan says run.
+    async fn run(&self, read: &Read, plan: &Plan) -> Result<()> {
+        if plan.running.is_empty() {
+            return Ok(());
+        }
+        let port = read.cluster.spec.control_plane_endpoint.as_ref().and_then(|endpoint| endpoint.port);
+        let port = port.and_then(|port| u16::try_from(port).ok());
+        let workload = match &read.workload {
+            Some(workload) => workload.clone(),
+            None => self.backend.start(&read.name, port, &BTreeSet::new()).await?.0,
+        };
+        let authorities = self.authorities(&read.name)?;
+        let host = Host {
+            name: read.dev.metadata.name.clone().unwrap_or_default(),
+            version: read.machine.spec.version.clone().unwrap_or_default(),
+            control_plane: read.control_plane,
+            member_id: fnv1a_64(uid(read.dev.as_ref()).as_bytes()),
+            cluster_id: fnv1a_64(uid(read.cluster.as_ref()).as_bytes()),
+        };
+        for part in &plan.running {
+            let outcome = workload.start(&host, *part, &authorities).await;
+            outcome.map_err(|error| Error::failed(format!("{}: {error}", part.condition())))?;
+        }
+        Ok(())
+    }
+
+    fn authorities(&self, cluster: &NamespacedName) -> Result<Authorities> {
+        Ok(Authorities { cluster: self.authority(cluster, "ca")?, etcd: self.authority(cluster, "etcd")? })
+    }
+
+    fn authority(&self, cluster: &NamespacedName, purpose: &str) -> Result<CertificateAuthority> {
+        let key = NamespacedName::new(cluster.namespace.clone(), format!("{}-{purpose}", cluster.name));
+        let secret =
+            self.secrets.get(&key).ok_or_else(|| Error::failed(format!("there is no Secret {key}")))?;
+        let text = |name: &str| {
+            let found = secret.data.as_ref().and_then(|data| data.get(name));
+            found.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
+        };
+        CertificateAuthority::from_pem(&text("tls.crt"), &text("tls.key"))
+            .map_err(|error| Error::failed(format!("Secret {key} holds no certificate authority: {error}")))
+    }
+
+    /// Marks the Machine as started, so that it starts without delay after a restart or a move.
+    async fn remember_start(&self, read: &Read, plan: &Plan) -> Result<()> {
+        let last = if read.control_plane { Part::ApiServer } else { Part::Node };
+        if !plan.running.contains(&last) || annotation(read.machine.as_ref(), BOOTSTRAPPED).is_some() {
+            return Ok(());
+        }
+        let key = NamespacedName::of(read.machine.as_ref());
+        let patch = json!({"metadata": {"annotations": {BOOTSTRAPPED: ""}}});
+        self.machines.merge(&key, None, patch).await.map(drop)
+    }
+
+    /// Opens the cluster to clients once all its provisioned machines run.
+    fn open(&self, read: &Read) {
+        let Some(workload) = read.workload.as_ref() else { return };
+        let provisioned = |machine: &&Arc<DevMachine>| {
+            label(machine.as_ref(), engine::names::CLUSTER_NAME) == Some(&read.name.name)
+                && !is_deleting(machine.as_ref())
+                && machine.condition_is_true(Part::Node.condition())
+        };
+        let all = self.objects.in_namespace(&read.name.namespace);
+        let expected =
+            all.iter().filter(provisioned).filter_map(|machine| machine.metadata.name.clone()).collect();
+        workload.open_when_complete(&expected);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a DevMachine depends on.
+
+use std::sync::Arc;
+
+use engine::object::{annotation, is_deleting, label, uid};
+use engine::{Manager, NamespacedName, Objects};
+use k8s_openapi::api::core::v1::Secret;
+use schemas::HasConditions;
+use schemas::cluster::{Cluster, Machine};
+use schemas::infrastructure::DevMachine;
+
+use super::plan::Observed;
+use crate::backend::Backend;
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
+use crate::owner::owner_name;
+use crate::workload::Workload;
+
+/// The controller of DevMachines.
+pub(super) struct DevMachineController {
+    pub objects: Objects<DevMachine>,
+    pub machines: Objects<Machine>,
+    pub clusters: Objects<Cluster>,
+    pub secrets: Objects<Secret>,
+    pub backend: Backend,
+    pub manager: Manager,
+}
+
+/// What was read of a DevMachine and around it.
+pub(super) struct Read {
+    /// The DevMachine.
+    pub dev: Arc<DevMachine>,
+    /// Its Machine.
+    pub machine: Arc<Machine>,
+    /// Its Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The Cluster's name.
+    pub name: NamespacedName,
+    /// The workload cluster, if it runs.
+    pub workload: Option<Arc<Workload>>,
+    /// Whether the machine belongs to the control plane.
+    pub control_plane: bool,
+}
+
+impl Read {
+    /// What the plan depends on of it.
+    pub(super) fn observed(&self) -> Observed<'_> {
+        let cluster = self.cluster.as_ref();
+        let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+        Observed {
+            uid: uid(self.dev.as_ref()),
+            is_deleting: is_deleting(self.dev.as_ref()),
+            backend: self.dev.spec.backend.in_memory.as_ref(),
+            conditions: self.dev.conditions(),
+            control_plane: self.control_plane,
+            has_bootstrap_data: self.machine.spec.bootstrap.data_secret_name.is_some(),
+            infrastructure_provisioned: initialization
+                .is_some_and(|it| it.infrastructure_provisioned == Some(true)),
+            control_plane_initialized: cluster.condition_is_true("ControlPlaneInitialized"),
+            bootstrapped: annotation(self.machine.as_ref(), BOOTSTRAPPED).is_some(),
+        }
+    }
+}
+
+impl DevMachineController {
+    /// The Machine that a DevMachine is for.
+    pub(super) fn machine_of(&self, dev: &DevMachine) -> Option<Arc<Machine>> {
+        let namespace = dev.metadata.namespace.clone().unwrap_or_default();
+        self.machines.get(&NamespacedName::new(namespace, owner_name(dev, "Machine")?))
+    }
+
+    /// The Cluster that a Machine belongs to.
+    pub(super) fn cluster_of(&self, machine: &Machine) -> Option<Arc<Cluster>> {
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.clone()))
+    }
+
+    /// Reads it; `None` for one that has no Machine yet.
+    pub(super) async fn read(&self, dev: Arc<DevMachine>, cluster: Arc<Cluster>) -> Option<Read> {
+        let machine = self.machine_of(&dev)?;
+        let name = NamespacedName::of(cluster.as_ref());
+        let control_plane = label(machine.as_ref(), CONTROL_PLANE).is_some();
+        let workload = self.backend.get(&name).await;
+        Some(Read { dev, machine, cluster, name, workload, control_plane })
+    }
+}

@@ -1,0 +1,34 @@
+//! What the status of a DevMachine says.
+
+use chrono::{DateTime, Utc};
+use engine::conditions::{self, Reasons, Summary, summarize};
+use schemas::HasConditions;
+use schemas::infrastructure::DevMachine;
+
+use super::plan::{self, Plan, parts};
+use crate::workload::objects::provider_id;
+use crate::workload::part::Part;
+
+/// Writes the plan into the DevMachine.
+pub(super) fn write(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, now: DateTime<Utc>) {
+    for condition in &plan.conditions {
+        let mut condition = condition.clone();
+        if plan::restart_time(wanted.condition(&condition.type_), &condition) {
+            wanted.conditions_mut().retain(|present| present.type_ != condition.type_);
+        }
+        condition.last_transition_time.clear();
+        conditions::set(wanted, now, condition);
+    }
+    let summary = Summary {
+        types: parts(control_plane).iter().map(|part| part.condition()).collect(),
+        negative: Vec::new(),
+        ignore_if_missing: Vec::new(),
+        reasons: Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" },
+    };
+    let ready = summarize("Ready", wanted.conditions(), &summary, |_| None);
+    conditions::set(wanted, now, ready);
+    if plan.running.contains(&Part::Node) {
+        wanted.spec.provider_id = Some(provider_id(wanted.metadata.name.as_deref().unwrap_or_default()));
+        wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);
+    }
+}
