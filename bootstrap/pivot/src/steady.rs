@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::names;
 use crate::object::Key;
 
