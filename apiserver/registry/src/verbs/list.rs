@@ -1,24 +1,21 @@
-//! The verbs `get` and `list`.
+//! The verb `list`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use kinds::Subresource;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
 use store::Stored;
 
 use super::continue_token::{decode_token, encode_token};
-use super::scale::view;
+use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
 use crate::context::{Context, ListOptions};
 use crate::registry::Registry;
 use crate::response::{Item, List};
 use crate::storage::entries::Gone;
 use crate::storage::keys;
-use crate::target::Target;
-use crate::versions::convert::{self, View};
+use crate::versions::convert::View;
 use crate::versions::definitions::Served;
 
 /// Maximum time that a read waits for a future revision.
@@ -28,31 +25,6 @@ const FUTURE_WAIT: Duration = Duration::from_secs(3);
 const LOOKED_AT: usize = 512;
 
 impl Registry {
-    /// Returns one object, or its `/scale`. For `/status` this is the whole object. `resource_version` is the query
-    /// parameter.
-    ///
-    /// # Errors
-    /// 404; 500 for a malformed `resource_version`, like a real API server.
-    pub async fn get(
-        &self,
-        served: &Served,
-        namespace: &str,
-        name: &str,
-        subresource: Subresource,
-        resource_version: &str,
-    ) -> Result<Bytes, Status> {
-        let target = Target { served, namespace, name, subresource };
-        if !resource_version.is_empty() && resource_version.parse::<u64>().is_err() {
-            return Err(Status::new(500, "", unparsable(resource_version)));
-        }
-        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        convert::check_version(served, &entry)?;
-        if subresource == Subresource::Scale {
-            return view::get(served, &self.read(served, &entry).await?);
-        }
-        self.show(served, &entry.value, entry.revision).await
-    }
-
     /// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
     ///
     /// # Errors
@@ -143,12 +115,6 @@ impl Registry {
     }
 }
 
-pub(crate) fn unparsable(text: &str) -> String {
-    format!(
-        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
-    )
-}
-
 /// The data from which a page is built.
 struct Listing<'a> {
     served: &'a Served,
@@ -227,12 +193,4 @@ fn check_options(options: &ListOptions) -> Result<(), Status> {
         errors.push(FieldError::bare(FieldErrorKind::Forbidden, "sendInitialEvents", detail));
     }
     invalid_options(&errors)
-}
-
-/// Returns 422 for the options of a list or watch if there are errors.
-pub(crate) fn invalid_options(errors: &[FieldError]) -> Result<(), Status> {
-    if errors.is_empty() {
-        return Ok(());
-    }
-    Err(Status::invalid("meta.k8s.io", "ListOptions", "", errors))
 }

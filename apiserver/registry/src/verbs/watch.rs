@@ -8,7 +8,7 @@ use machinery::status::Status;
 use serde_json::json;
 use store::{Event, EventKind, Stored, WatchEnd, Watcher};
 
-use super::list;
+use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
 use crate::context::{Context, WatchOptions};
 use crate::registry::Registry;
@@ -77,7 +77,7 @@ impl Registry {
         let text = options.resource_version.as_str();
         let asked: u64 = match text {
             "" => 0,
-            text => text.parse().map_err(|_| Status::new(500, "", list::unparsable(text)))?,
+            text => text.parse().map_err(|_| Status::new(500, "", unparsable(text)))?,
         };
         let prefix = keys::namespace(&served.definition, namespace);
         let mut definitions = self.definitions_changed();
@@ -282,5 +282,5 @@ fn check_options(options: &WatchOptions) -> Result<(), Status> {
         }
         None => {}
     }
-    list::invalid_options(&errors)
+    invalid_options(&errors)
 }
