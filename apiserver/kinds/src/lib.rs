@@ -1,7 +1,7 @@
 //! Built-in kinds: what each is, its defaults, rules and warnings, and what `kubectl get` shows of it.
 //!
 //! Pure functions over objects. A folder a subject holds all that is known of its kinds beyond the structure of their types
-//! ([`machinery::types`]): their lines of the table or their manifests, rules, columns, warnings. [`strategy`] finds the
+//! ([`types`]): their lines of the table or their manifests, rules, columns, warnings. [`strategy`] finds the
 //! rules of a resource, custom ones included; the registry asks them at each step of a write.
 //!
 //! ```
@@ -27,18 +27,21 @@ mod flow_control;
 mod groups;
 mod jobs;
 mod kind;
+mod limits;
 pub mod metadata;
 mod namespaces;
 mod networking;
 mod nodes;
 mod pods;
 mod priorities;
+pub mod protobuf;
 mod quotas;
 mod reviews;
 mod storage;
 pub mod strategy;
 mod subject;
 mod subresource;
+pub mod types;
 pub mod user;
 mod workloads;
 
