@@ -1,7 +1,7 @@
 //! Built-in kinds: what each is, its defaults, rules and warnings, and what `kubectl get` shows of it.
 //!
 //! Pure functions over objects. A folder a subject holds all that is known of its kinds beyond the structure of their types
-//! ([`types`]): their lines of the table or their manifests, rules, columns, warnings. [`strategy`] finds the
+//! ([`types`]): their lines of the table or their manifests, rules, columns, warnings. [`mod@strategy`] finds the
 //! rules of a resource, custom ones included; the registry asks them at each step of a write.
 //!
 //! ```
