@@ -28,12 +28,11 @@ pub(crate) struct Kind {
     verbs: &'static [&'static str],
     /// Subresources beside `status` and `scale`, for example `/approval`.
     parts: &'static [Subresource],
-    /// When its generation rises.
+    /// The changes that increment `metadata.generation`.
     pub(crate) generation: Generation,
-    /// Whether a new object's status is the client's.
+    /// Whether the client sets the status of a new object.
     pub(crate) status_from_client: bool,
-    /// Whether dependents stay when a deletion does not say what to do with them: what has run pods since before garbage collection
-    /// leaves them behind.
+    /// Whether a deletion without a propagation policy orphans the dependents, as for kinds that are older than garbage collection.
     pub(crate) orphans: bool,
     /// Whether a PUT may omit `metadata.resourceVersion`.
     pub(crate) unconditional: bool,
@@ -43,17 +42,17 @@ pub(crate) struct Kind {
     pub(crate) returns_deleted: bool,
     /// Fields that field selectors may use beside `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: &'static [&'static str],
-    /// What its users are warned of.
+    /// The deprecation warning for requests of this kind.
     deprecation: Option<&'static str>,
-    /// As [`crate::strategy::Strategy::metadata_repeats`].
+    /// See [`crate::strategy::Strategy::metadata_repeats`].
     pub(crate) metadata_repeats: (usize, usize),
-    /// As [`crate::strategy::Strategy::status_repeats_metadata`].
+    /// See [`crate::strategy::Strategy::status_repeats_metadata`].
     pub(crate) status_repeats_metadata: bool,
-    /// What its structure does not say.
+    /// The rules that the structure does not express.
     pub(crate) rules: Rules,
 }
 
-/// A namespaced kind of the version `v1` that is written through its own path only.
+/// Creates a namespaced kind of version `v1` without subresources.
 pub(crate) const fn kind(
     group: &'static str,
     kind: &'static str,
@@ -109,7 +108,7 @@ impl Kind {
         Self { parts, ..self }
     }
 
-    /// Its generation counts the changes of its spec.
+    /// Increments `metadata.generation` at each change of the spec.
     pub(crate) const fn generation(self) -> Self {
         self.generation_of(Generation::Spec)
     }
@@ -195,7 +194,7 @@ impl Kind {
         })
     }
 
-    /// What is served of it.
+    /// Creates the definition of the kind.
     pub(crate) fn definition(&self) -> Definition {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Definition {

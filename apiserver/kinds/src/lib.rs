@@ -1,8 +1,8 @@
-//! Built-in kinds: what each is, its defaults, rules and warnings, and what `kubectl get` shows of it.
+//! The built-in kinds: definitions, defaults, validation, warnings, and the columns of `kubectl get`.
 //!
-//! Pure functions over objects. A folder a subject holds all that is known of its kinds beyond the structure of their types
-//! ([`types`]): their lines of the table or their manifests, rules, columns, warnings. [`mod@strategy`] finds the
-//! rules of a resource, custom ones included; the registry asks them at each step of a write.
+//! All functions are pure. Each folder has one subject and contains everything that differs between its kinds, except the
+//! structure of their types, which is in [`types`]. [`strategy`](fn@strategy) returns the rules of a resource,
+//! also for custom resources; the registry calls them at each step of a write.
 //!
 //! ```
 //! let pods = kinds::definitions().iter().find(|one| one.plural == "pods").unwrap();

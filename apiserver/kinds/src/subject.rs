@@ -8,39 +8,39 @@ use crate::columns::Column;
 use crate::kind::Kind;
 use crate::strategy::Strategy;
 
-/// A write, as warnings look at it.
+/// A write of an object of a built-in kind, for which warnings are computed.
 pub(crate) struct Change<'v> {
-    /// Group of the object's kind, empty for the core group.
+    /// The API group; empty for the core group.
     pub(crate) group: &'v str,
     /// The kind.
     pub(crate) kind: &'v str,
-    /// The object as it is written.
+    /// The new object.
     pub(crate) object: &'v Value,
-    /// The object before an update; `None` at its creation.
+    /// The object before the update; `None` for a creation.
     pub(crate) old: Option<&'v Value>,
 }
 
 impl Change<'_> {
-    /// Whether the spec is new: workloads are looked at when what they want changes.
+    /// Whether the write changes the spec. Workloads get warnings only then.
     pub(crate) fn is_of_spec(&self) -> bool {
         self.old.is_none_or(|old| old["spec"] != self.object["spec"])
     }
 }
 
-/// The kinds of one subject, and what differs between them.
+/// The kinds of one folder, and the functions that differ between them.
 pub(crate) struct Subject {
-    /// Kinds that a line says.
+    /// The kinds of the table.
     pub(crate) kinds: &'static [Kind],
-    /// Kinds that are written as CustomResourceDefinitions, JSON text.
+    /// The kinds that are written as CustomResourceDefinitions, as JSON text.
     pub(crate) manifests: &'static [&'static str],
-    /// The strategy of a group's resource, of kinds from manifests that have one of their own.
+    /// Returns the strategy of a resource by group and plural; `None` for kinds of the table and for other folders.
     pub(crate) strategy: fn(&str, &str) -> Option<Arc<dyn Strategy>>,
-    /// The columns of a group's kind, where they are computed.
+    /// Returns the computed columns of a kind by group and kind; `None` if the kind has none.
     pub(crate) columns: fn(&str, &str) -> Option<Vec<Column>>,
-    /// What the client is warned of.
+    /// Adds the warnings about a write.
     pub(crate) warnings: fn(&Change<'_>, &mut Vec<String>),
 }
 
-/// No kinds.
+/// A subject without kinds, whose fields a folder overrides.
 pub(crate) const NOTHING: Subject =
     Subject { kinds: &[], manifests: &[], strategy: |_, _| None, columns: |_, _| None, warnings: |_, _| {} };

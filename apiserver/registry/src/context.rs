@@ -47,7 +47,7 @@ pub struct Context {
 impl Context {
     /// Returns the manager that owns the fields set by this request: `fieldManager`, else the user agent up to its
     /// first slash (truncated to 128 characters), else `unknown`.
-    pub fn manager(&self) -> String {
+    pub(crate) fn manager(&self) -> String {
         if !self.field_manager.is_empty() {
             return self.field_manager.clone();
         }

@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) last_modes: access::impersonate::LastModes,
 }
 
-/// What the embedder has chosen.
+/// The options of the embedding program.
 pub(crate) struct Options {
     pub(crate) version: VersionInfo,
     pub(crate) authenticator: Arc<dyn Authenticator>,
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
     pub(crate) checks: Vec<(String, Check)>,
     pub(crate) paths: Vec<(&'static str, GivenPath)>,
-    /// What `/metrics` writes: also what the embedder counts.
+    /// The metrics that `/metrics` returns, including those of the embedding program.
     pub(crate) metrics: metrics::Metrics,
 }
 

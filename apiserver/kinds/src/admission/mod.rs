@@ -1,4 +1,4 @@
-//! What configures admission: webhooks, policies and their bindings.
+//! The kinds that configure admission: webhook configurations, policies and their bindings.
 
 mod columns;
 mod expressions;

@@ -14,7 +14,7 @@ const KEPT_BYTES: usize = 32 * 1024 * 1024;
 /// `spec.conversion` with the strategy `Webhook`.
 #[derive(Debug)]
 pub struct Conversion {
-    /// Where the webhook is; `None` for an address that makes no sense.
+    /// The address of the webhook; `None` if it is invalid.
     pub client: Option<WebhookClientConfig>,
     /// The version of ConversionReview to send: the first in `conversionReviewVersions` that this server supports.
     pub review: &'static str,

@@ -1,4 +1,4 @@
-//! Events, which two groups serve.
+//! Events, which the core group and `events.k8s.io` serve.
 
 mod columns;
 mod event;

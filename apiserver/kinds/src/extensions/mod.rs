@@ -1,4 +1,4 @@
-//! What extends the API: CustomResourceDefinitions and APIServices.
+//! CustomResourceDefinitions and APIServices.
 
 mod columns;
 mod definition;

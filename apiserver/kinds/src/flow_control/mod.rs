@@ -1,4 +1,4 @@
-//! FlowSchemas and the levels of priority that they lead to. This server shares out its seats by user and reads none of them.
+//! FlowSchemas and PriorityLevelConfigurations. The server does not use them: it distributes its seats by user.
 
 mod columns;
 pub(crate) mod kinds;

@@ -9,11 +9,13 @@ use super::job::never_always;
 use super::{cron, failure_policy};
 use crate::fields::{invalid, required};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::pods::spec::validate_spec;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `batch/v1` CronJob.
 pub(crate) const CRON_JOB: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/spec/jobTemplate/spec/template/spec"),
     normalize: |object| default_template(&mut object["spec"]["jobTemplate"]["spec"]["template"]),
     validate: |object| {
         let job = &object["spec"]["jobTemplate"]["spec"];

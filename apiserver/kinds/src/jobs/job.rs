@@ -7,14 +7,21 @@ use serde_json::{Map, Value, json};
 use super::immutable::kept;
 use super::selector::{generated_labels, own_pods, select_own_pods};
 use super::{failure_policy, status};
-use crate::fields::{invalid, required};
+use crate::fields::{empty_list_to_null, invalid, required};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::pods::spec::validate_spec;
 use crate::strategy::rules::{NONE, Rules};
 use crate::workloads::template::labels_of_template;
 
 /// `batch/v1` Job.
 pub(crate) const JOB: Rules = Rules {
+    drop_gated: |object| {
+        drop_gated(object, "/spec/template/spec");
+        empty_list_to_null(object, "/spec/podFailurePolicy/rules");
+    },
+    // kube-apiserver validates an updated Job twice. Only the first pass reports a selector that is not auto-generated.
+    repeated_on_update: Some(|error| !error.detail.contains("not auto-generated")),
     orphan_warning: Some(ORPHANED_PODS),
     immutable_fields: &["spec.completionMode", "spec.selector", "spec.backoffLimitPerIndex"],
     unknown_field: Some(|field| format!("field label {field:?} not supported for Job")),

@@ -8,7 +8,7 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names::{dns1123_subdomain, qualified_name};
 use serde_json::Value;
 
-use crate::fields::{invalid, list, required, text};
+use crate::fields::{empty_list_to_null, invalid, list, remove, required, text};
 use crate::strategy::rules::{NONE, Rules};
 
 /// Maximum number of addresses of an endpoint.
@@ -90,6 +90,11 @@ pub(crate) const ENDPOINTS: Rules = Rules {
 
 /// `discovery.k8s.io/v1` EndpointSlice.
 pub(crate) const SLICE: Rules = Rules {
+    drop_gated: |slice| {
+        empty_list_to_null(slice, "/ports");
+        let endpoints = slice.get_mut("endpoints").and_then(Value::as_array_mut);
+        endpoints.into_iter().flatten().for_each(|one| remove(one, "", "deprecatedTopology"));
+    },
     immutable_fields: &["addressType"],
     validate: |slice| {
         let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! Services and what leads to them: endpoints, ingresses, policies, addresses.
+//! Services, Endpoints, EndpointSlices, Ingresses, NetworkPolicies and addresses.
 
 mod addresses;
 mod columns;

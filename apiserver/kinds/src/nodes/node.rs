@@ -6,12 +6,13 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::{Map, Value, json};
 
-use crate::fields::{forbidden, internal, invalid, list, required};
+use crate::fields::{forbidden, internal, invalid, list, remove, required};
 use crate::pods::resources;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `v1.Node`.
 pub(crate) const NODE: Rules = Rules {
+    drop_gated: |node| remove(node, "/spec", "configSource"),
     normalize,
     prepare: taint,
     validate: |node| {

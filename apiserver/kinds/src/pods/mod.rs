@@ -1,4 +1,4 @@
-//! Pods and PodTemplates: all that is known of a pod's spec, wherever it stands.
+//! Pods and PodTemplates, and the pod specs in the templates of other kinds.
 
 mod admit;
 mod annotations;
@@ -6,6 +6,7 @@ pub(crate) mod columns;
 mod containers;
 pub(crate) mod defaults;
 mod ephemeral;
+pub(crate) mod gated;
 pub(crate) mod kinds;
 mod names;
 mod parts;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::admit::admit;
 use super::defaults::{containers_mut, default_spec, default_template, tolerate};
+use super::gated::drop_gated;
 use super::requests::{pod_requests, quality, requests};
 use super::spec::validate_spec;
 use super::{annotations, parts, scheduling, status, update};
@@ -12,6 +13,7 @@ use crate::strategy::rules::{NONE, Rules};
 
 /// `v1.Pod`.
 pub(crate) const POD: Rules = Rules {
+    drop_gated: |pod| drop_gated(pod, "/spec"),
     admit,
     grace_period: Some(grace_period),
     normalize: |pod| {
@@ -149,6 +151,7 @@ pub(crate) fn grace_period(pod: &Value, asked: Option<i64>) -> i64 {
 
 /// `v1.PodTemplate`.
 pub(crate) const POD_TEMPLATE: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/template/spec"),
     normalize: |object| default_template(&mut object["template"]),
     validate: |object| validate_spec(&object["template"]["spec"], "template.spec"),
     ..NONE

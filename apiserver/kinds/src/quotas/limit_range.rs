@@ -7,12 +7,13 @@ use machinery::names::qualified_name;
 use machinery::quantity::nanos;
 use serde_json::{Map, Value};
 
-use crate::fields::{forbidden, invalid, list, required, text};
+use crate::fields::{empty_list_to_null, forbidden, invalid, list, required, text};
 use crate::pods::resources;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `v1` LimitRange.
 pub(crate) const LIMIT_RANGE: Rules = Rules {
+    drop_gated: |object| empty_list_to_null(object, "/spec/limits"),
     normalize: |range| {
         let Some(limits) = range.pointer_mut("/spec/limits").and_then(Value::as_array_mut) else { return };
         for limit in limits {

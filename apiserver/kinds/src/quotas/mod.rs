@@ -1,4 +1,4 @@
-//! ResourceQuotas and LimitRanges. Nothing here counts or limits.
+//! ResourceQuotas and LimitRanges. The server does not enforce them.
 
 mod columns;
 pub(crate) mod kinds;

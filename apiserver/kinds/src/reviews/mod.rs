@@ -1,3 +1,3 @@
-//! Kinds that are answered and forgotten: reviews of access and requests for tokens.
+//! Access reviews and token requests, which are answered and never stored.
 
 pub(crate) mod kinds;

@@ -1,4 +1,4 @@
-//! Volumes, the claims to them, and their classes. Nothing here binds or provisions.
+//! PersistentVolumes, their claims, and the kinds of `storage.k8s.io`. No controller of this server binds or provisions volumes.
 
 mod capacity;
 pub(crate) mod claim;

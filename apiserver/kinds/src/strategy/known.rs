@@ -10,7 +10,7 @@ use machinery::field::FieldError;
 use machinery::meta;
 use serde_json::Value;
 
-use super::{Find, Generation, Strategy, gated, masked, unknown_field};
+use super::{Find, Generation, Strategy, masked, unknown_field};
 use crate::definition::Structure;
 use crate::fields::invalid;
 use crate::kind::Kind;
@@ -89,7 +89,7 @@ impl Strategy for Known {
                 _ => {}
             }
         }
-        gated::forget(self.kind.kind, object);
+        (self.kind.rules.drop_gated)(object);
         (self.kind.rules.prepare)(object);
     }
 
@@ -98,7 +98,7 @@ impl Strategy for Known {
     }
 
     fn prepare_update(&self, object: &mut Value, old: &Value) {
-        gated::forget(self.kind.kind, object);
+        (self.kind.rules.drop_gated)(object);
         (self.kind.rules.prepare_update)(object, old);
     }
 
@@ -138,11 +138,8 @@ impl Strategy for Known {
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         let (object, old) = (&*self.stored(object), &*self.stored(old));
         let mut errors = self.check(object);
-        if self.kind.kind == "Job" {
-            // kube-apiserver validates an updated Job twice. Only the first pass reports a selector that is not
-            // auto-generated.
-            let again: Vec<FieldError> =
-                errors.iter().filter(|error| !error.detail.contains("not auto-generated")).cloned().collect();
+        if let Some(is_repeated) = self.kind.rules.repeated_on_update {
+            let again: Vec<FieldError> = errors.iter().filter(|error| is_repeated(error)).cloned().collect();
             errors.extend(again);
         }
         errors.extend((self.kind.rules.immutable)(object, old));

@@ -1,7 +1,6 @@
 //! The behavior that differs between kinds: one [`Strategy`] for each kind. The code of the verbs is common to all.
 
 pub(crate) mod custom;
-mod gated;
 pub(crate) mod known;
 pub(crate) mod rules;
 

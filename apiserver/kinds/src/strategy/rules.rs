@@ -15,6 +15,10 @@ pub(crate) struct Rules {
     pub(crate) normalize: fn(&mut Value),
     /// Sets fields at creation.
     pub(crate) prepare: fn(&mut Value),
+    /// Drops fields that kube-apiserver does not keep, because their feature gate is off or they are obsolete.
+    pub(crate) drop_gated: fn(&mut Value),
+    /// Selects the errors that kube-apiserver reports twice, for kinds whose updates it validates twice.
+    pub(crate) repeated_on_update: Option<fn(&FieldError) -> bool>,
     /// Sets fields, or restores them from the old object, at each update.
     pub(crate) prepare_update: fn(&mut Value, &Value),
     /// Sets or restores fields at an update through a subresource. The text is the current time.
@@ -31,23 +35,23 @@ pub(crate) struct Rules {
     pub(crate) status: Option<fn(&Value, &Value) -> Vec<FieldError>>,
     /// Sets or restores fields at each update of the status.
     pub(crate) prepare_status: fn(&mut Value, &Value),
-    /// Fields that an update must leave as they are.
+    /// Fields that are immutable after creation, as paths such as `spec.selector`.
     pub(crate) immutable_fields: &'static [&'static str],
-    /// Why an object cannot be made as things are, and what the classes that it names add to it.
+    /// Applies the classes that a new object refers to, or returns the reason why it is refused.
     pub(crate) admit: fn(&mut Value, &Find<'_>) -> Result<(), String>,
     /// Records the requesting user in a new object.
     pub(crate) requested_by: fn(&mut Value, &User),
     /// Returns the reason why a valid object must not be created, or `None` if it may.
     pub(crate) create_refusal: fn(&Value) -> Option<String>,
-    /// How many seconds an object may take to end, of kinds that are told so.
+    /// Returns the grace period of a deletion in seconds; `None` for kinds that are deleted at once.
     pub(crate) grace_period: Option<fn(&Value, Option<i64>) -> i64>,
-    /// What is wrong with a name.
+    /// Validates a name, and returns the error messages.
     pub(crate) check_name: fn(&str) -> Vec<String>,
     /// Returns the error message for a field that field selectors do not support.
     pub(crate) unknown_field: Option<fn(&str) -> String>,
-    /// An object in another version, of kinds whose versions differ by more than their names.
+    /// Converts an object to another version, for kinds whose versions differ by more than `apiVersion`.
     pub(crate) in_version: Option<fn(Value, &str) -> Value>,
-    /// The fields whose owners the server does not record in a write through a part of the object.
+    /// Returns the fields whose owners are not recorded in a write through a subresource, if they differ from the usual ones.
     pub(crate) reset: fn(Subresource) -> Option<Reset<'static>>,
     /// The warning for a client that deletes an object without a propagation policy.
     pub(crate) orphan_warning: Option<&'static str>,
@@ -57,6 +61,8 @@ pub(crate) struct Rules {
 pub(crate) const NONE: Rules = Rules {
     normalize: |_| {},
     prepare: |_| {},
+    drop_gated: |_| {},
+    repeated_on_update: None,
     prepare_update: |_, _| {},
     prepare_part: |_, _, _, _| {},
     validate: |_| Vec::new(),

@@ -8,10 +8,12 @@ use super::counters;
 use super::template::{at_most_all, is_zero, rolling, same_selector, validate};
 use crate::fields::{invalid, required};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `apps/v1` DaemonSet.
 pub(crate) const DAEMON_SET: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/spec/template/spec"),
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"maxUnavailable": 1, "maxSurge": 0}));

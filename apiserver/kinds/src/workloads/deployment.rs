@@ -8,10 +8,12 @@ use super::counters;
 use super::template::{at_most_all, is_zero, rolling, same_selector, validate};
 use crate::fields::{forbidden, invalid};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `apps/v1` Deployment.
 pub(crate) const DEPLOYMENT: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/spec/template/spec"),
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["strategy"], &json!({"maxUnavailable": "25%", "maxSurge": "25%"}));
@@ -35,6 +37,7 @@ pub(crate) const DEPLOYMENT: Rules = Rules {
 
 /// `apps/v1` ReplicaSet.
 pub(crate) const REPLICA_SET: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/spec/template/spec"),
     normalize: |object| default_template(&mut object["spec"]["template"]),
     validate: |object| validate(object, "deployment"),
     immutable: same_selector,

@@ -1,4 +1,4 @@
-//! What runs pods from a template, and PodDisruptionBudgets.
+//! Deployments, ReplicaSets, DaemonSets, StatefulSets, ReplicationControllers and PodDisruptionBudgets.
 
 pub(crate) mod columns;
 mod counters;

@@ -7,10 +7,12 @@ use super::counters;
 use super::template::{labels_of_template, of_template};
 use crate::fields::{invalid, required};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `v1` ReplicationController.
 pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
+    drop_gated: |object| drop_gated(object, "/spec/template/spec"),
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         let labels = object["spec"]["template"]["metadata"]["labels"].clone();

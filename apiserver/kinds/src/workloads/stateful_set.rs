@@ -5,13 +5,18 @@ use serde_json::{Value, json};
 
 use super::counters;
 use super::template::{rolling, validate};
-use crate::fields::{forbidden, internal, invalid};
+use crate::fields::{forbidden, internal, invalid, remove};
 use crate::pods::defaults::default_template;
+use crate::pods::gated::drop_gated;
 use crate::storage::claim;
 use crate::strategy::rules::{NONE, Rules};
 
 /// `apps/v1` StatefulSet.
 pub(crate) const STATEFUL_SET: Rules = Rules {
+    drop_gated: |object| {
+        drop_gated(object, "/spec/template/spec");
+        remove(object, "/spec/updateStrategy/rollingUpdate", "maxUnavailable");
+    },
     check_name: machinery::names::dns1123_label,
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);

@@ -1,4 +1,4 @@
-//! Handlers of paths that are no resources: version, health, metrics, discovery, OpenAPI.
+//! Handlers of non-resource paths: version, health, metrics, discovery, OpenAPI.
 
 pub(crate) mod discovery;
 pub(crate) mod health;

@@ -1,4 +1,4 @@
-//! A request on its way to its handler: body, query, target, authorization, and the order in which requests are processed.
+//! A request before its handler runs: decoding, target, authorization, and fair queuing.
 
 pub(crate) mod admit;
 pub(crate) mod aside;
@@ -13,3 +13,4 @@ pub(crate) mod refusal;
 pub(crate) mod target;
 pub(crate) mod verb;
 pub(crate) mod work;
+pub(crate) mod write_options;

@@ -2,10 +2,9 @@
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
-use registry::{DeleteOptions, FieldValidation, ListOptions, Preconditions, Propagation, WatchOptions};
+use registry::{DeleteOptions, ListOptions, Preconditions, Propagation, WatchOptions};
 use serde_json::{Value, json};
 
-use crate::limits;
 use crate::options::decode;
 
 /// A decoded query.
@@ -65,7 +64,7 @@ impl Query {
         Err(Status::bad_request(format!("invalid timeout specified in the request URL - time: {why}")))
     }
 
-    fn all(&self, name: &str) -> Vec<&str> {
+    pub(super) fn all(&self, name: &str) -> Vec<&str> {
         self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
     }
 
@@ -96,49 +95,6 @@ impl Query {
             bookmarks: self.flag("allowWatchBookmarks").unwrap_or(false),
             send_initial_events: self.flag("sendInitialEvents"),
         }
-    }
-
-    /// Returns `dryRun`, `fieldManager` and `fieldValidation` of a write; `kind` is the options' kind, for
-    /// example `PatchOptions`.
-    ///
-    /// # Errors
-    /// 422 for invalid values.
-    pub(crate) fn write_options(&self, kind: &str, apply: bool) -> Result<WriteOptions, Status> {
-        let mut errors = Vec::new();
-        let manager = self.get("fieldManager").unwrap_or_default();
-        if apply && manager.is_empty() {
-            let why = "is required for apply patch";
-            errors.push(FieldError::bare(FieldErrorKind::Required, "fieldManager", why));
-        }
-        let force = self.flag("force");
-        if kind == "PatchOptions" && !apply && force.is_some() {
-            let why = "may not be specified for non-apply patch";
-            errors.push(FieldError::bare(FieldErrorKind::Forbidden, "force", why));
-        }
-        field_manager_errors(manager, &mut errors);
-        let dry_run = self.all("dryRun");
-        dry_run_errors(&dry_run, &mut errors);
-        let validation = match self.get("fieldValidation").unwrap_or_default() {
-            "" | "Warn" => FieldValidation::Warn,
-            "Ignore" => FieldValidation::Ignore,
-            "Strict" => FieldValidation::Strict,
-            other => {
-                let why = r#"supported values: "", "Ignore", "Strict", "Warn""#;
-                let error =
-                    FieldError::new(FieldErrorKind::NotSupported, "fieldValidation", &other.into(), why);
-                errors.push(error);
-                FieldValidation::Warn
-            }
-        };
-        if !errors.is_empty() {
-            return Err(Status::invalid("meta.k8s.io", kind, "", &errors));
-        }
-        Ok(WriteOptions {
-            field_manager: manager.to_owned(),
-            dry_run: !dry_run.is_empty(),
-            field_validation: validation,
-            force: force.unwrap_or(false),
-        })
     }
 
     /// Returns the options of a deletion, from the body if there is one, else from the query. The second
@@ -208,31 +164,8 @@ fn go_duration(text: &str) -> Result<(), String> {
     Err(format!("invalid duration {shown}"))
 }
 
-/// The options of a write.
-#[derive(Debug)]
-pub(crate) struct WriteOptions {
-    pub(crate) field_manager: String,
-    pub(crate) dry_run: bool,
-    pub(crate) field_validation: FieldValidation,
-    pub(crate) force: bool,
-}
-
-fn field_manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
-    if manager.len() > limits::FIELD_MANAGER_BYTES {
-        let why = format!("may not be more than {} bytes", limits::FIELD_MANAGER_BYTES);
-        errors.push(FieldError::bare(FieldErrorKind::TooLong, "fieldManager", why));
-    }
-    let invisible = manager.char_indices().find(|(_, c)| c.is_control());
-    if let Some((at, character)) = invisible {
-        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(character));
-        let mut error = FieldError::new(FieldErrorKind::Invalid, "fieldManager", &Value::Null, why);
-        error.value = Some(go_quote(manager));
-        errors.push(error);
-    }
-}
-
 /// Quotes a text with the escapes of Go's `%q`.
-fn go_quote(text: &str) -> String {
+pub(super) fn go_quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {
@@ -256,7 +189,7 @@ fn go_quote(text: &str) -> String {
     quoted
 }
 
-fn dry_run_errors(values: &[&str], errors: &mut Vec<FieldError>) {
+pub(super) fn dry_run_errors(values: &[&str], errors: &mut Vec<FieldError>) {
     if values.iter().any(|value| *value != "All") {
         let why = r#"supported values: "All""#;
         errors.push(FieldError::new(FieldErrorKind::NotSupported, "dryRun", &json!(values), why));

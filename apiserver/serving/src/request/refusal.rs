@@ -5,7 +5,7 @@ use registry::Served;
 
 use super::asked::Asked;
 use super::verb::Verb;
-use crate::resources::writes::PatchKind;
+use crate::resources::patches::PatchKind;
 use crate::response::negotiate::{meets, no_representation};
 use crate::response::reply::Reply;
 

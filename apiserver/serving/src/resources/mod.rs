@@ -3,6 +3,7 @@
 pub(crate) mod connect;
 pub(crate) mod event_lines;
 pub(crate) mod mounted;
+pub(crate) mod patches;
 pub(crate) mod pods;
 pub(crate) mod reads;
 pub(crate) mod reviews;

@@ -1,17 +1,16 @@
 //! CREATE, UPDATE, PATCH and DELETE.
 
 use bytes::Bytes;
-use machinery::decode;
 use machinery::status::Status;
 use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
-use serde_json::Value;
 
+use super::patches::{PatchKind, configuration};
 use crate::limits;
 use crate::request::aside::aside;
 use crate::request::asked::Asked;
 use crate::request::input::{self, expected, is_kind};
-use crate::request::query::WriteOptions;
 use crate::request::verb::Verb;
+use crate::request::write_options::apply_options;
 use crate::response::answer::Answer;
 use crate::response::reply::Reply;
 use crate::response::transform::Form;
@@ -241,72 +240,4 @@ impl Shared {
         let form = Form::of_list(media.convert, served, include)?;
         Ok(Answer::json(200, form.list(&deleted, served, self.clock.now()), media))
     }
-}
-
-pub(crate) fn apply_options(context: &mut Context, options: WriteOptions) {
-    context.field_manager = options.field_manager;
-    context.dry_run = options.dry_run;
-    context.field_validation = options.field_validation;
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PatchKind {
-    Json,
-    Merge,
-    Strategic,
-    Apply,
-}
-
-impl PatchKind {
-    /// Returns the kind of patch that the content type names.
-    ///
-    /// # Errors
-    /// 415 for an unsupported content type.
-    pub(crate) fn of(asked: &Asked<'_>, served: &Served) -> Result<Self, Status> {
-        const CUSTOM: &str =
-            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-        const BUILT_IN: &str = "application/json-patch+json, application/merge-patch+json, \
-                                application/strategic-merge-patch+json, application/apply-patch+yaml";
-        let built_in = served.definition.built_in;
-        match input::content_type(&asked.parts.headers) {
-            "application/json-patch+json" => Ok(Self::Json),
-            "application/merge-patch+json" => Ok(Self::Merge),
-            "application/strategic-merge-patch+json" if built_in => Ok(Self::Strategic),
-            "application/apply-patch+yaml" => Ok(Self::Apply),
-            _ => Err(Status::unsupported_media_type(if built_in { BUILT_IN } else { CUSTOM })),
-        }
-    }
-}
-
-/// Decodes the configuration in the body of an apply: YAML, usually written as JSON.
-fn configuration(body: &[u8], context: &mut Context) -> Result<Input, Status> {
-    let undecodable = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
-    // JSON is decoded directly, for speed; errors come from the YAML decoder.
-    let mut decoded = match decode::json(body) {
-        Ok(decoded) if decoded.problems.is_empty() => decoded,
-        _ => {
-            decode::yaml(body).map_err(|why| undecodable(format!("error converting YAML to JSON: {why}")))?
-        }
-    };
-    if decoded.value.is_null() {
-        decoded.value = Value::Object(serde_json::Map::new());
-    }
-    if !decoded.value.is_object() {
-        let found = input::go_type(&decoded.value);
-        return Err(undecodable(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-        )));
-    }
-    if let Some(problem) = decoded.strict_error() {
-        match context.field_validation {
-            FieldValidation::Strict => {
-                return Err(Status::bad_request(format!(
-                    "error strict decoding YAML: error converting YAML to JSON: {problem}"
-                )));
-            }
-            FieldValidation::Warn => context.warnings.append(&mut decoded.problems),
-            FieldValidation::Ignore => {}
-        }
-    }
-    Ok(Input::new(decoded.value))
 }

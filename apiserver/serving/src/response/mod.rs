@@ -1,4 +1,4 @@
-//! The forms of an answer: content negotiation, encodings, Tables and metadata only.
+//! Encoding of answers: content negotiation, Tables, partial metadata, YAML, warnings.
 
 pub(crate) mod answer;
 pub(crate) mod conditions;

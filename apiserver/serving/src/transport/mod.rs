@@ -1,4 +1,4 @@
-//! Connections: the listener, limits of connections, and the bytes on the wire.
+//! Connections: the listener, limits for connections, and combined writes.
 
 pub(crate) mod body;
 pub(crate) mod coalesce;

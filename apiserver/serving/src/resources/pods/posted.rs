@@ -50,7 +50,7 @@ pub(super) fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) ->
     media.pretty = media.pretty || wants_pretty(headers, query.flag("pretty"));
     let format = input::format(headers)?;
     let mut context = Context::default();
-    crate::resources::writes::apply_options(&mut context, query.write_options("CreateOptions", false)?);
+    crate::request::write_options::apply_options(&mut context, query.write_options("CreateOptions", false)?);
     context.user = request.user.clone();
     let expected = input::Expected { api_version: versions[0], kind, built_in: true, strict: true };
     let input = input::object(&request.body, format, expected, |version, found| {

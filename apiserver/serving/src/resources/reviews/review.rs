@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{access, who};
 use crate::request::asked::Asked;
 use crate::request::input;
-use crate::resources::writes::apply_options;
+use crate::request::write_options::apply_options;
 use crate::response::answer::Answer;
 use crate::response::negotiate::Convert;
 use crate::response::reply::Reply;
