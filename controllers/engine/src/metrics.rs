@@ -134,6 +134,14 @@ impl Metrics {
     pub(crate) fn started(&self, controller: &'static str, workers: usize) {
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         self.workers.get_or_create(&ControllerLabels { controller }).set(workers);
+        // A dashboard shows nothing for metrics that do not exist yet.
+        let labels = ControllerLabels { controller };
+        drop(self.active.get_or_create(&labels));
+        drop(self.errors.get_or_create(&labels));
+        drop(self.panics.get_or_create(&labels));
+        for result in ["success", "error", "requeue_after"] {
+            drop(self.reconciles.get_or_create(&ResultLabels { controller, result }));
+        }
     }
 
     /// A reconcile begins; it ends when the value is dropped.
