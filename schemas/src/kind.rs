@@ -21,7 +21,7 @@ pub trait HasConditions {
     }
 }
 
-/// Implements `kube::Resource` for a struct, and a serialization with `apiVersion` and `kind`.
+/// Implements `kube::Resource` and `FromJson` for a struct, and a serialization with `apiVersion` and `kind`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! kind {
@@ -62,6 +62,12 @@ macro_rules! kind {
             pub const KIND: &'static str = stringify!($name);
             /// The API group of this kind.
             pub const GROUP: &'static str = $group;
+        }
+
+        impl $crate::FromJson for $name {
+            fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+                machinery::decode::own(text)
+            }
         }
 
         impl serde::Serialize for $name {

@@ -13,6 +13,7 @@ mod catalogue;
 pub mod cluster;
 pub mod controlplane;
 pub mod defaults;
+mod from_json;
 pub mod infrastructure;
 pub mod ipam;
 mod kind;
@@ -21,7 +22,9 @@ pub mod metal3;
 pub mod naming;
 pub mod netboot;
 pub mod runtime;
+pub mod version;
 
+pub use from_json::FromJson;
 pub use kind::HasConditions;
 use serde_json::Value;
 

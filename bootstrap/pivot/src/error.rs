@@ -1,6 +1,6 @@
 //! The errors of a pivot.
 
-use crate::preflight::Finding;
+use crate::finding::Finding;
 
 /// The reason why a pivot cannot continue. Nothing is lost with any error: the journal records the progress.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum Error {
     #[error("{0}")]
     Journal(String),
     /// Preflight found problems that must be fixed first.
-    #[error("{}", crate::preflight::in_words(.0))]
+    #[error("{}", crate::finding::in_words(.0))]
     Preflight(Vec<Finding>),
     /// A copy differs from its object at the source.
     #[error(

@@ -8,6 +8,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::graph::{Facts, Graph, Node, Scope};
 use crate::kinds::{self, Definition, Kind};
 use crate::limits;
@@ -15,8 +16,8 @@ use crate::names;
 use crate::normal::fingerprint;
 use crate::object::{Key, Object};
 use crate::plan::Plan;
-use crate::preflight::{Finding, unsteady};
 use crate::server::{Page, Server};
+use crate::steady::unsteady;
 
 /// A provider of clusterctl's inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod desired;
 pub mod error;
 pub mod executor;
+pub mod finding;
 pub mod graph;
 pub mod inventory;
 pub mod journal;
@@ -21,6 +22,7 @@ pub mod preflight;
 pub mod progress;
 pub mod report;
 pub mod server;
+mod steady;
 
 pub use error::{Error, Result};
 pub use executor::{Options, Pivot};

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::finding::Finding;
 use crate::journal::State;
 use crate::object::Key;
-use crate::preflight::Finding;
 use crate::progress::Phase;
 
 /// The result for one object.

@@ -3,8 +3,8 @@
 use std::fmt::{self, Debug, Display};
 
 use kube::{Resource, ResourceExt};
+use schemas::FromJson;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// A kind that can be cached: typed (`schemas`, `k8s-openapi`) or dynamic ([`kube::api::DynamicObject`]).
 pub trait Kind:
@@ -12,7 +12,7 @@ pub trait Kind:
     + Clone
     + Debug
     + Serialize
-    + DeserializeOwned
+    + FromJson
     + Send
     + Sync
     + 'static
@@ -24,7 +24,7 @@ impl<K> Kind for K where
         + Clone
         + Debug
         + Serialize
-        + DeserializeOwned
+        + FromJson
         + Send
         + Sync
         + 'static

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
-use kube::core::Request;
+use kube::core::{Request, TypeMeta};
 use serde_json::Value;
 
 use crate::answers::without_managed_fields;
@@ -77,8 +77,7 @@ impl<K: Kind> Objects<K> {
         let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
         let text =
             self.client.request_text(request).await.map_err(|error| Error::api(what.clone(), error))?;
-        machinery::decode::own(without_managed_fields(&text).as_bytes())
-            .map_err(|error| Error::json(what, error))
+        K::from_json(without_managed_fields(&text).as_bytes()).map_err(|error| Error::json(what, error))
     }
 
     /// Reads the object from the API server instead of the cache, and stores it in the cache; `None` if it
@@ -200,11 +199,16 @@ impl<K: Kind> Objects<K> {
         let what = self.what("delete", &key);
         let request = self.request(key.scope()).delete(&key.name, &parameters);
         let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
-        match self.client.request::<Value>(request).await {
-            Ok(answer) if answer["kind"] == "Status" => self.cache.forget(&key, &uid),
-            Ok(answer) => {
-                let deleting = serde_json::from_value(answer).map_err(|error| Error::json(what, error))?;
-                self.deleting(&key, &uid, deleting);
+        match self.client.request_text(request).await {
+            Ok(text) => {
+                let failed = |error| Error::json(what.clone(), error);
+                let answer: TypeMeta = machinery::decode::own(text.as_bytes()).map_err(&failed)?;
+                if answer.kind == "Status" {
+                    self.cache.forget(&key, &uid);
+                } else {
+                    let deleting = K::from_json(without_managed_fields(&text).as_bytes()).map_err(failed)?;
+                    self.deleting(&key, &uid, deleting);
+                }
             }
             Err(error) => {
                 let error = Error::api(what, error);

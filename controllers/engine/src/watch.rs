@@ -7,8 +7,9 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use kube::Client;
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use kube::core::{ObjectList, Request};
+use kube::core::{ListMeta, Request};
 use machinery::clock::Clock;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answers::{Identity, without_managed_fields};
@@ -22,6 +23,14 @@ const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
 const SILENCE: Duration = Duration::from_secs(300);
 const BACK_OFF_BASE: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
+
+/// A list whose items are not parsed yet.
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    metadata: ListMeta,
+    items: Option<Vec<Box<RawValue>>>,
+}
 
 pub(crate) struct Watcher<K: Kind> {
     pub client: Client,
@@ -87,10 +96,14 @@ impl<K: Kind> Watcher<K> {
             self.request().list(&parameters)
         };
         let request = request.map_err(|error| Error::api(what(), kube::Error::BuildRequest(error)))?;
-        let list: ObjectList<K> =
-            self.client.request(request).await.map_err(|error| Error::api(what(), error))?;
+        let text = self.client.request_text(request).await.map_err(|error| Error::api(what(), error))?;
+        let failed = |error| Error::json(what(), error);
+        let list: List = machinery::decode::own(text.as_bytes()).map_err(failed)?;
+        let items = list.items.unwrap_or_default().into_iter();
+        let items = items.map(|item| K::from_json(without_managed_fields(item.get()).as_bytes()));
+        let items = items.collect::<serde_json::Result<Vec<K>>>().map_err(failed)?;
         let version = list.metadata.resource_version.unwrap_or_default();
-        self.cache.observe_list(list.items, version.parse().unwrap_or(u64::MAX));
+        self.cache.observe_list(items, version.parse().unwrap_or(u64::MAX));
         Ok(version)
     }
 
@@ -125,9 +138,7 @@ impl<K: Kind> Watcher<K> {
 
     fn event(&self, event: WatchEvent<Box<RawValue>>, version: &mut String) -> Result<Option<End>> {
         let what = || format!("watch {}", K::plural(&self.dynamic));
-        let decode = |text: &str| -> Result<K> {
-            machinery::decode::own(text.as_bytes()).map_err(|error| Error::json(what(), error))
-        };
+        let decode = |text: &str| K::from_json(text.as_bytes()).map_err(|error| Error::json(what(), error));
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 let text = without_managed_fields(object.get());

@@ -9,7 +9,6 @@ pub mod documents;
 mod error;
 pub mod etcd;
 pub mod names;
-pub mod version;
 
 use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use kubeadm::certificates::{Certificates, Purpose};
 use kubeadm::config::render::{self, Inputs, Role};
-use kubeadm::version::Version;
 use pki::Identity;
 use schemas::bootstrap::KubeadmConfigSpec;
 use schemas::cluster::Cluster;
+use schemas::version::Version;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

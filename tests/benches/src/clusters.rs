@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::Bench;
+use crate::bench::Bench;
 use crate::objects::cluster;
 use crate::server::Server;
 

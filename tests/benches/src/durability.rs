@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use http::Method;
 use store::{DataDirectory, Embedded, Key, Operation, Store};
 
-use crate::Bench;
+use crate::bench::Bench;
 use crate::objects::{LOADS, definition, load};
 use crate::server::Server;
 

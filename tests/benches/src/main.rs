@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures the figures of docs/BENCHMARKS.md with the release binary and prints them in
 //! the form of its table.
 
+mod bench;
 mod clusters;
 mod durability;
 mod http2;
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 use machinery::clock::Clock;
+
+use self::bench::{Bench, print};
 
 #[derive(Parser)]
 #[command(about = "Takes the figures of docs/BENCHMARKS.md")]
@@ -40,48 +43,6 @@ struct Arguments {
     /// In the namespaces of the figures of netboot.
     #[arg(long, hide = true)]
     inside: bool,
-}
-
-/// The options and helpers that all benchmarks share.
-pub struct Bench {
-    binary: PathBuf,
-    rounds: usize,
-    only: String,
-    clusters: Vec<usize>,
-    clusterctl: Option<PathBuf>,
-    clock: Clock,
-}
-
-impl Bench {
-    /// Prints the median of the values that `measure` returns in each round.
-    ///
-    /// # Errors
-    /// Returns the error of the first round that fails.
-    pub async fn figure(
-        &self,
-        name: &str,
-        unit: &str,
-        measure: impl AsyncFn(&Self) -> Result<f64>,
-    ) -> Result<()> {
-        if !name.contains(&self.only) {
-            return Ok(());
-        }
-        let mut values = Vec::new();
-        for _ in 0..self.rounds {
-            values.push(measure(self).await?);
-        }
-        values.sort_by(f64::total_cmp);
-        let median = values.get(values.len() / 2).copied().unwrap_or_default();
-        let (low, high) =
-            (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
-        print(&format!("| {name} | {median:.3} {unit} | {low:.3}–{high:.3} |"));
-        Ok(())
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "this is a command")]
-fn print(line: &str) {
-    println!("{line}");
 }
 
 #[tokio::main]

@@ -5,7 +5,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::Bench;
+use crate::bench::Bench;
 use crate::objects::{LOADS, definition, load};
 use crate::server::Server;
 

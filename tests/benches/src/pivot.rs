@@ -9,8 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use machinery::random::Random;
 
+use crate::bench::{Bench, print};
+use crate::clusters;
 use crate::server::Server;
-use crate::{Bench, clusters, print};
 
 /// Interval between readings of a process's memory.
 const LOOK: Duration = Duration::from_millis(10);

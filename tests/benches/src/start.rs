@@ -3,7 +3,7 @@
 use anyhow::Result;
 use http::Method;
 
-use crate::Bench;
+use crate::bench::Bench;
 use crate::objects::{LOADS, definition, load};
 use crate::server::Server;
 

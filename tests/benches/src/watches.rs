@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::Bench;
+use crate::bench::Bench;
 use crate::http2::{Connection, connect};
 use crate::objects::{LOADS, definition, large};
 use crate::server::Server;

@@ -3,11 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bmc::{
     Bmc, Boot, BootDevice, Credentials, Doors, Error, Persistence, Power, PowerAction, Result, Target,
-    Verification, wait_for_power,
+    Verification,
 };
 use machinery::random::Random;
 use netboot_tests::redfish::{Behaviour, Fault, Identity, InMemory, Order, Service, Wire};
@@ -38,10 +37,6 @@ async fn attempt(bmc: &dyn Bmc, what: &str) -> Result<()> {
     match what {
         "power" => bmc.power().await.map(drop),
         "on" => bmc.set_power(PowerAction::On).await,
-        "on and wait" => {
-            bmc.set_power(PowerAction::On).await?;
-            wait_for_power(bmc, Power::On, Duration::from_secs(60)).await
-        }
         "boot" => bmc.set_boot(&network).await.map(drop),
         "http boot" => {
             let device = BootDevice::UefiHttp { url: Some(MEDIA.to_owned()) };
@@ -96,7 +91,6 @@ fn answers() -> Vec<Row> {
 
 /// Valid but untrue responses.
 fn lies() -> Vec<Row> {
-    let still = "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react";
     let not_stored = |call: &str, what: &str| {
         format!(
             "{call} at http://bmc:8000: answered that it was done, but it was not stored: {what}; try again, and if it stays so, update the controller's firmware or reset it"
@@ -114,10 +108,7 @@ fn lies() -> Vec<Row> {
     );
     let secure = not_stored(&format!("PATCH {SYSTEM}/SecureBoot"), "SecureBootEnable is false, not true");
     let other = Fault::Lie("/Boot/HttpBootUri", json!("http://other"));
-    let off = Fault::Lie("/PowerState", json!("Off"));
     vec![
-        ("on and wait", "POST", "ComputerSystem.Reset", Fault::Ignore, still.to_owned()),
-        ("on and wait", "GET", "/Systems/1", off, still.to_owned()),
         ("boot", "PATCH", "/Systems/1", Fault::Ignore, boot),
         ("http boot", "GET", "/Systems/1", other, http),
         ("insert", "POST", "InsertMedia", Fault::Ignore, media),

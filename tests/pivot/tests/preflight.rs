@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use access::User;
 use chrono::TimeDelta;
-use pivot::preflight::{Finding, Severity};
+use pivot::finding::{Finding, Severity};
 use pivot::report::Outcome;
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::outcome::{content, wrong_after_move, wrong_after_roll_back};

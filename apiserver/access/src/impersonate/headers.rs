@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use machinery::status::Status;
 
-use crate::user::User;
+use kinds::user::User;
 
 /// Prefix of all these headers.
 const PREFIX: &str = "impersonate-";

@@ -112,12 +112,11 @@ impl Walk {
             }
             Value::Object(map) => {
                 for (name, rules) in rules.properties() {
-                    let (Some(value), Some(property)) = (map.get(name), schema.properties.get(name)) else {
-                        continue;
-                    };
+                    let Some(value) = map.get(name) else { continue };
                     if length == 0 && self.known.status_only && name != "status" {
                         continue;
                     }
+                    let Some(property) = schema.properties.get(name) else { continue };
                     if length > 0 {
                         path.push('.');
                     }

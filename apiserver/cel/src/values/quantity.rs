@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use machinery::quantity::SHAPE;
+
 /// An exact quantity, which is `value` times 10 to the power of `exponent`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantity {
@@ -11,9 +13,6 @@ pub(crate) struct Quantity {
     /// whole.
     inexact: bool,
 }
-
-const SHAPE: &str =
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 impl Quantity {
     /// Parses a quantity.

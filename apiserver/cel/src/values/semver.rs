@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 
+use semver::Prerelease;
+
 /// A semantic version without its build metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Semver {
     /// Major, minor and patch.
     pub numbers: [u64; 3],
-    pre: Vec<String>,
+    pre: Prerelease,
 }
 
 impl Semver {
@@ -43,48 +45,28 @@ impl Semver {
         let (rest, build) = rest.split_once('+').map_or((rest, None), |(rest, build)| (rest, Some(build)));
         let (patch, pre) = rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
         let numbers = [number("Major", major)?, number("Minor", minor)?, number("Patch", patch)?];
-        let pre: Vec<String> = pre.map(|pre| pre.split('.').map(str::to_owned).collect()).unwrap_or_default();
         let word =
             |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
-        if let Some(bad) = pre.iter().find(|part| !word(part)) {
+        let parts = || pre.into_iter().flat_map(|pre| pre.split('.'));
+        if let Some(bad) = parts().find(|part| !word(part)) {
             return Err(format!("Invalid character(s) found in prerelease {bad:?}"));
         }
-        let padded = |part: &&String| {
-            part.len() > 1 && part.starts_with('0') && part.bytes().all(|c| c.is_ascii_digit())
-        };
-        if let Some(bad) = pre.iter().find(padded) {
+        let padded =
+            |part: &&str| part.len() > 1 && part.starts_with('0') && part.bytes().all(|c| c.is_ascii_digit());
+        if let Some(bad) = parts().find(padded) {
             return Err(format!("Numeric PreRelease version must not contain leading zeroes {bad:?}"));
         }
         if build.is_some_and(|build| !build.split('.').all(word)) {
             return Err("Build meta data is empty".into());
         }
+        let pre = Prerelease::new(pre.unwrap_or_default()).map_err(|error| error.to_string())?;
         Ok(Self { numbers, pre })
     }
 
     /// Compares the precedence of two versions.
     pub fn compare(&self, other: &Self) -> Ordering {
-        self.numbers.cmp(&other.numbers).then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) => compare_pre(&self.pre, &other.pre),
-        })
+        self.numbers.cmp(&other.numbers).then_with(|| self.pre.cmp(&other.pre))
     }
-}
-
-fn compare_pre(a: &[String], b: &[String]) -> Ordering {
-    for (a, b) in a.iter().zip(b) {
-        let order = match (a.parse::<u64>(), b.parse::<u64>()) {
-            (Ok(a), Ok(b)) => a.cmp(&b),
-            (Ok(_), Err(_)) => Ordering::Less,
-            (Err(_), Ok(_)) => Ordering::Greater,
-            (Err(_), Err(_)) => a.cmp(b),
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    a.len().cmp(&b.len())
 }
 
 fn number(which: &str, text: &str) -> Result<u64, String> {

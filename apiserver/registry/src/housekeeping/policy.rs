@@ -1,15 +1,15 @@
 //! Creates and updates the default roles and bindings at the start.
 
+use kinds::Subresource;
 use machinery::status::Status;
 use serde_json::{Map, Value};
 
 use super::default_roles::{self, Wanted};
-use crate::context::{Context, DeleteOptions, Input, Subresource};
-use crate::create::Ownership;
-use crate::definitions::Served;
+use crate::context::{Context, DeleteOptions, Input};
 use crate::registry::Registry;
-use crate::update::Changed;
-use crate::write::Target;
+use crate::target::Target;
+use crate::versions::definitions::Served;
+use crate::write::changed::{Changed, Ownership};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";

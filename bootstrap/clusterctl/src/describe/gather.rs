@@ -7,7 +7,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::Options;
+use super::options::Options;
 use super::snapshot::{Reference, Snapshot};
 use crate::{Context, Error, Result, inventory};
 

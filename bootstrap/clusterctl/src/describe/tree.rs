@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Options;
 use super::conditions::{self, Condition};
 use super::group::{self, Group};
+use super::options::Options;
 use super::snapshot::{Reference, Snapshot};
 
 const CLUSTER: &str = "cluster.x-k8s.io";

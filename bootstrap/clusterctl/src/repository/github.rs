@@ -4,7 +4,8 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Fetcher, Source};
+use super::fetcher::Fetcher;
+use super::published::Published;
 use crate::configuration::Configuration;
 use crate::network::{Answer, Request};
 use crate::{Context, Error, Result, version};
@@ -27,7 +28,7 @@ pub struct Project {
 }
 
 /// The project that a path names, its version, and the name of the components file.
-pub(super) fn parse(path: &str, configuration: &Configuration) -> Result<(Source, String, String)> {
+pub(super) fn parse(path: &str, configuration: &Configuration) -> Result<Published<Project>> {
     let parts: Vec<&str> = path.split('/').collect();
     let [owner, name, "releases", release, file @ ..] = parts.as_slice() else {
         return Err(form());
@@ -35,7 +36,7 @@ pub(super) fn parse(path: &str, configuration: &Configuration) -> Result<(Source
     let Some((file, folder)) = file.split_last() else { return Err(form()) };
     let mut project = Project::new(owner, name, configuration);
     project.folder = folder.iter().map(|part| format!("{part}/")).collect();
-    Ok((Source::GitHub(project), (*release).to_owned(), (*file).to_owned()))
+    Ok(Published { source: project, version: (*release).to_owned(), components_file: (*file).to_owned() })
 }
 
 fn form() -> Error {

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::{Fetcher, Source};
+use super::fetcher::Fetcher;
+use super::published::Published;
 use crate::configuration::Configuration;
 use crate::network::Request;
 use crate::{Context, Error, Result};
@@ -15,11 +16,7 @@ pub(super) struct Package {
 }
 
 /// The package that a path names, its version, and the name of the components file.
-pub(super) fn parse(
-    host: &str,
-    path: &str,
-    configuration: &Configuration,
-) -> Result<(Source, String, String)> {
+pub(super) fn parse(host: &str, path: &str, configuration: &Configuration) -> Result<Published<Package>> {
     let parts: Vec<&str> = path.split('/').collect();
     let ["api", "v4", "projects", project, "packages", "generic", name, version, file] = parts.as_slice()
     else {
@@ -29,7 +26,7 @@ pub(super) fn parse(
     };
     let base = format!("https://{host}/api/v4/projects/{project}/packages/generic/{name}");
     let package = Package { base, token: configuration.variable("gitlab-access-token") };
-    Ok((Source::GitLab(package), (*version).to_owned(), (*file).to_owned()))
+    Ok(Published { source: package, version: (*version).to_owned(), components_file: (*file).to_owned() })
 }
 
 impl Package {

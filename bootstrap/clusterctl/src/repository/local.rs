@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::Source;
+use super::published::Published;
 use crate::configuration::Provider;
 use crate::{Context, Error, Result, version};
 
@@ -12,12 +12,12 @@ use crate::{Context, Error, Result, version};
 pub(super) struct Folder(PathBuf);
 
 /// The folder that a path names, the version in the path, and the name of the components file.
-pub(super) fn parse(url: &str, path: &str, provider: &Provider) -> Result<(Source, String, String)> {
+pub(super) fn parse(url: &str, path: &str, provider: &Provider) -> Result<Published<Folder>> {
     let failed = || "error creating the local filesystem repository client".to_owned();
     parts(url, path, provider).map_err(Error::Invalid).context(failed)
 }
 
-fn parts(url: &str, path: &str, provider: &Provider) -> Result<(Source, String, String), String> {
+fn parts(url: &str, path: &str, provider: &Provider) -> Result<Published<Folder>, String> {
     let quoted = format!("{url:?}");
     if !Path::new(path).is_absolute() {
         return Err(format!("invalid path: path {quoted} must be an absolute path"));
@@ -42,7 +42,7 @@ fn parts(url: &str, path: &str, provider: &Provider) -> Result<(Source, String, 
         ));
     }
     let folder = Folder(Path::new(if base.is_empty() { "/" } else { base }).join(label));
-    Ok((Source::Local(folder), release.to_owned(), file.to_owned()))
+    Ok(Published { source: folder, version: release.to_owned(), components_file: file.to_owned() })
 }
 
 impl Folder {

@@ -1,32 +1,25 @@
 //! The places where providers publish their files: a folder, GitHub or GitLab. A folder of overrides takes precedence over each of
 //! them.
 
+mod fetcher;
 mod github;
 mod gitlab;
 mod latest;
 mod local;
 mod metadata;
+mod published;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use machinery::clock::Clock;
-use tokio::sync::Mutex;
 
+pub use fetcher::Fetcher;
 pub use github::Project;
 pub use metadata::{Metadata, ReleaseSeries};
 
+use self::published::Published;
 use crate::configuration::{Configuration, Provider};
-use crate::network::{Answer, Network, Request};
 use crate::{Context, Error, Result};
-
-/// Pause before a failed request is tried again.
-const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// How often a request is tried.
-const TRIES: usize = 6;
 
 /// The files of a provider.
 pub struct Repository {
@@ -64,23 +57,25 @@ impl Repository {
 
     async fn of_url(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
         let url = provider.url.as_str();
-        let (source, version, components_file) = match url.split_once("://") {
+        let Published { source, version, components_file } = match url.split_once("://") {
             Some(("https", rest)) => {
                 let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
                 if host == "github.com" {
-                    github::parse(path, configuration)
-                        .context(|| "error creating the GitHub repository client".to_owned())?
+                    let parsed = github::parse(path, configuration)
+                        .context(|| "error creating the GitHub repository client".to_owned())?;
+                    parsed.map(Source::GitHub)
                 } else if host.starts_with("gitlab.") && path.starts_with("api/v4/projects/") {
-                    gitlab::parse(host, path, configuration)
-                        .context(|| "error creating the GitLab repository client".to_owned())?
+                    let parsed = gitlab::parse(host, path, configuration)
+                        .context(|| "error creating the GitLab repository client".to_owned())?;
+                    parsed.map(Source::GitLab)
                 } else {
                     return Err(Error::invalid(
                         "invalid provider url. Only GitHub and GitLab are supported for \"https\" schema",
                     ));
                 }
             }
-            Some(("file", path)) => local::parse(url, path, provider)?,
-            None => local::parse(url, url, provider)?,
+            Some(("file", path)) => local::parse(url, path, provider)?.map(Source::Local),
+            None => local::parse(url, url, provider)?.map(Source::Local),
             Some((scheme, _)) => {
                 return Err(Error::invalid(format!(
                     "invalid provider url. there are no provider implementation for {scheme:?} schema"
@@ -184,62 +179,5 @@ impl Repository {
             || format!("failed to read \"metadata.yaml\" from the repository for provider {label:?}");
         let text = self.file(version, "metadata.yaml").await.context(failed)?;
         metadata::parse(&text, &label)
-    }
-}
-
-/// Fetches files and keeps the answers, so that each file is fetched only once; retries failed requests.
-#[derive(Clone)]
-pub struct Fetcher {
-    network: Arc<dyn Network>,
-    clock: Clock,
-    answers: Arc<Mutex<HashMap<String, Answer>>>,
-}
-
-impl Fetcher {
-    /// A fetcher for this network and clock.
-    pub fn new(network: Arc<dyn Network>, clock: Clock) -> Self {
-        Self { network, clock, answers: Arc::default() }
-    }
-
-    /// Returns an answer with status 200 or 404; otherwise the last failure.
-    pub(crate) async fn get(&self, request: Request) -> Result<Answer> {
-        let key = format!("{} {}", request.url, request.accept.unwrap_or_default());
-        if let Some(answer) = self.answers.lock().await.get(&key) {
-            return Ok(answer.clone());
-        }
-        let mut outcome = Err(Error::NotFound);
-        for attempt in 0..TRIES {
-            if attempt > 0 {
-                self.clock.sleep(RETRY_INTERVAL).await;
-            }
-            outcome = self.once(request.clone()).await;
-            match &outcome {
-                Ok(answer) => {
-                    self.answers.lock().await.insert(key, answer.clone());
-                    break;
-                }
-                Err(Error::Invalid(_)) => break,
-                Err(_) => {}
-            }
-        }
-        outcome
-    }
-
-    async fn once(&self, request: Request) -> Result<Answer> {
-        let url = request.url.clone();
-        let answer = self.network.get(request).await?;
-        match answer.status {
-            200 | 404 => Ok(answer),
-            403 | 429 if answer.exhausted => Err(Error::invalid(
-                "rate limit for github api has been reached. Please wait one hour or get a personal API token and assign it to the GITHUB_TOKEN environment variable",
-            )),
-            401 => Err(Error::invalid(format!("{url}: unauthorized access, please check your credentials"))),
-            status => Err(Error::Network(format!("error getting {url}, status code: {status}"))),
-        }
-    }
-
-    /// The network itself, for a request that must be sent only once.
-    pub fn network(&self) -> &dyn Network {
-        self.network.as_ref()
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use metal_boot::dhcp4::plan::Mode;
+use metal_boot::dhcp4::link::Mode;
 use metal_boot::dhcp4::subnet::{Range, Subnet};
 use metal_boot::network::Interface;
 use metal_boot::services::InterfaceConfiguration;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::boot_files::BootFiles;
-use crate::dhcp4::plan::{Link, Mode};
+use crate::dhcp4::link::{Link, Mode};
 use crate::dhcp4::server::Addresses;
 use crate::dhcp4::subnet::Subnet;
 use crate::error::Error;

@@ -9,7 +9,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
-use metal_boot::dhcp4::plan::Mode;
+use metal_boot::dhcp4::link::Mode;
 use metal_boot::machine::{Boot, Machine};
 use metal_boot::services::InterfaceConfiguration;
 use metal_boot::table::MachineTable;

@@ -64,7 +64,7 @@ pub async fn manager() -> Manager {
     manager
 }
 
-pub async fn create<K: Kind>(objects: &Objects<K>, value: Value) -> Arc<K> {
+pub async fn create<K: Kind + serde::de::DeserializeOwned>(objects: &Objects<K>, value: Value) -> Arc<K> {
     objects.create(&serde_json::from_value(value).unwrap()).await.unwrap()
 }
 

@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use super::{Pivot, Work};
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::inventory::{Held, Inventory};
 use crate::kinds::Kind;
 use crate::limits;
 use crate::names;
 use crate::object::Key;
-use crate::preflight::Finding;
 use crate::progress::Phase;
 use crate::server::Change;
 

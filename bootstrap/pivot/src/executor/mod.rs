@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 use crate::desired::Identities;
 use crate::error::{Error, Result};
+use crate::finding::{Finding, Severity};
 use crate::graph::Scope;
 use crate::inventory::{Discovery, Inventory, Provider};
 use crate::journal::{Header, Journal, Record};
@@ -34,7 +35,7 @@ use crate::kinds::Kind;
 use crate::limits;
 use crate::object::Key;
 use crate::plan::Plan;
-use crate::preflight::{self, Finding, Severity};
+use crate::preflight;
 use crate::progress::{Phase, Progress};
 use crate::report::Report;
 use crate::server::Server;

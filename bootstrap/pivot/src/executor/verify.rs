@@ -10,11 +10,12 @@ use super::{Pivot, Work};
 use crate::comparison::Comparison;
 use crate::desired::desired;
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::journal::{Record, Verified};
 use crate::limits;
 use crate::normal::normal;
 use crate::object::{Key, Object};
-use crate::preflight::{Finding, lists};
+use crate::preflight::lists;
 use crate::progress::Phase;
 use crate::server::Page;
 

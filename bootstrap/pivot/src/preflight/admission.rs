@@ -4,9 +4,9 @@
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
-use super::Finding;
 use crate::desired::{Identities, desired};
 use crate::error::Result;
+use crate::finding::Finding;
 use crate::inventory::{Discovery, Inventory, Item};
 use crate::kinds::{Definition, Kind};
 use crate::limits;

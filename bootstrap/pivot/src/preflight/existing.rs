@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
-use super::{Finding, lists};
+use super::lists;
 use crate::comparison::Comparison;
 use crate::desired::{Identities, desired};
 use crate::error::Result;
+use crate::finding::Finding;
 use crate::graph::ELSEWHERE;
 use crate::inventory::{Discovery, Inventory, Item};
 use crate::kinds::Kind;

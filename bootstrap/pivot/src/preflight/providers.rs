@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::inventory::Provider;
 
 /// The target must have every provider of the source in the same version or a newer one. If a provider was installed there without
@@ -51,8 +51,8 @@ fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Severity;
     use super::*;
+    use crate::finding::Severity;
 
     #[test]
     fn versions_are_compared_as_versions() {

@@ -6,8 +6,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Finding, places};
+use super::places;
 use crate::error::Result;
+use crate::finding::Finding;
 use crate::inventory::{Discovery, Inventory};
 use crate::kinds::Kind;
 use crate::limits;

@@ -2,11 +2,11 @@
 
 use engine::ExternalObject;
 use engine::object::annotation;
+use schemas::version::Version;
 use serde_json::Value;
 
 use super::observe::Observed;
 use crate::change::Reference;
-use crate::versions::Version;
 
 const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 /// Workers may be at most this many minor versions behind the control plane.

@@ -21,7 +21,7 @@ use super::token;
 use crate::certificates::{self, Recipe};
 use crate::error::{Error, Result};
 use crate::names::condition;
-use crate::version::Version;
+use schemas::version::Version;
 
 /// The objects that [`Step::Bootstrap`] works on.
 struct Bootstrap<'a> {

@@ -15,7 +15,7 @@ use crate::cloudinit::{CloudConfig, File, Verb};
 use crate::documents::{self, ApiVersion, ClusterDocument};
 use crate::error::{Error, Result};
 use crate::names::{self, file};
-use crate::version::Version;
+use schemas::version::Version;
 
 /// The largest file, in bytes, that a template may render to.
 const MAX_FILE: usize = 1 << 20;

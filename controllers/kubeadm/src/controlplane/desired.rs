@@ -10,7 +10,7 @@ use schemas::meta::{ContractVersionedObjectReference, ObjectMetaTemplate};
 
 use super::observed::component_conditions;
 use crate::names::{self, condition};
-use crate::version::Version;
+use schemas::version::Version;
 
 /// How a control plane node enters the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
 use crate::names::condition;
-use crate::version::Version;
+use schemas::version::Version;
 
 /// A Machine without an `UpToDate` condition is left out until this time after its creation.
 const NEW_MACHINE: Duration = Duration::seconds(10);

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::documents::{self, ApiVersion, ClusterDocument};
 use crate::error::{Error, Result};
 use crate::names;
-use crate::version::Version;
+use schemas::version::Version;
 
 const NAMESPACE: &str = "kube-system";
 /// The ConfigMap with kubeadm's configuration; [`KEY`] is its key.

@@ -7,7 +7,7 @@ use schemas::cluster::{Cluster, NetworkRanges};
 use serde_json::{Value, json};
 
 use super::{ApiVersion, Fields};
-use crate::version::Version;
+use schemas::version::Version;
 
 /// The fields of kubeadm's `ClusterConfiguration` that come from other objects than the KubeadmConfig.
 #[derive(Debug, Clone, Default)]

@@ -14,7 +14,7 @@ use schemas::bootstrap::Arg;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::version::Version;
+use schemas::version::Version;
 
 /// The supported versions of kubeadm's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

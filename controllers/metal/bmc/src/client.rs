@@ -1,22 +1,21 @@
 //! What every controller can be asked.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 
 use crate::{
-    Boot, Error, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings, Subscribed,
-    Subscription, Task, TaskState, limits,
+    Boot, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings, Subscribed,
+    Subscription, Task, TaskState,
 };
 
-/// A client of a baseboard management controller (BMC). A function that the controller lacks returns [`Error::Unsupported`].
+/// A client of a baseboard management controller (BMC). A function that the controller lacks returns [`crate::Error::Unsupported`].
 pub trait Bmc: Send + Sync {
     /// Returns the power state of the machine.
     fn power(&self) -> BoxFuture<'_, Result<Power>>;
 
     /// Changes the machine's power. It returns when the controller has accepted the action, which is before the machine reaches the
-    /// state ([`wait_for_power`]). Nothing is sent if the machine is already in the resulting state, except for resets and interrupts.
+    /// state. Nothing is sent if the machine is already in the resulting state, except for resets and interrupts.
     fn set_power(&self, action: PowerAction) -> BoxFuture<'_, Result<()>>;
 
     /// Returns the selected boot device; `None` if none is selected, or one that [`crate::BootDevice`] does not have.
@@ -26,7 +25,7 @@ pub trait Bmc: Send + Sync {
     /// have no persistent boot device and others no other one.
     ///
     /// # Errors
-    /// [`Error::NotStored`] if another device or mode is read back.
+    /// [`crate::Error::NotStored`] if another device or mode is read back.
     fn set_boot<'a>(&'a self, boot: &'a Boot) -> BoxFuture<'a, Result<Boot>>;
 
     /// Inserts the image at `url` as a CD, and replaces an inserted one. With [`crate::BootDevice::VirtualMedia`] the machine boots
@@ -74,31 +73,4 @@ pub trait Bmc: Send + Sync {
 
     /// Ends the session at the controller, which supports only few of them. The client can still be used afterwards.
     fn close(&self) -> BoxFuture<'_, ()>;
-}
-
-/// Waits until the controller reports that the machine has the power state `wanted`.
-///
-/// # Errors
-/// [`Error::Power`] after `within`; an error of [`Bmc::power`] if the last query failed.
-pub async fn wait_for_power(bmc: &dyn Bmc, wanted: Power, within: Duration) -> Result<()> {
-    let mut last = Ok(Power::Unknown);
-    let looking = async {
-        loop {
-            last = bmc.power().await;
-            if last == Ok(wanted) {
-                return;
-            }
-            tokio::time::sleep(limits::POWER_INTERVAL).await;
-        }
-    };
-    if tokio::time::timeout(within, looking).await.is_ok() {
-        return Ok(());
-    }
-    let found = last?;
-    Err(Error::Power {
-        call: "waiting for power".to_owned(),
-        wanted: wanted.to_string(),
-        found: found.to_string(),
-        after: within,
-    })
 }

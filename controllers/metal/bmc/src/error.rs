@@ -80,21 +80,6 @@ pub enum Error {
         /// The value that was read back.
         found: String,
     },
-    /// The machine did not reach the requested power state in time.
-    #[error(
-        "{call}: the machine is still {found} after {}, not {wanted}; the controller may not be telling the truth, or the operating system does not react",
-        seconds(after)
-    )]
-    Power {
-        /// The call, with the controller.
-        call: String,
-        /// The value that was written.
-        wanted: String,
-        /// The state after the wait.
-        found: String,
-        /// The time that was waited.
-        after: Duration,
-    },
     /// The controller does not support this.
     #[error("{call}: {what} is not supported: {reason}")]
     Unsupported {

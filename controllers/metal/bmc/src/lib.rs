@@ -18,7 +18,7 @@ mod target;
 mod tls;
 pub mod wake;
 
-pub use client::{Bmc, wait_for_power};
+pub use client::Bmc;
 pub use connect::connect;
 pub use credentials::{Credentials, Verification};
 pub use doors::Doors;

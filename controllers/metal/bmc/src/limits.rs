@@ -25,8 +25,6 @@ pub const TASK_INTERVAL: Duration = Duration::from_secs(2);
 pub const READ_BACK_ATTEMPTS: u32 = 5;
 /// The interval between these reads.
 pub const READ_BACK_INTERVAL: Duration = Duration::from_secs(2);
-/// The interval at which the power state is polled.
-pub const POWER_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The timeout of an IPMI request; doubled with each attempt.
 pub const IPMI_TIMEOUT: Duration = Duration::from_secs(1);

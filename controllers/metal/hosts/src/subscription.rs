@@ -84,8 +84,8 @@ impl SubscriptionReconciler {
             };
             beside.iter().any(known)
         };
-        let there = client.subscriptions().await?;
-        let ours = there.into_iter().find(|one| {
+        let subscriptions = client.subscriptions().await?;
+        let ours = subscriptions.into_iter().find(|one| {
             one.destination == spec.destination.as_deref().unwrap_or_default()
                 && one.context == spec.context.as_deref().unwrap_or_default()
                 && !is_known(&one.identifier)

@@ -10,7 +10,7 @@ use tokio::process::Child;
 use super::load::{Machines, Seen};
 use super::place::{Firstlight, PEER, POOL, Place, SERVER, pinned};
 use super::{Pair, median};
-use crate::{Bench, print};
+use crate::bench::{Bench, print};
 
 const MACHINES: u32 = 500;
 /// Number of machines for a run with firstlight alone, since 500 are too few to measure.

@@ -13,7 +13,7 @@ use tokio::process::Child;
 
 use super::place::{CLIENT, Firstlight, PEER, Place, SERVER, listens, pinned};
 use super::{Pair, median};
-use crate::{Bench, print};
+use crate::bench::{Bench, print};
 
 /// Path of the UEFI image over TFTP.
 const BOOT_FILE: &str = "uki/x86_64.efi";

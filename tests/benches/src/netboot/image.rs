@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 
 use super::place::{PEER, Place, command};
 use super::{Pair, files, median};
-use crate::{Bench, print};
+use crate::bench::{Bench, print};
 
 const BYTES: usize = 512 << 20;
 const PIECE: usize = 2 << 20;

@@ -16,11 +16,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{Bench, print};
-use place::{Firstlight, Place};
-
-/// The folder with the boot files that `tests/netboot/install-tools` created.
-const ASSETS: &str = "target/tools/netboot";
+use crate::bench::{Bench, print};
+use place::{ASSETS, Firstlight, Place};
 
 /// Runs these benchmarks in new namespaces, which remove everything when they end.
 pub fn run(bench: &Bench) -> Result<()> {

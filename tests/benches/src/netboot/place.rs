@@ -12,8 +12,10 @@ use nix::unistd::Pid;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
-use super::ASSETS;
-use crate::Bench;
+use crate::bench::Bench;
+
+/// The folder with the boot files that `tests/netboot/install-tools` created.
+pub const ASSETS: &str = "target/tools/netboot";
 
 /// Address of the clients.
 pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 80, 0, 3);

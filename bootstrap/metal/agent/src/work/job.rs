@@ -36,7 +36,7 @@ impl Job {
             of_work.set(State::Running, "", 0, 0, None);
             // A task of its own, so that a panic only fails this instruction.
             let (inner, action) = (of_work.clone(), instruction.action);
-            let done = tokio::spawn(async move { carry_out(action, &inner, &machine).await }).await;
+            let done = tokio::spawn(async move { execute(action, &inner, &machine).await }).await;
             match done.context("internal error").flatten() {
                 Ok(Outcome { inventory, message }) => {
                     if name != "wait" {
@@ -84,7 +84,7 @@ struct Outcome {
     message: String,
 }
 
-async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Outcome> {
+async fn execute(action: Action, task: &Task, machine: &Machine) -> Result<Outcome> {
     match action {
         Action::Wait => Ok(Outcome::default()),
         Action::Inspect => {

@@ -1,10 +1,14 @@
-//! DHCP for IPv4 (RFC 2131) with what PXE and UEFI ask of it.
+//! DHCP for IPv4 (RFC 2131), with the extensions of PXE and UEFI.
 //!
-//! [`plan`] decides what is answered ([`crate::offer`]: what a program is told to load), [`leases`] who has which address ([`observed`]: of
-//! another server); all of them are pure. [`server`] has the sockets, [`journal`] leases on the disk.
+//! [`plan`] decides about the answer to a message ([`crate::offer`] about the boot file), `exchange` about the address, and [`leases`] has the
+//! addresses of machines (`observed`: those of another server); all of these are pure. [`server`] has the sockets, and `journal` the leases on
+//! the disk.
 
+pub mod answer;
+mod exchange;
 mod journal;
 pub mod leases;
+pub mod link;
 mod observed;
 pub mod plan;
 pub(crate) mod probe;

@@ -1,11 +1,17 @@
 //! Table tests of [`plan`].
 
 use std::collections::BTreeSet;
+use std::net::SocketAddrV4;
+
+use chrono::{DateTime, Utc};
+use dhcp::MacAddress;
 
 use super::super::subnet::Network;
 use super::super::testing::discover;
 use super::*;
 use crate::client::Processor;
+use crate::machine::Machine;
+use crate::offer::Offer;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const MAC: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 1]);

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use dhcp::{Kind, Options, Packet, options};
 use machinery::random::Random;
 
-use super::plan::{CLIENT_PORT, SERVER_PORT};
+use super::link::{CLIENT_PORT, SERVER_PORT};
 use crate::error::Error;
 use crate::limits;
 use crate::network::{self, Interface};

@@ -12,10 +12,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::answer::{Answer, Outcome};
 use super::journal::Journal;
 use super::leases::Leases;
+use super::link::{Known, Link, Mode, PXE_PORT, SERVER_PORT};
 use super::observed::Observed;
-use super::plan::{Answer, CLIENT_PORT, Known, Link, Mode, Outcome, PXE_PORT, SERVER_PORT, plan};
+use super::plan::plan;
 use crate::error::Error;
 use crate::limits;
 use crate::machine::{Directory, Lease};
@@ -126,16 +128,6 @@ impl Addresses {
     pub fn is_known(&self, address: IpAddr) -> bool {
         let mac = self.lease_of(address).or_else(|| self.holder_of(address));
         mac.is_some_and(|mac| self.directory.machine(mac).known)
-    }
-
-    /// Returns the answer to a message that arrived on `port` of a link, after its lease has been written to the disk.
-    pub async fn exchange(&self, request: &Packet, link: &Link, port: u16) -> Option<Answer> {
-        let source = SocketAddrV4::new(request.client, CLIENT_PORT);
-        let (writing, answer, _) = self.decide(request, link, port, source);
-        match writing {
-            Some(writing) => self.written(writing).await.then_some(answer).flatten(),
-            None => answer,
-        }
     }
 
     /// Returns the machine's firmware mode as `Agent.status.bootMode` names it, if the machine has booted over the network.

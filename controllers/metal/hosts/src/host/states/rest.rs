@@ -69,17 +69,17 @@ impl Planner<'_> {
     pub(in crate::host) fn is_cancelled(&self) -> bool {
         let (spec, status) = (&self.observed.host.spec, &self.was().provisioning);
         let wanted = spec.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
-        let there = status.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
+        let current = status.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
         match (&spec.custom_deploy, &status.custom_deploy) {
-            (Some(wanted_deploy), there_deploy) => {
-                there_deploy.as_ref().is_none_or(|known| known.method != wanted_deploy.method)
-                    || there.is_some_and(|url| wanted != Some(url))
+            (Some(wanted_deploy), current_deploy) => {
+                current_deploy.as_ref().is_none_or(|known| known.method != wanted_deploy.method)
+                    || current.is_some_and(|url| wanted != Some(url))
             }
             (None, Some(_)) => true,
-            (None, None) => match (wanted, there) {
+            (None, None) => match (wanted, current) {
                 (None, _) => true,
                 (Some(_), None) => false,
-                (Some(wanted), Some(there)) => wanted != there,
+                (Some(wanted), Some(current)) => wanted != current,
             },
         }
     }

@@ -1,0 +1,6 @@
+//! Events, which two groups serve.
+
+mod columns;
+mod event;
+pub(crate) mod kinds;
+pub mod shape;

@@ -1,0 +1,5 @@
+//! What extends the API: CustomResourceDefinitions and APIServices.
+
+mod columns;
+mod definition;
+pub(crate) mod kinds;

@@ -1,0 +1,81 @@
+//! Checks whether objects are stable enough to move.
+
+use serde_json::Value;
+
+use crate::finding::Finding;
+use crate::names;
+use crate::object::Key;
+
+/// Why an object is not ready to move: it is being deleted, or it is a Cluster or a Machine that is not ready yet (contract of
+/// `clusterctl move`).
+pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
+    const WAIT: &str = "wait until it is, or delete it, then try again";
+    let mut found = Vec::new();
+    let mut add = |what: &str, advice: &str| found.push(Finding::error(key, what, advice));
+    let is_machine = key.is(names::CLUSTER_GROUP, "Machine");
+    // A copy cannot be in deletion: the object would come back to life at the target.
+    if object["metadata"]["deletionTimestamp"].is_string() {
+        add("it is being deleted", "wait until it is gone, then try again");
+        return found;
+    }
+    if !key.is_cluster() && !is_machine {
+        return found;
+    }
+    let status = &object["status"];
+    if is_machine {
+        let node = status["nodeRef"]["name"].as_str().unwrap_or_default();
+        if node.is_empty() {
+            add("it has no node yet", WAIT);
+        }
+        return found;
+    }
+    let initialization = &status["initialization"];
+    if initialization["infrastructureProvisioned"] != true {
+        add("its infrastructure is not provisioned yet", WAIT);
+    }
+    let initialized =
+        |condition: &Value| condition["type"] == "ControlPlaneInitialized" && condition["status"] == "True";
+    if !status["conditions"].as_array().is_some_and(|all| all.iter().any(initialized)) {
+        add("its control plane is not initialized yet (condition ControlPlaneInitialized)", WAIT);
+    } else if object["spec"]["controlPlaneRef"]["name"].is_string()
+        && initialization["controlPlaneInitialized"] != true
+    {
+        add("its control plane is not initialized yet (status.initialization)", WAIT);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_at_rest() {
+        let key = |kind: &str| Key {
+            group: names::CLUSTER_GROUP.into(),
+            kind: kind.into(),
+            namespace: "n".into(),
+            name: "x".into(),
+        };
+        let ready = json!({
+            "spec": {"controlPlaneRef": {"name": "cp"}},
+            "status": {
+                "initialization": {"infrastructureProvisioned": true, "controlPlaneInitialized": true},
+                "conditions": [{"type": "ControlPlaneInitialized", "status": "True"}],
+            },
+        });
+        assert!(unsteady(&key("Cluster"), &ready).is_empty());
+        assert_eq!(unsteady(&key("Cluster"), &json!({})).len(), 2);
+        let mut without = ready.clone();
+        without["status"]["initialization"]["controlPlaneInitialized"] = Value::Null;
+        assert_eq!(unsteady(&key("Cluster"), &without).len(), 1);
+        assert_eq!(unsteady(&key("Machine"), &json!({})).len(), 1);
+        assert!(unsteady(&key("Machine"), &json!({"status": {"nodeRef": {"name": "n"}}})).is_empty());
+        assert!(unsteady(&key("MachineSet"), &json!({})).is_empty());
+        for kind in ["Machine", "MachineSet"] {
+            assert_eq!(unsteady(&key(kind), &json!({"metadata": {"deletionTimestamp": "t"}})).len(), 1);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Parsing of objects, compiled once.
+//!
+//! `serde_json` is generic: a call of `from_slice::<Pod>` compiles the parser of a Pod into the crate with the call, and into each
+//! other crate with such a call. These parsers are megabytes of machine code, so that all crates call [`FromJson::from_json`].
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
+use kube::core::{DynamicObject, PartialObjectMeta};
+
+/// An object that can be parsed.
+pub trait FromJson: Sized {
+    /// Parses the text of an object.
+    ///
+    /// # Errors
+    /// The text is not JSON, or it is not an object of this type.
+    fn from_json(text: &[u8]) -> serde_json::Result<Self>;
+}
+
+/// Implements [`FromJson`] for these types.
+macro_rules! from_json {
+    ($($kind:ty),* $(,)?) => {
+        $(
+            impl FromJson for $kind {
+                fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+                    machinery::decode::own(text)
+                }
+            }
+        )*
+    };
+}
+
+from_json!(ConfigMap, DaemonSet, Deployment, DynamicObject, Lease, Namespace, Node, Pod, Secret);
+
+impl<K> FromJson for PartialObjectMeta<K> {
+    fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+        machinery::decode::own(text)
+    }
+}
