@@ -187,9 +187,12 @@ impl Drop for Active {
     }
 }
 
+/// A queue with the name of its controller.
+type NamedQueue = (&'static str, Weak<Queue>);
+
 /// The queues of all controllers, looked at when metrics are read.
 #[derive(Clone, Default)]
-struct Queues(Arc<Mutex<Vec<(&'static str, Weak<Queue>)>>>);
+struct Queues(Arc<Mutex<Vec<NamedQueue>>>);
 
 impl fmt::Debug for Queues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -48,7 +48,7 @@ impl Diagnostics {
             let (tls, authorizer) = if options.insecure_diagnostics {
                 (None, None)
             } else {
-                (Some(acceptor(manager)?), Some(Authorizer::new(manager.client().clone())))
+                (Some(acceptor(manager)?), Some(Box::new(Authorizer::new(manager.client().clone()))))
             };
             manager.spawn(serve(listener, tls, Arc::new(Site::Metrics { metrics, authorizer })));
         }
