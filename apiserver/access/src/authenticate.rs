@@ -53,7 +53,7 @@ pub(crate) fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
     let mut values = request.headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(Status::bad_request("the header authorization stands more than once"));
+        return Err(Status::bad_request("the header authorization is repeated"));
     }
     let value = value.as_bytes().trim_ascii();
     let Some(at) = value.iter().position(|byte| *byte == b' ') else { return Ok(None) };

@@ -1,8 +1,8 @@
 //! Helpers that read fields of an object and build field errors.
 
+use crate::types::shown;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
-use machinery::types::shown;
 use serde_json::Value;
 
 /// Returns the items of a list; an empty slice if there is none.

@@ -63,10 +63,10 @@ pub fn definitions() -> &'static [Definition] {
 /// Returns an object with the zero values of a kind of the tables; `None` for other kinds.
 pub fn zero_object(definition: &Definition, version: &str) -> Option<Value> {
     let kind = find(definition)?;
-    machinery::types::zero_object(&machinery::types::name_of(kind.group, version, kind.kind))
+    crate::types::zero_object(&crate::types::name_of(kind.group, version, kind.kind))
 }
 
-/// Reports whether the kind is one of the tables, so that its structure is in [`machinery::types`].
+/// Reports whether the kind is one of the tables, so that its structure is in [`crate::types`].
 pub fn is_known(definition: &Definition) -> bool {
     find(definition).is_some()
 }

@@ -1,10 +1,10 @@
 //! One built-in kind as a line of a table. The server stores and lists such kinds but does not act on them, because manifests
-//! of providers contain them or clients list them. Their structure comes from [`machinery::types`].
+//! of providers contain them or clients list them. Their structure comes from [`crate::types`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use machinery::types::{self, LazySchema};
+use crate::types::{self, LazySchema};
 
 use crate::definition::{Definition, Scale, Structure, VERBS, Version};
 use crate::strategy::Generation;
@@ -169,7 +169,7 @@ impl Kind {
         Self { rules, ..self }
     }
 
-    /// Returns the name of the type in [`machinery::types`].
+    /// Returns the name of the type in [`crate::types`].
     pub(crate) fn type_name(&self) -> String {
         types::name_of(self.group, self.version, self.kind)
     }

@@ -1,7 +1,7 @@
 //! The built-in kinds: definitions, defaults, validation, warnings, and the columns of `kubectl get`.
 //!
 //! All functions are pure. Each folder has one subject and contains everything that differs between its kinds, except the
-//! structure of their types, which is in [`machinery::types`]. [`strategy`](fn@strategy) returns the rules of a resource,
+//! structure of their types, which is in [`types`]. [`strategy`](fn@strategy) returns the rules of a resource,
 //! also for custom resources; the registry calls them at each step of a write.
 //!
 //! ```
@@ -27,18 +27,21 @@ mod flow_control;
 mod groups;
 mod jobs;
 mod kind;
+mod limits;
 pub mod metadata;
 mod namespaces;
 mod networking;
 mod nodes;
 mod pods;
 mod priorities;
+pub mod protobuf;
 mod quotas;
 mod reviews;
 mod storage;
 pub mod strategy;
 mod subject;
 mod subresource;
+pub mod types;
 pub mod user;
 mod workloads;
 

@@ -1,4 +1,4 @@
-//! What `install-tools` has put there.
+//! The folder of boot files.
 
 use std::path::{Path, PathBuf};
 

@@ -76,7 +76,7 @@ fn check_aggregation(aggregation: &Value, errors: &mut Vec<FieldError>) {
     {
         let path = format!("{PATH}[{index}]");
         let before = errors.len();
-        machinery::types::selector(selector, &path, errors);
+        crate::types::selector(selector, &path, errors);
         if errors.len() > before {
             errors.push(invalid(path, Value::Null, "invalid label selector."));
         }

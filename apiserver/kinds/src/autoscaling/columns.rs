@@ -18,7 +18,7 @@ pub(crate) fn autoscaler() -> Vec<Column> {
     vec![
         NAME,
         column("Reference", "What it scales.", reference),
-        column("Targets", "What it aims at.", targets),
+        column("Targets", "Current and target values.", targets),
         column("MinPods", "The fewest pods.", minimum),
         column("MaxPods", "The most pods.", |one, _| {
             one["spec"]["maxReplicas"].as_i64().unwrap_or_default().into()

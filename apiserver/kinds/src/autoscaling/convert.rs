@@ -1,8 +1,8 @@
 //! Conversion between `autoscaling/v1` and `autoscaling/v2`. In `autoscaling/v1`, annotations hold the fields that it
 //! lacks.
 
+use crate::types::go_text;
 use machinery::meta;
-use machinery::types::go_text;
 use serde_json::{Map, Value, json};
 
 use super::metrics::{self, SOURCES, STATUSES};

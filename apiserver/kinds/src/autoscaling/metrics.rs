@@ -1,6 +1,6 @@
 //! Metrics and behavior of an autoscaler in the form that annotations of `autoscaling/v1` hold.
 
-use machinery::types::{escaped, go_text};
+use crate::types::{escaped, go_text};
 use serde_json::{Map, Value, json};
 
 use crate::decode;

@@ -33,7 +33,7 @@ pub(crate) fn signing_request() -> Vec<Column> {
     vec![
         NAME,
         AGE,
-        column("SignerName", "Who is to sign.", |one, _| or(text(one, &["spec", "signerName"]), "<none>")),
+        column("SignerName", "The signer.", |one, _| or(text(one, &["spec", "signerName"]), "<none>")),
         column("Requestor", "Who asks.", |one, _| text(one, &["spec", "username"]).into()),
         column("RequestedDuration", "For how long.", duration),
         column("Condition", "How far it is.", condition),

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use crate::types::{GoPlace, LazySchema};
 use machinery::decode::Problems;
 use machinery::schema::{Kind, Presence, Schema};
-use machinery::types::{GoPlace, LazySchema};
 use serde_json::Value;
 
 use super::empty::empty;
@@ -238,19 +238,19 @@ struct Root {
 
 impl Root {
     fn new(definition: &Definition, version: &str) -> Self {
-        let type_name = machinery::types::name_of(&definition.group, version, &definition.kind);
+        let type_name = crate::types::name_of(&definition.group, version, &definition.kind);
         Self { kind: definition.kind.clone(), type_name }
     }
 
     fn place(&self, path: &[String]) -> GoPlace {
         let metadata = || match path {
             [metadata, rest @ ..] if !rest.is_empty() => {
-                let place = machinery::types::go_place("meta.v1.ObjectMeta", rest)?;
+                let place = crate::types::go_place("meta.v1.ObjectMeta", rest)?;
                 Some(GoPlace { names: format!("{metadata}.{}", place.names), ..place })
             }
             _ => None,
         };
-        machinery::types::go_place(&self.type_name, path).or_else(metadata).unwrap_or_else(|| GoPlace {
+        crate::types::go_place(&self.type_name, path).or_else(metadata).unwrap_or_else(|| GoPlace {
             holder: self.kind.clone(),
             names: path.join("."),
             go_type: "v1.ObjectMeta".into(),

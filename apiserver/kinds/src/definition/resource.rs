@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::types::LazySchema;
 use apiextensions::CompiledSchema;
 use machinery::schema::Schema;
-use machinery::types::LazySchema;
 
 use super::conversion::Conversion;
 use crate::subresource::Subresource;

@@ -39,10 +39,12 @@ pub(crate) fn cron_job() -> Vec<Column> {
         column("Schedule", "When it runs, as cron writes it.", |job, _| {
             text(job, &["spec", "schedule"]).into()
         }),
-        column("Timezone", "Whose clock that is.", |job, _| or(text(job, &["spec", "timeZone"]), "<none>")),
+        column("Timezone", "Time zone of the schedule.", |job, _| {
+            or(text(job, &["spec", "timeZone"]), "<none>")
+        }),
         Column {
             kind: "boolean",
-            ..column("Suspend", "Whether it rests.", |job, _| {
+            ..column("Suspend", "Whether it is suspended.", |job, _| {
                 if job["spec"]["suspend"] == true { "True" } else { "False" }.into()
             })
         },

@@ -178,7 +178,7 @@ fn listed(spec: &Value) -> Vec<FieldError> {
             if list.len() > 1 {
                 errors.push(invalid(FIELD, shown(), "'None' must be the first and only value"));
             }
-        } else if let Some(why) = machinery::types::address_problem(one) {
+        } else if let Some(why) = crate::types::address_problem(one) {
             errors.push(invalid(format!("{FIELD}[{index}]"), *one, why));
         }
     }

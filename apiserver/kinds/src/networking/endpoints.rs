@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use crate::types::address_problem;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names::{dns1123_subdomain, qualified_name};
-use machinery::types::address_problem;
 use serde_json::Value;
 
 use crate::fields::{empty_list_to_null, invalid, list, remove, required, text};

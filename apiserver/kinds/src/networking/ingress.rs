@@ -38,7 +38,7 @@ pub(crate) fn balancers(status: &Value, spec: &Value) -> Vec<FieldError> {
     for (index, ingress) in found.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let (address, host) = (text(ingress, "ip"), text(ingress, "hostname"));
-        if let Some(why) = machinery::types::address_problem(address).filter(|_| !address.is_empty()) {
+        if let Some(why) = crate::types::address_problem(address).filter(|_| !address.is_empty()) {
             errors.push(invalid(format!("{path}.ip"), address, why));
         }
         let mode = ingress["ipMode"].as_str();
@@ -178,7 +178,7 @@ fn service_port(port: &Value, path: &str, errors: &mut Vec<FieldError>) {
         errors.push(invalid(path, "", "cannot set both port name & port number"));
     } else if !name.is_empty() {
         let field = format!("{path}.service.port.name");
-        let problems = machinery::types::port_name(name);
+        let problems = crate::types::port_name(name);
         errors.extend(problems.into_iter().map(|why| invalid(field.clone(), name, why)));
     } else if number == 0 {
         errors.push(required(path, "port name or number is required"));

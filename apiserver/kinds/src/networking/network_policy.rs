@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::types::cidr_problem;
 use machinery::field::FieldError;
-use machinery::types::cidr_problem;
 use serde_json::{Value, json};
 
 use crate::fields::{forbidden, invalid, list, required, text};

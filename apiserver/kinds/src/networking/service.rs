@@ -226,7 +226,7 @@ fn balanced(spec: &Value, kind: &str, errors: &mut Vec<FieldError>) {
     }
     for (index, range) in spec["loadBalancerSourceRanges"].as_array().into_iter().flatten().enumerate() {
         let range = range.as_str().unwrap_or_default();
-        if let Some(why) = machinery::types::cidr_problem(range.trim()).filter(|_| balanced) {
+        if let Some(why) = crate::types::cidr_problem(range.trim()).filter(|_| balanced) {
             errors.push(invalid(format!("spec.LoadBalancerSourceRanges[{index}]"), range, why));
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn columns() -> Vec<Column> {
         info("External-IP", "Its first external address.", |node, _| address(node, "ExternalIP")),
         info("OS-Image", "Its operating system.", |node, _| node_info(node, "osImage")),
         info("Kernel-Version", "Version of its kernel.", |node, _| node_info(node, "kernelVersion")),
-        info("Container-Runtime", "Its container runtime and that one's version.", |node, _| {
+        info("Container-Runtime", "Name and version of the container runtime.", |node, _| {
             node_info(node, "containerRuntimeVersion")
         }),
     ]

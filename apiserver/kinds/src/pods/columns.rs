@@ -18,7 +18,9 @@ pub(crate) fn columns() -> Vec<Column> {
             let state = state(pod);
             format!("{}/{}", state.ready, state.total).into()
         }),
-        column("Status", "What it does, or why it does not run.", |pod, _| state(pod).reason.into()),
+        column("Status", "State of the pod, or the reason why it does not run.", |pod, _| {
+            state(pod).reason.into()
+        }),
         column("Restarts", "How often its containers were started again, and when last.", |pod, now| {
             let Restarts { count, last } = state(pod).restarts;
             match last {
@@ -32,7 +34,7 @@ pub(crate) fn columns() -> Vec<Column> {
             or(text(&pod["status"]["podIPs"][0], &["ip"]), "<none>")
         })),
         wide(column("Node", "The node it runs on.", |pod, _| or(text(pod, &["spec", "nodeName"]), "<none>"))),
-        wide(column("Nominated Node", "The node that is to be cleared for it.", |pod, _| {
+        wide(column("Nominated Node", "The node on which pods are preempted for it.", |pod, _| {
             or(text(pod, &["status", "nominatedNodeName"]), "<none>")
         })),
         wide(column("Readiness Gates", gates, |pod, _| readiness_gates(pod))),

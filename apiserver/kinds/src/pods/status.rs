@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::types::{address_problem, shown};
 use machinery::field::FieldError;
 use machinery::names;
-use machinery::types::{address_problem, shown};
 use serde_json::Value;
 
 use crate::fields::{forbidden, invalid, list};

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::types;
 use machinery::field::FieldError;
-use machinery::types;
 use serde_json::Value;
 
 use crate::fields::{forbidden, invalid, required};

@@ -29,7 +29,7 @@ fn columns(group: &str, kind: &str) -> Option<Vec<Column>> {
                 })
             },
             AGE,
-            column("PreemptionPolicy", "Whether its pods displace others.", |one, _| {
+            column("PreemptionPolicy", "Whether its pods preempt others.", |one, _| {
                 text(one, &["preemptionPolicy"]).into()
             }),
         ]

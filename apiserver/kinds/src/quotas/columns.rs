@@ -8,7 +8,7 @@ use crate::columns::{AGE, Column, NAME, column};
 pub(crate) fn quota() -> Vec<Column> {
     vec![
         NAME,
-        column("Request", "What is used of what may be requested.", |one, _| used(one, false)),
+        column("Request", "Used and allowed requests.", |one, _| used(one, false)),
         column("Limit", "What is used of what limits may add up to.", |one, _| used(one, true)),
         AGE,
     ]

@@ -63,7 +63,7 @@ pub(crate) fn volume() -> Vec<Column> {
         NAME,
         column("Capacity", "How much it holds.", |one, _| text(one, &["spec", "capacity", "storage"]).into()),
         column("Access Modes", "How it may be mounted.", |one, _| modes(&one["spec"]["accessModes"]).into()),
-        column("Reclaim Policy", "What becomes of it when its claim goes.", |one, _| {
+        column("Reclaim Policy", "What happens to the volume when its claim is deleted.", |one, _| {
             text(one, &["spec", "persistentVolumeReclaimPolicy"]).into()
         }),
         column("Status", "Whether it is bound.", phase),

@@ -1,8 +1,8 @@
 //! PersistentVolumes. They get no protection finalizer, because no controller of this server removes it when they are
 //! no longer in use.
 
+use crate::types;
 use machinery::field::FieldError;
-use machinery::types;
 use serde_json::{Value, json};
 
 use super::capacity::{access_modes, positive};

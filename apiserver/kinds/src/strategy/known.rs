@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::types;
 use machinery::apply::Reset;
 use machinery::field::FieldError;
-use machinery::{meta, types};
+use machinery::meta;
 use serde_json::Value;
 
 use super::{Find, Generation, Strategy, masked, unknown_field};

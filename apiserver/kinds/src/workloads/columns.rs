@@ -24,7 +24,7 @@ pub(crate) fn of(group: &str, kind: &str) -> Option<Vec<Column>> {
         ("policy", "PodDisruptionBudget") => vec![
             NAME,
             column("Min Available", "Pods that must be available.", |one, _| bound(one, "minAvailable")),
-            column("Max Unavailable", "Pods that may be away.", |one, _| bound(one, "maxUnavailable")),
+            column("Max Unavailable", "Pods that may be unavailable.", |one, _| bound(one, "maxUnavailable")),
             counter("Allowed Disruptions", "Pods that may be evicted now.", |one, _| {
                 number(one, "disruptionsAllowed")
             }),
@@ -44,7 +44,7 @@ fn details(selector: Option<Compute>) -> Vec<Column> {
             each_container(one, "image").into()
         })),
     ];
-    columns.extend(selector.map(|cell| wide(column("Selector", "Which pods are its own.", cell))));
+    columns.extend(selector.map(|cell| wide(column("Selector", "Selector of its pods.", cell))));
     columns
 }
 

@@ -35,7 +35,7 @@ impl Conditions {
                 Some(Ok(Answer::Boolean(true))) => {}
                 Some(Ok(Answer::Boolean(false))) => return Ok(false),
                 Some(Err(why)) => failures.push(format!("expression '{name}' resulted in error: {why}")),
-                _ => failures.push(format!("expression '{name}' is no decision")),
+                _ => failures.push(format!("expression '{name}' did not evaluate to a boolean")),
             }
         }
         if failures.is_empty() { Ok(true) } else { Err(failures.join(", ")) }

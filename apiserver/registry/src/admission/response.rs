@@ -48,7 +48,8 @@ pub(crate) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> 
 
 fn patch(response: &Value) -> Result<Vec<u8>, String> {
     let text = response["patch"].as_str().unwrap_or_default();
-    let patch = STANDARD.decode(text).map_err(|error| format!("response.patch is no base64: {error}"))?;
+    let patch =
+        STANDARD.decode(text).map_err(|error| format!("response.patch is not valid base64: {error}"))?;
     match (patch.is_empty(), response["patchType"].as_str()) {
         (false, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
         (true, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),

@@ -174,7 +174,7 @@ async fn try_call(
     case: Case,
     mutating: bool,
 ) -> Result<Verdict, String> {
-    let client = webhook.client.as_ref().ok_or("its clientConfig has no usable address")?;
+    let client = webhook.client.as_ref().ok_or("its clientConfig is invalid")?;
     let uid = registry.0.random.uid();
     let mut request = case.request;
     request["uid"] = uid.as_str().into();

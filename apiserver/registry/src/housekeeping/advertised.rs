@@ -60,7 +60,7 @@ impl Part for Advertised {
             // If another client has written or deleted the object, that change is observed, too, and handled then.
             && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
         {
-            tracing::warn!(name = NAME, %status, "what leads to this server could not be written");
+            tracing::warn!(name = NAME, %status, "the Service or endpoints of this server could not be written");
         }
         false
     }

@@ -125,7 +125,7 @@ impl Part for Aggregation {
             if let Err(status) = write(registry, &name, rules).await
                 && !matches!(status.reason, "NotFound" | "Conflict")
             {
-                tracing::warn!(name, %status, "a role could not be given the rules it gathers");
+                tracing::warn!(name, %status, "the rules of an aggregated ClusterRole could not be written");
             }
         }
         false

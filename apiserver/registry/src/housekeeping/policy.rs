@@ -22,7 +22,7 @@ pub(crate) async fn reconcile(registry: &Registry) {
     let writes = default_roles::all().into_iter().map(|wanted| async move {
         if let Err(status) = ensure(registry, &wanted).await {
             let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
-            tracing::error!(name, %status, "a role that every cluster has could not be written");
+            tracing::error!(name, %status, "a default role or binding could not be written");
         }
     });
     futures::future::join_all(writes).await;

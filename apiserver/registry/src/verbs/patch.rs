@@ -233,7 +233,7 @@ fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patch
         PatchBody::Json(text) => patch::json_patch(live, text),
         PatchBody::Merge(text) => patch::merge_patch(live, text),
         PatchBody::Strategic(text) => patch::strategic_merge_patch(live, text, &served.version.schema),
-        PatchBody::Apply { .. } => Err(Status::internal("an apply is no patch of an object")),
+        PatchBody::Apply { .. } => Err(Status::internal("an apply cannot be executed as a patch")),
     }
 }
 

@@ -56,7 +56,7 @@ impl Registry {
         objects: &[Value],
         api_version: &str,
     ) -> Result<Vec<Value>, String> {
-        let client = conversion.client.as_ref().ok_or("its clientConfig cannot be used")?;
+        let client = conversion.client.as_ref().ok_or("its clientConfig is invalid")?;
         let uid = self.0.random.uid();
         let review_version = format!("apiextensions.k8s.io/{}", conversion.review);
         let request = json!({

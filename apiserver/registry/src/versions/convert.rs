@@ -52,7 +52,7 @@ fn parse(text: &[u8]) -> Option<Value> {
 }
 
 fn no_json() -> Status {
-    Status::internal("a stored object is no JSON")
+    Status::internal("a stored object is not valid JSON")
 }
 
 /// Applies the current schema of the version in which the object is stored: prunes and defaults. That version can

@@ -48,7 +48,7 @@ impl Registry {
         let missing = std::mem::take(&mut context.conversions.0.lock().missing);
         let any = !missing.is_empty();
         if context.conversions.0.lock().done.len() > MOST {
-            return Err(Status::internal("the owners of fields need too many conversions"));
+            return Err(Status::internal("field ownership needs too many conversions"));
         }
         for (object, api_version) in missing {
             let converted = self.convert_by_webhook(&conversion, vec![object.clone()], &api_version).await?;

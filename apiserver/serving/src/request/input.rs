@@ -101,7 +101,7 @@ fn document(body: &[u8], format: Format, expected: Expected<'_>) -> Result<Input
         Format::Yaml => decode::yaml(body)?,
         Format::Protobuf => {
             let default = Some((expected.api_version, expected.kind));
-            return machinery::protobuf::decode(body, default).map(Input::new);
+            return kinds::protobuf::decode(body, default).map(Input::new);
         }
     };
     // All problems of a YAML body are one error with several lines.

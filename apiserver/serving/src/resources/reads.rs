@@ -33,7 +33,7 @@ impl Asked<'_> {
             // Custom objects and all their subresources are offered as JSON and YAML only.
             _ => (&*served.api_version(), &*served.definition.kind),
         };
-        let protobuf = machinery::protobuf::is_known(kind.0, kind.1);
+        let protobuf = kinds::protobuf::is_known(kind.0, kind.1);
         let mut media = negotiate(&self.parts.headers, Offer { streams, protobuf })?;
         media.pretty = media.pretty || wants_pretty(&self.parts.headers, self.query.flag("pretty"));
         Ok(media)

@@ -121,7 +121,7 @@ impl Running {
         if self.stage.encoding == Encoding::Protobuf {
             let value = machinery::decode::own(&object.concat()).unwrap_or_default();
             let object = crate::response::answer::protobuf(&value);
-            return Bytes::from(machinery::protobuf::watch_frame(event.kind.as_str(), &object));
+            return Bytes::from(kinds::protobuf::watch_frame(event.kind.as_str(), &object));
         }
         match self.stage.encoding {
             Encoding::Yaml => yaml_document(&event_lines::line(event.kind, &object)),

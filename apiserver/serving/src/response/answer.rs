@@ -157,7 +157,7 @@ fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> 
 /// Encodes an object, a list or a `Status` as protobuf; returns no bytes for a kind without a protobuf
 /// message.
 pub(crate) fn protobuf(value: &Value) -> Vec<u8> {
-    machinery::protobuf::encode(value).unwrap_or_default()
+    kinds::protobuf::encode(value).unwrap_or_default()
 }
 
 fn pretty(value: &Value) -> Vec<u8> {

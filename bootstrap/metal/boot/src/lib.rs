@@ -1,8 +1,8 @@
-//! What firmware asks for before it runs anything of ours: addresses (DHCP for IPv4 and IPv6, alone or as a proxy beside another server),
-//! router advertisements, and boot files over TFTP. Knows nothing of Kubernetes and nothing of HTTP.
+//! The services that firmware needs before it runs any of our programs: addresses (DHCP for IPv4 and IPv6, alone or as a proxy next to
+//! another server), router advertisements, and boot files over TFTP. This crate depends neither on Kubernetes nor on HTTP.
 //!
-//! [`services::Services::open`] opens the services of an interface, and of no other. Packets are read and answered by pure functions; what is
-//! known of machines comes from a [`machine::Directory`], the files of single machines from a [`personal::PersonalFiles`].
+//! [`services::Services::open`] opens the services of one interface. Pure functions parse packets and decide about answers. A
+//! [`machine::Directory`] has the known data of machines, and [`personal::PersonalFiles`] generates the files of single machines.
 
 pub mod boot_files;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Files that one machine gets and no other: the door to whoever makes them.
+//! The interface to files that are generated for a single machine.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub struct PersonalFile {
     pub tag: String,
 }
 
-/// Makes files of single machines.
+/// Generates files for single machines.
 pub trait PersonalFiles: Send + Sync + 'static {
     /// Returns the file with that name for the machine at `client`; `None` if the machine gets the common file.
     fn find<'a>(&'a self, name: &'a str, client: IpAddr) -> BoxFuture<'a, Option<PersonalFile>>;

@@ -52,19 +52,19 @@ impl InterfaceConfiguration {
     }
 }
 
-/// What the services of all interfaces work with.
+/// The dependencies that the services of all interfaces share.
 pub struct Shared {
     /// The boot files.
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub tftp: BTreeSet<String>,
-    /// The port of HTTP, which boot files are loaded from.
+    /// The port of the HTTP server that has the boot files.
     pub http_port: u16,
     /// The leases, and the directory of machines.
     pub addresses: Arc<Addresses>,
     /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// Makes the files of single machines.
+    /// Generates the files of single machines.
     pub personal: Option<Arc<dyn PersonalFiles>>,
     /// The clock.
     pub clock: Clock,
@@ -82,10 +82,10 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens what firmware asks on the interface before it loads anything over HTTP.
+    /// Opens DHCP, TFTP and router advertisements on the interface.
     ///
     /// # Errors
-    /// [`Error`]: each says what to do.
+    /// [`Error`], whose message says how to fix the problem.
     pub async fn open(
         &mut self,
         asked: &InterfaceConfiguration,
@@ -120,7 +120,7 @@ impl Services {
         Ok(())
     }
 
-    /// Answers until `shutdown`.
+    /// Serves until `shutdown` is cancelled.
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         for server in self.dhcp {
             server.run(tasks, shutdown);

@@ -1,4 +1,4 @@
-//! Messages of DHCP for IPv4 (RFC 2131, 2132): the one codec of the server (`metal-boot`) and of the client (`agent`). Pure: no sockets.
+//! Messages of DHCP for IPv4 (RFC 2131, 2132), with one codec for the server (`metal-boot`) and the client (`agent`). Pure.
 //!
 //! [`Packet::read`] and [`Packet::write`] translate between bytes and [`Packet`]; [`options`] has the numbers of the options.
 

@@ -12,7 +12,7 @@ pub const NAME_SERVERS: u8 = 6;
 pub const HOST_NAME: u8 = 12;
 /// The domain in which names are looked up.
 pub const DOMAIN_NAME: u8 = 15;
-/// The largest packet on the link.
+/// The MTU of the link.
 pub const INTERFACE_MTU: u8 = 26;
 /// Broadcast address.
 pub const BROADCAST_ADDRESS: u8 = 28;
@@ -26,7 +26,7 @@ pub const REQUESTED_ADDRESS: u8 = 50;
 pub const LEASE_TIME: u8 = 51;
 /// Which of the fields `file` and `sname` contain options.
 pub const OVERLOAD: u8 = 52;
-/// [`crate::Kind`].
+/// The message type ([`crate::Kind`]).
 pub const MESSAGE_TYPE: u8 = 53;
 /// The address of the server that is addressed or that answers.
 pub const SERVER_IDENTIFIER: u8 = 54;
@@ -52,11 +52,11 @@ pub const BOOT_FILE: u8 = 67;
 pub const USER_CLASS: u8 = 77;
 /// Information that a relay adds about the client's link (RFC 3046).
 pub const RELAY_INFORMATION: u8 = 82;
-/// How the firmware loads a boot file (RFC 4578).
+/// The architecture of the client's firmware (RFC 4578).
 pub const ARCHITECTURE: u8 = 93;
 /// The machine's UUID.
 pub const MACHINE_IDENTIFIER: u8 = 97;
-/// Routes to networks (RFC 3442), which go in place of [`ROUTERS`].
+/// Classless static routes (RFC 3442), which replace [`ROUTERS`].
 pub const CLASSLESS_ROUTES: u8 = 121;
 /// iPXE's own options, as a nested list.
 pub const IPXE: u8 = 175;

@@ -1,5 +1,5 @@
-//! What machines are booted with, made of this program and the site's own kernels: [`initramfs`], unified kernel images ([`uki`]), ISO
-//! images ([`iso`]); [`assets`] are the site's files. Knows nothing of Kubernetes.
+//! Builds boot images from this program and the site's own kernels: [`initramfs`], unified kernel images ([`uki`]), ISO images ([`iso`]).
+//! [`assets`] are the site's files. This crate does not depend on Kubernetes.
 
 pub mod assets;
 pub mod cache;

@@ -1,4 +1,4 @@
-//! Checksums that stand for certificates and tokens.
+//! Checksums that identify certificates and tokens.
 
 /// Returns the SHA-256 checksum in hexadecimal digits.
 pub fn fingerprint(content: &[u8]) -> String {

@@ -1,7 +1,7 @@
-//! What machines are given once firmware has loaded something of ours: boot files and scripts over HTTP, images, metadata, virtual media, and
-//! what their agents are told. Who the machines are comes from the API ([`directory`]).
+//! The services for machines after firmware has loaded one of our programs: boot files and scripts over HTTP, images, metadata, virtual media,
+//! and the server's side of agents. The machines are objects of the API ([`directory`]).
 //!
-//! [`start()`] opens all services on the interfaces that are named, and on no others: those of `metal-boot`, and HTTP.
+//! [`start()`] opens all services on the named interfaces: those of `metal-boot`, and HTTP.
 
 pub mod agents;
 pub mod directory;

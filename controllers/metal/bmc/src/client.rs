@@ -1,4 +1,4 @@
-//! What every controller can be asked.
+//! The interface that all clients implement.
 
 use std::collections::BTreeMap;
 

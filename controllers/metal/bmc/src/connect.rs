@@ -1,4 +1,4 @@
-//! Which client speaks a target's protocol.
+//! Selects the client for the protocol of a target.
 
 use std::sync::Arc;
 

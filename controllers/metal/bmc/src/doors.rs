@@ -1,4 +1,4 @@
-//! What clients reach the outside through.
+//! The dependencies of clients on the outside.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Instructions to agents as `Agent.spec.instruction` holds them: the only translation between that form and [`Instruction`].
+//! Translates instructions between `Agent.spec.instruction` and the messages to agents ([`Instruction`]). No other module does.
 
 use agent_protocol::{Action, Deployment, Erase, Image, Instruction, RootDeviceHints};
 use schemas::metal3::RootDeviceHints as StoredHints;
@@ -10,7 +10,7 @@ pub fn restart(begun: &str) -> String {
     format!("restart/{begun}")
 }
 
-/// Whether an agent was told to restart its machine.
+/// Returns whether the instruction restarts the machine.
 pub fn is_restart(stored: &AgentInstruction) -> bool {
     Action::from_name(&stored.action) == Some(Action::Restart)
 }
@@ -20,7 +20,7 @@ pub fn is_restart_of(stored: &AgentInstruction, begun: &str) -> bool {
     is_restart(stored) && stored.id == restart(begun)
 }
 
-/// The instruction as it is stored, for the start of its machine that `boot` names: after another start it is not done again.
+/// Returns the stored form of the instruction for the start `boot` of the machine. After another start the agent does not get it.
 pub fn store(instruction: &Instruction, boot: Option<String>) -> AgentInstruction {
     let (erase, deployment) = match &instruction.action {
         Action::Clean { erase } => (Some(erase.name().to_owned()), None),
@@ -47,7 +47,7 @@ pub fn store(instruction: &Instruction, boot: Option<String>) -> AgentInstructio
     }
 }
 
-/// The stored instruction; `None` for one that no agent knows.
+/// Returns the instruction of the stored form; `None` if its action is unknown or its details are incomplete.
 pub fn read(stored: &AgentInstruction) -> Option<Instruction> {
     let action = match Action::from_name(&stored.action)? {
         Action::Clean { .. } if stored.erase.as_deref() == Some(Erase::Everything.name()) => {
@@ -73,7 +73,7 @@ fn deployment(stored: &AgentInstruction) -> Option<Deployment> {
     })
 }
 
-/// What a host says of its root disk, for an agent; `None` for a size below zero.
+/// Returns the root device hints of a host in the form for agents; `None` if the size is negative.
 pub fn hints(stored: &StoredHints) -> Option<RootDeviceHints> {
     let stored = stored.clone();
     Some(RootDeviceHints {
@@ -106,12 +106,12 @@ fn stored_hints(hints: &RootDeviceHints) -> StoredHints {
     }
 }
 
-/// A merge of an Agent after which its instruction is `wanted`, and nothing of the instruction before stays.
+/// Returns a merge patch for an Agent that replaces its instruction by `wanted`, including all nested fields.
 pub fn replacement(wanted: &AgentInstruction) -> Value {
     json!({ "spec": { "instruction": replacing(&every_field(), &json!(wanted)) } })
 }
 
-/// A merge after which an object with any of the fields `every` has those of `wanted` only.
+/// Returns a merge patch that sets the fields of `wanted`, and deletes all other fields of `every`.
 fn replacing(every: &Value, wanted: &Value) -> Value {
     match (every, wanted) {
         (Value::Object(every), Value::Object(wanted)) => {
@@ -124,7 +124,7 @@ fn replacing(every: &Value, wanted: &Value) -> Value {
     }
 }
 
-/// An instruction with every field that there is: a new one is missed by the compiler here, and not by a machine.
+/// Returns an instruction with all fields. The compiler reports a new field that is missing here.
 fn every_field() -> Value {
     let text = || Some(String::new());
     json!(AgentInstruction {

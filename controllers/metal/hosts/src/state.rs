@@ -1,5 +1,5 @@
-//! What the provisioning state of a BareMetalHost means: what its machine boots, whether it may be restarted, how it is said. The one
-//! place for that; the work of each state is in `host::states`, which `host::plan` chooses.
+//! The meaning of the provisioning state of a BareMetalHost: what its machine boots, whether it may be restarted, and the next state on
+//! deletion. No other module decides this. The work of each state is in `host::states`, and `host::plan` selects it.
 
 use engine::object::annotation;
 use schemas::metal3::BareMetalHost;
@@ -12,7 +12,7 @@ use crate::names::{DETACHED, PAUSED, POWER};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "Metal3's names say it")]
 pub enum HostState {
-    /// Nothing was done yet; an empty text.
+    /// The empty text: the controller has not acted yet.
     New,
     Unmanaged,
     Registering,
@@ -27,16 +27,16 @@ pub enum HostState {
     Deprovisioning,
     PoweringOff,
     Deleting,
-    /// A text that is none of Metal3's. It is read and never written.
+    /// A text that Metal3 does not define. It is only read, never written.
     Unknown,
 }
 
-/// What a machine starts that starts over the network.
+/// What a machine starts when it boots over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkBoot {
-    /// The agent's program.
+    /// The agent.
     Agent,
-    /// URL of the image on its disk.
+    /// The system on its disk.
     Disk,
 }
 
@@ -58,7 +58,7 @@ impl HostState {
         Self::Deleting,
     ];
 
-    /// The state as the status has it.
+    /// Returns the text of the state in `status.provisioning.state`.
     pub fn name(self) -> &'static str {
         match self {
             Self::New => "",
@@ -79,27 +79,27 @@ impl HostState {
         }
     }
 
-    /// The state of that name.
+    /// Returns the state with that name, or [`Self::Unknown`].
     pub fn from_name(name: &str) -> Self {
         Self::ALL.into_iter().find(|state| state.name() == name).unwrap_or(Self::Unknown)
     }
 
-    /// The state of the host; a host without a status is new.
+    /// Returns the state of the host; a host without a status is [`Self::New`].
     pub fn of(host: &BareMetalHost) -> Self {
         host.status.as_ref().map_or(Self::New, |status| Self::from_name(&status.provisioning.state))
     }
 
-    /// Whether something manages the machine: its BMC is used, and its power is known.
+    /// Returns whether the controller manages the machine: it uses the BMC and knows the power state.
     pub fn is_managed(self) -> bool {
         !matches!(self, Self::New | Self::Unmanaged)
     }
 
-    /// Whether a system runs on the machine that its users want to keep.
+    /// Returns whether the machine runs a system of a user.
     pub fn is_in_use(self) -> bool {
         matches!(self, Self::Provisioned | Self::ExternallyProvisioned)
     }
 
-    /// Whether the host is where it should be, unless its spec says otherwise: nothing is on its way.
+    /// Returns whether the host stays in this state until its spec changes.
     pub fn is_settled(self) -> bool {
         self.is_in_use() || matches!(self, Self::Available | Self::Ready)
     }
@@ -109,12 +109,12 @@ impl HostState {
         matches!(self, Self::Inspecting | Self::Provisioning | Self::Deprovisioning)
     }
 
-    /// Whether the machine may be told its user data.
+    /// Returns whether the machine may get its user data.
     pub fn has_user_data(self) -> bool {
         matches!(self, Self::Provisioning | Self::Provisioned)
     }
 
-    /// The state that a host goes to when it is deleted; `None` where it is on its way already.
+    /// Returns the state that a deleted host enters; `None` if its state already belongs to the deletion.
     pub fn on_deletion(self) -> Option<Self> {
         match self {
             Self::Deleting | Self::PoweringOff | Self::Deprovisioning => None,
@@ -131,8 +131,8 @@ impl HostState {
     }
 }
 
-/// What the machine of a host boots: the agent in every state in which something is to be done to it or to be known of it; its disk
-/// otherwise, and as soon as its image was written and it has been told to restart.
+/// Returns what the machine of a host boots: the agent in every state in which the controller changes or inspects the machine, and its
+/// disk otherwise, or as soon as its image is written and its agent has the instruction to restart.
 pub fn network_boot(host: &BareMetalHost, agent: Option<&Agent>) -> NetworkBoot {
     if annotation(host, DETACHED).is_some() {
         return NetworkBoot::Disk;
@@ -168,7 +168,7 @@ fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
     }
 }
 
-/// Why the host would not heed the annotation that asks for a restart; `None` if it would.
+/// Returns the reason why the host would ignore the annotation that requests a restart; `None` if it would not.
 pub fn reboot_refusal(host: &BareMetalHost, force: bool) -> Option<String> {
     for (key, what) in [(PAUSED, "paused"), (DETACHED, "detached")] {
         if annotation(host, key).is_some() {

@@ -1,4 +1,4 @@
-//! What an agent is packed with.
+//! The configuration file in the initramfs of an agent.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How an agent comes in: who it is, and what its TPM shows.
+//! The messages of an enrolment: the identity of the machine, and the challenge for its TPM.
 
 use serde::{Deserialize, Serialize};
 

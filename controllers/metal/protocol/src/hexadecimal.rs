@@ -1,4 +1,4 @@
-//! Bytes as text.
+//! Bytes as hexadecimal digits.
 
 /// Returns the bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {

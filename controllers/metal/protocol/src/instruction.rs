@@ -1,4 +1,4 @@
-//! What an agent is told to do.
+//! The instructions to an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The action's name on the wire and in `Agent.spec.instruction.action`.
+    /// Returns the name of the action in messages and in `Agent.spec.instruction.action`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Wait => "Wait",
@@ -47,7 +47,7 @@ impl Action {
         }
     }
 
-    /// The action of that name, without its details: the gentlest cleaning, an empty deployment. `None` if there is no such action.
+    /// Returns the action with that name and default details, or `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [
             Self::Wait,
@@ -83,7 +83,7 @@ pub enum Erase {
 }
 
 impl Erase {
-    /// Its name on the wire and in `Agent.spec.instruction.erase`.
+    /// Returns the name in messages and in `Agent.spec.instruction.erase`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Metadata => "Metadata",

@@ -1,4 +1,4 @@
-//! What an agent has to tell, and what it fetches.
+//! The reports of an agent, and its host's configuration drive.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub enum State {
 }
 
 impl State {
-    /// Its name on the wire and in `Agent.status.instruction.state`.
+    /// Returns the name in messages and in `Agent.status.instruction.state`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "Running",
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// The state of that name.
+    /// Returns the state with that name, or `None`.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Running, Self::Done, Self::Failed].into_iter().find(|state| state.name() == name)
     }

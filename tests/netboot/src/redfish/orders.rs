@@ -1,4 +1,4 @@
-//! What a service is told to be, and to do wrong.
+//! The behaviour of a service, and the faults that tests order.
 
 use serde_json::Value;
 

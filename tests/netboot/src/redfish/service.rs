@@ -1,4 +1,4 @@
-//! The service and what it holds.
+//! The service and its state.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

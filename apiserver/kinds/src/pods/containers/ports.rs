@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::types::port_name;
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::types::port_name;
 use serde_json::Value;
 
 use crate::fields::{invalid, list, required, text};

@@ -1,7 +1,7 @@
 //! Validation of probes and lifecycle hooks of containers, as kube-apiserver does it.
 
+use crate::types::port_name;
 use machinery::field::FieldError;
-use machinery::types::port_name;
 use serde_json::Value;
 
 use crate::fields::{forbidden, invalid, required};

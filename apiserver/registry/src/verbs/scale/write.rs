@@ -68,7 +68,9 @@ impl Registry {
                 PatchBody::Json(text) => patch::json_patch(live, text)?,
                 PatchBody::Merge(text) => patch::merge_patch(live, text)?,
                 PatchBody::Strategic(text) => patch::strategic_merge_patch(live, text, ownership::schema())?,
-                PatchBody::Apply { .. } => return Err(Status::internal("an apply is no patch of an object")),
+                PatchBody::Apply { .. } => {
+                    return Err(Status::internal("an apply cannot be executed as a patch"));
+                }
             };
             let before = patched.clone();
             let unfit = |problem: &str| match &body {
@@ -236,6 +238,6 @@ fn wrong_kind(api_version: &str, kind: &str) -> String {
 
 fn as_scale(target: &Target<'_>, written: &Written) -> Result<Written, Status> {
     let object = machinery::decode::own(&written.object)
-        .map_err(|_| Status::internal("a stored object is no JSON"))?;
+        .map_err(|_| Status::internal("a stored object is not valid JSON"))?;
     Ok(Written { object: get(target.served, &object)?, created: written.created })
 }

@@ -269,7 +269,7 @@ fn list_parameters() -> Vec<Value> {
         parameter("labelSelector", "string", "Select by labels."),
         parameter("limit", "integer", "Objects of a page; no limit when absent."),
         parameter("resourceVersion", "string", "The revision to list or to watch from."),
-        parameter("resourceVersionMatch", "string", "How that revision is meant: Exact or NotOlderThan."),
+        parameter("resourceVersionMatch", "string", "How resourceVersion is matched: Exact or NotOlderThan."),
         parameter("sendInitialEvents", "boolean", "Watch: begin with the objects that exist."),
         parameter("shardSelector", "string", "Select a shard of the collection."),
         parameter("timeoutSeconds", "integer", "End the request after so many seconds."),

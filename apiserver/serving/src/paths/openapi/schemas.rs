@@ -1,7 +1,7 @@
 //! Component schemas: objects, lists, and shared types.
 
 use kinds::definition::{Definition, Structure, Version};
-use machinery::types;
+use kinds::types;
 use serde_json::{Map, Value, json};
 
 /// The schemas that all documents share (`ObjectMeta` and related types), as OpenAPI v3.

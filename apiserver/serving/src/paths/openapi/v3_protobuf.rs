@@ -1,6 +1,6 @@
 //! OpenAPI v3 as protobuf: the messages of `gnostic`'s `openapi.v3`, by their field numbers.
 
-use machinery::protobuf::Writer;
+use kinds::protobuf::Writer;
 use serde_json::{Map, Value};
 
 /// Schema fields that are copied unchanged: field number, name.

@@ -193,7 +193,7 @@ impl TokenRequests {
         let missing = || Status::not_found(GroupResource { group: "", resource: plural }, name);
         let served: Served = self.registry.served("", "v1", plural).ok_or_else(missing)?;
         let text = self.registry.get(&served, namespace, name, Subresource::None, "").await?;
-        serde_json::from_slice(&text).map_err(|_| Status::internal("a stored object is no JSON"))
+        serde_json::from_slice(&text).map_err(|_| Status::internal("a stored object is not valid JSON"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Interfaces that have addresses, and what asking for one needs.
+//! Interfaces with addresses, and the dependencies of DHCP clients.
 
 use std::net::Ipv4Addr;
 

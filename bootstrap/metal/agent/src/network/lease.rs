@@ -1,4 +1,4 @@
-//! The client's side of DHCP (RFC 2131, 2132, 3442): what it asks, and what it takes of an answer. Pure.
+//! The client's requests and leases of DHCP (RFC 2131, 2132, 3442). Pure.
 
 use std::net::Ipv4Addr;
 

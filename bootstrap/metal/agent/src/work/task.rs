@@ -1,4 +1,4 @@
-//! What instructions work with, and what they tell of themselves while they run.
+//! The dependencies and the handle of a running instruction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +43,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// The task of the instruction `id`.
+    /// Creates the handle for the instruction `id`.
     pub fn new(id: String, reporter: Arc<Reporter>) -> Self {
         Self { id, reporter, ended: Arc::default() }
     }
@@ -69,12 +69,12 @@ impl Task {
         Ok(())
     }
 
-    /// Another instruction has come.
+    /// Tells the instruction to end.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// How the instruction fares, with what it has found out.
+    /// Reports the state of the instruction, with the inventory if it has one.
     pub fn set(&self, state: State, message: &str, done: u64, total: u64, inventory: Option<Value>) {
         let progress = Progress { id: self.id.clone(), state, message: message.to_owned(), done, total };
         self.reporter.set(progress, inventory);

@@ -1,4 +1,4 @@
-//! The result of a decision, and what all answers have in common.
+//! The result of a decision about a message, and the common parts of all answers.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

@@ -1,4 +1,4 @@
-//! Who is let in as which machine, and what is written down of that. Pure.
+//! Decides which machine an agent may enrol as, and what its `Agent` object records. Pure.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What an agent is told to do, and what it has already.
+//! The instruction for an agent, and whether the agent has it already. Pure.
 
 use agent_protocol::Instruction;
 use schemas::netboot::Agent;

@@ -1,7 +1,7 @@
-//! The server's side of what agents say ([`agent_protocol`]): who they are, what they are to do, how they fare.
+//! The server's side of the protocol with agents ([`agent_protocol`]): enrolments, instructions and reports.
 //!
-//! The rules are pure: `admission` (who is let in), `reports` (what is written down), `drive` (who is given a configuration drive);
-//! [`Agents`] keeps `Agent` objects after them (`enrolment`: how a machine comes in).
+//! The rules are pure: `admission` decides about enrolments, `reports` about writes to `Agent` objects, and `drive` about configuration
+//! drives. [`Agents`] applies them (`enrolment` has its part for enrolments).
 
 mod admission;
 mod drive;

@@ -1,4 +1,4 @@
-//! Why an agent is not answered.
+//! The reasons why an agent's request is refused.
 
 /// The reason why an agent's request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

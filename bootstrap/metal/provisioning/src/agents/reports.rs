@@ -1,4 +1,4 @@
-//! What an agent reports of itself, and what of that is written down, and when. Pure.
+//! Decides which parts of an agent's reports are written to its `Agent` object, and when. Pure.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Who knows the machines: implementations of [`metal_boot::machine::Directory`].
+//! The [`metal_boot::machine::Directory`] of the API, and the one-time tokens of its machines.
 
 mod kube;
 mod token;

@@ -1,4 +1,4 @@
-//! One-time tokens as values: made, remembered in clear for a while, and known by their checksums.
+//! One-time tokens: their generation, their checksums, and a bounded memory of tokens in clear text.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The one-time tokens of machines: the script that starts a machine's agent names one, and the agent shows it when it enrols. What is kept is a checksum, with
-//! the machine's lease.
+//! The one-time tokens of machines: the boot script of a machine's agent contains one, and the agent shows it when it enrols. Only its
+//! checksum is stored, with the machine's lease.
 
 use std::sync::Arc;
 

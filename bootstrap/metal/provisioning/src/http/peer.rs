@@ -1,4 +1,4 @@
-//! Who speaks to the server, and where.
+//! The two ends of a connection.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Escapes of URLs.
+//! Percent-encoding of URLs.
 
 /// Decodes percent-encoding; `None` if it is malformed or not UTF-8.
 pub(super) fn percent_decoded(text: &str) -> Option<String> {

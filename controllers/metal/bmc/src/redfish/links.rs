@@ -1,4 +1,4 @@
-//! Reading of what answers have in them: links, lists, texts.
+//! Reads links, lists and strings of responses.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The service of a machine: its root, its system and its manager.
+//! The Redfish service of a machine: reads its root, its system and its manager.
 
 use std::sync::Arc;
 

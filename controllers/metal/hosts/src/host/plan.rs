@@ -1,7 +1,8 @@
-//! What is to be done about a BareMetalHost. Pure: the work of each state is in `states`, what a state means in [`crate::state`].
+//! Plans the changes for a BareMetalHost. Pure. The work of each state is in `states`, the meaning of a state in [`crate::state`].
 //!
-//! A plan holds the host as it should be and what is done to the machine before that is written. A state's work is asked for again in each
-//! reconcile until what was observed shows that it is done, so that a process that ends anywhere loses nothing.
+//! A plan contains the wanted host object, and the commands for the machine, which are carried out before the object is written. Each
+//! reconcile requests the work of a state again until the observed data show that it is done, so nothing is lost when the process ends
+//! at any point.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

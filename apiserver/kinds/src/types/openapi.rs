@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::index::{find, values};
 use super::structure::{Field, FieldType, Type};
-use crate::schema::Presence;
+use machinery::schema::Presence;
 
 const PREFIX: &str = "#/components/schemas/";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";

@@ -1,6 +1,6 @@
 //! The structure of types: fields and their types.
 
-use crate::schema::Presence;
+use machinery::schema::Presence;
 
 /// The type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::checks;
 use super::index::{find, values};
 use super::structure::{Field, FieldType, Type};
-use crate::field::{FieldError, FieldErrorKind};
-use crate::schema::Presence;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::schema::Presence;
 
 /// Validates `object` against the type of that name. `metadata` has its own rules, and controllers write `status`, so
 /// both are skipped.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::index::{default_of, find};
 use super::structure::{Field, FieldType, Type};
-use crate::schema::{Kind, ListType, Presence, Schema, summarise};
+use machinery::schema::{Kind, ListType, Presence, Schema, summarise};
 
 /// The schema of a built-in type, created at its first use. The schema of a Pod has more than a thousand nodes, and
 /// most servers never store a Pod.

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::addresses::{address_problem, cidr_problem};
-use crate::field::{FieldError, FieldErrorKind};
-use crate::names::{dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name};
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names::{dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name};
 
 /// A check: its name and its arguments.
 type Check = (&'static str, &'static str);

@@ -1,8 +1,6 @@
 //! Protobuf bodies in the form that clients send.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-use machinery::protobuf::decode;
+use kinds::protobuf::decode;
 use serde_json::json;
 
 fn varint(mut number: u64) -> Vec<u8> {

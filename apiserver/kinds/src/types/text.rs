@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::index::find;
 use super::schema;
 use super::structure::{FieldType, Type};
-use crate::schema::Presence;
+use machinery::schema::Presence;
 
 /// Encodes `object` as the type of that name. Fields that the type does not have are omitted.
 pub fn go_text(name: &str, object: &Value) -> String {

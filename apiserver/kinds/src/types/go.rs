@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::index::find;
 use super::structure::{FieldType, Type};
-use crate::schema::Presence;
+use machinery::schema::Presence;
 
 /// The place of a value as in errors of Go's decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::wire::Writer;
 use super::{ITEMS_FIELD, MAGIC, find};
-use crate::clock::parse_rfc3339;
-use crate::schema::Presence;
 use crate::types::{self, Field, FieldType, Type};
+use machinery::clock::parse_rfc3339;
+use machinery::schema::Presence;
 
 /// Returns whether objects of this kind can be encoded as protobuf.
 pub fn is_known(api_version: &str, kind: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The parser of `types.txt`. It skips lines that it cannot parse; a test ensures that there are none.
 
 use super::structure::{Field, FieldType, Type};
-use crate::schema::Presence;
+use machinery::schema::Presence;
 
 /// Returns the name and the lines of each type.
 pub(super) fn types(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {

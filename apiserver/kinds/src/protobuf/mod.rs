@@ -10,10 +10,10 @@ use chrono::DateTime;
 use serde_json::{Map, Value};
 
 use self::wire::{Reader, Wire};
-use crate::clock::{rfc3339, rfc3339_micro};
-use crate::limits::MAX_DEPTH;
-use crate::schema::Presence;
 use crate::types::{self, Field, FieldType, Type};
+use machinery::clock::{rfc3339, rfc3339_micro};
+use machinery::limits::MAX_DEPTH;
+use machinery::schema::Presence;
 
 pub use encode::{encode, is_known, watch_frame};
 pub use wire::Writer;
@@ -159,7 +159,7 @@ fn value(ty: &FieldType, wire: Wire<'_>, depth: usize) -> Result<Option<Value>, 
             let raw = message(wire.bytes()?, known("runtime.FieldsV1")?, depth + 1)?;
             let bytes = raw.get("raw").and_then(Value::as_str).map(|raw| STANDARD.decode(raw));
             match bytes {
-                Some(Ok(bytes)) if !bytes.is_empty() => Some(crate::decode::json(&bytes)?.value),
+                Some(Ok(bytes)) if !bytes.is_empty() => Some(machinery::decode::json(&bytes)?.value),
                 _ => None,
             }
         }
