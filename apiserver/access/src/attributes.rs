@@ -1,6 +1,6 @@
 //! The attributes of a request that authorization depends on.
 
-use crate::user::User;
+use kinds::user::User;
 
 /// The attributes of one request.
 #[derive(Debug, Clone, Copy)]

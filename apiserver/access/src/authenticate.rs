@@ -4,7 +4,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use machinery::status::Status;
 
-use crate::user::User;
+use kinds::user::User;
 
 /// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {
@@ -49,11 +49,11 @@ impl Authenticator for Identities {
 /// # Errors
 /// 400 for more than one `Authorization` header, since proxies and this server might pick different ones. 401
 /// for a token that is not ASCII, which no valid token is.
-pub fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
+pub(crate) fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
     let mut values = request.headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(Status::bad_request("the header authorization stands more than once"));
+        return Err(Status::bad_request("the header authorization is repeated"));
     }
     let value = value.as_bytes().trim_ascii();
     let Some(at) = value.iter().position(|byte| *byte == b' ') else { return Ok(None) };

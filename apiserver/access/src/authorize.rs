@@ -5,7 +5,7 @@ use machinery::status::{GroupResource, Status};
 
 use crate::attributes::Attributes;
 use crate::rbac::Rule;
-use crate::user::{GROUP_MASTERS, User};
+use kinds::user::{GROUP_MASTERS, User};
 
 /// The decision of an [`Authorizer`].
 #[derive(Debug, Clone, PartialEq, Eq)]

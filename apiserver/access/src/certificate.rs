@@ -2,7 +2,7 @@
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::user::User;
+use kinds::user::User;
 
 /// Returns the user of a verified client certificate: the common name is the user's name, each organization a
 /// group. `None` if the certificate cannot be parsed or has no common name.

@@ -11,11 +11,11 @@ pub mod certificate;
 pub mod impersonate;
 pub mod rbac;
 pub mod tokens;
-pub mod user;
 
 pub use attributes::Attributes;
 pub use authenticate::Authenticator;
 pub use authorize::{Authorizer, Decision, UserRules};
+pub use kinds::User;
+pub use kinds::user;
 pub use rbac::Rbac;
 pub use tokens::Tokens;
-pub use user::User;

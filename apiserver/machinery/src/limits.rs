@@ -71,9 +71,3 @@ pub const MAX_ALLOWED_TEXT: usize = 16 * 1024;
 
 /// Maximum number of errors that validation of one object collects. Users do not read more.
 pub const MAX_FIELD_ERRORS: usize = 1000;
-
-/// Maximum number of lines of a text for which an error shows the differences. Longer differences are not readable.
-pub const DIFFERENCE_LINES_MAX: usize = 5_000;
-
-/// Maximum number of comparisons of lines, after which an error omits the differences.
-pub const DIFFERENCE_WORK_MAX: usize = 500_000;

@@ -5,7 +5,7 @@
 use machinery::random::Random;
 use machinery::selector::{FieldSelector, LabelSelector};
 use machinery::table::Path;
-use machinery::{decode, patch, protobuf};
+use machinery::{decode, patch};
 use serde_json::Value;
 
 const SEED: u64 = 20_261_121;
@@ -71,7 +71,6 @@ fn nothing_panics() {
             if let Ok(path) = Path::parse(&text) {
                 let _ = path.find(&object);
             }
-            let _ = protobuf::decode(&[b"k8s\0", bytes.as_slice()].concat(), Some(("v1", "Event")));
         }
     }
     for _ in 0..ROUNDS / 100 {

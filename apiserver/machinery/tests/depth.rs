@@ -8,7 +8,7 @@ use machinery::clock::Clock;
 use machinery::limits::{MAX_DEPTH, MAX_PATH_FILTERS};
 use machinery::schema::{self, Schema};
 use machinery::table::Path;
-use machinery::{decode, patch, protobuf};
+use machinery::{decode, patch};
 use serde_json::{Value, json};
 
 use crate::OneSchema;
@@ -162,32 +162,6 @@ fn managed_fields() {
         drop(apply::apply(&updated, &config, true, &writer));
     };
     on_a_small_stack(move || own(MAX_DEPTH - 5));
-}
-
-#[test]
-fn protobuf_holds_json_that_is_no_deeper() {
-    let field = |number: u64, bytes: &[u8]| {
-        let mut writer = protobuf::Writer::default();
-        writer.bytes(number, bytes);
-        writer.0
-    };
-    let body = move |levels: usize| {
-        let fields = nested("{\"f:a\":", "{}", "}", levels);
-        // ConfigMap.metadata.managedFields[].fieldsV1.raw
-        let map = field(1, &field(17, &field(7, &field(1, fields.as_bytes()))));
-        let kind = [field(1, b"v1"), field(2, b"ConfigMap")].concat();
-        [b"k8s\0".as_slice(), &field(1, &kind), &field(2, &map)].concat()
-    };
-    for (levels, taken) in [(MAX_DEPTH - 1, true), (MAX_DEPTH, false), (1_000_000, false)] {
-        let read =
-            on_a_small_stack(move || protobuf::decode(&body(levels), None).map(|read| read.to_string()));
-        assert_eq!(read.is_ok(), taken, "{levels}: {read:.200?}");
-    }
-    // Messages in unknown fields are skipped, however deep they are.
-    let unknown = (0..5_000).fold(Vec::new(), |inner, _| field(999, &inner));
-    on_a_small_stack(move || {
-        protobuf::decode(&[b"k8s\0", unknown.as_slice()].concat(), Some(("v1", "ConfigMap"))).unwrap()
-    });
 }
 
 #[test]

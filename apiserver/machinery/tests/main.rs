@@ -7,7 +7,6 @@ mod decode;
 mod depth;
 mod ownership;
 mod patch;
-mod protobuf;
 mod selector;
 mod table;
 mod work;

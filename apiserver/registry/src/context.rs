@@ -1,25 +1,11 @@
 //! The parameters of requests, apart from the object itself.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use kinds::User;
 use machinery::status::Status;
 use serde_json::Value;
 
-use crate::ownership::Conversions;
-
-/// The user that makes a request.
-#[derive(Debug, Clone, Default)]
-pub struct User {
-    /// The user name, for example `system:admin`.
-    pub name: String,
-    /// The UID; empty if the user has none.
-    pub uid: String,
-    /// The groups, including `system:authenticated`.
-    pub groups: Vec<String>,
-    /// Extra attributes from authentication.
-    pub extra: BTreeMap<String, Vec<String>>,
-}
+use crate::versions::conversions::Conversions;
 
 /// `fieldValidation`: the treatment of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +47,7 @@ pub struct Context {
 impl Context {
     /// Returns the manager that owns the fields set by this request: `fieldManager`, else the user agent up to its
     /// first slash (truncated to 128 characters), else `unknown`.
-    pub fn manager(&self) -> String {
+    pub(crate) fn manager(&self) -> String {
         if !self.field_manager.is_empty() {
             return self.field_manager.clone();
         }
@@ -96,56 +82,6 @@ impl Input {
     /// Creates an input without strict decoding errors.
     pub fn new(object: Value) -> Self {
         Self { object, strict_errors: Vec::new() }
-    }
-}
-
-/// The part of an object that a request reads or writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Subresource {
-    /// The object itself.
-    #[default]
-    None,
-    /// `/status`.
-    Status,
-    /// `/scale`, an `autoscaling/v1` Scale.
-    Scale,
-    /// `/finalize` of namespaces.
-    Finalize,
-    /// `/approval` of CertificateSigningRequests.
-    Approval,
-    /// `/ephemeralcontainers` of Pods.
-    EphemeralContainers,
-    /// `/resize` of Pods.
-    Resize,
-}
-
-impl Subresource {
-    const ALL: [Self; 7] = [
-        Self::None,
-        Self::Status,
-        Self::Scale,
-        Self::Finalize,
-        Self::Approval,
-        Self::EphemeralContainers,
-        Self::Resize,
-    ];
-
-    /// Returns the subresource with the given path segment, or `None` if there is no such subresource.
-    pub fn named(segment: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == segment)
-    }
-
-    /// Returns the path segment; empty for the object itself.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Status => "status",
-            Self::Scale => "scale",
-            Self::Finalize => "finalize",
-            Self::Approval => "approval",
-            Self::EphemeralContainers => "ephemeralcontainers",
-            Self::Resize => "resize",
-        }
     }
 }
 

@@ -24,54 +24,31 @@
 //! - The caller has authorized the request. Admission is part of the verbs ([`Admission`]).
 
 mod admission;
-mod binding;
-mod builtin;
-pub mod context;
-mod conversion;
-mod convert;
-mod create;
-mod decode;
-pub mod definition;
-mod definition_writes;
-pub mod definitions;
-mod delete;
-mod document;
-mod events;
-mod from_crd;
-mod go_json;
-mod go_time;
+mod context;
 mod housekeeping;
-mod keys;
-mod kinds;
-mod list;
-mod meta;
-mod object_meta;
 mod open;
-pub mod options;
-mod ownership;
-mod patch;
+mod options;
 mod registry;
-pub mod response;
-mod scale;
-mod select;
+mod response;
 mod storage;
-mod strategy;
-mod transient;
-mod update;
-mod watch;
+mod target;
+mod verbs;
+mod versions;
 pub mod webhook;
 mod write;
 
-pub use builtin::check_delete_options;
+pub use admission::review::{Admission, Operation, Review};
 pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
-    Subresource, User, WatchOptions,
+    WatchOptions,
 };
-pub use decode::strictness;
-pub use definitions::{Definitions, Served};
+pub use kinds::{Subresource, User};
 pub use open::OpenError;
-pub use options::{Admission, Housekeeping, Operation, Options, Review};
-pub use patch::unknown_version;
+pub use options::{Housekeeping, Options};
 pub use registry::Registry;
-pub use response::{Deleted, EventType, Item, List, Watch, WatchEvent, Written};
-pub use webhook::{WebhookCaller, WebhookClientConfig, WebhookError, WebhookRequest, WebhookResponse};
+pub use response::{Deleted, EventType, Item, List, WatchEvent, Written};
+pub use verbs::patch::unknown_version;
+pub use verbs::watch::Watch;
+pub use versions::definitions::{Definitions, Served};
+pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
+pub use write::decode::strictness;

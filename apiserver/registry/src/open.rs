@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kinds::definition::from_crd;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::RwLock;
@@ -9,38 +10,12 @@ use serde_json::Value;
 use store::Store;
 use tokio::sync::watch;
 
-use crate::definition_writes::CRDS;
-use crate::definitions::Definitions;
-use crate::from_crd::from_crd;
-use crate::housekeeping;
-use crate::keys;
-use crate::kinds;
+use crate::housekeeping::start;
 use crate::options::Options;
 use crate::registry::{Inner, Registry};
-use crate::storage::Storage;
-
-/// Built-in kinds of every registry, as CustomResourceDefinitions. The other built-in kinds are in [`kinds`].
-const KINDS: [&str; 19] = [
-    include_str!("../kinds/namespace.json"),
-    include_str!("../kinds/secret.json"),
-    include_str!("../kinds/configmap.json"),
-    include_str!("../kinds/event.json"),
-    include_str!("../kinds/event-events.json"),
-    include_str!("../kinds/serviceaccount.json"),
-    include_str!("../kinds/lease.json"),
-    include_str!("../kinds/role.json"),
-    include_str!("../kinds/rolebinding.json"),
-    include_str!("../kinds/clusterrole.json"),
-    include_str!("../kinds/clusterrolebinding.json"),
-    include_str!("../kinds/customresourcedefinition.json"),
-    include_str!("../kinds/tokenreview.json"),
-    include_str!("../kinds/tokenrequest.json"),
-    include_str!("../kinds/selfsubjectreview.json"),
-    include_str!("../kinds/subjectaccessreview.json"),
-    include_str!("../kinds/selfsubjectaccessreview.json"),
-    include_str!("../kinds/localsubjectaccessreview.json"),
-    include_str!("../kinds/selfsubjectrulesreview.json"),
-];
+use crate::storage::entries::Storage;
+use crate::storage::keys;
+use crate::versions::definitions::{CRDS, Definitions};
 
 /// The reasons why a registry cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +43,7 @@ impl Registry {
         options: Options,
     ) -> Result<Self, OpenError> {
         let mut definitions = Definitions::default();
-        for text in KINDS {
+        for text in kinds::manifests() {
             let manifest: Value = serde_json::from_str(text).map_err(|error| OpenError::Kind {
                 name: text.chars().take(80).collect(),
                 problem: error.to_string(),
@@ -89,11 +64,11 @@ impl Registry {
             clock,
             random,
             options,
-            admission: crate::admission::Cache::default(),
+            admission: crate::admission::configured::Cache::default(),
             definitions: RwLock::new(Arc::new(definitions)),
             changed: watch::Sender::new(generation),
         }));
-        housekeeping::start(&registry).await;
+        start::start(&registry).await;
         Ok(registry)
     }
 }
@@ -120,7 +95,7 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
         match from_crd(&crd) {
             Ok(definition) => {
                 let terminating = machinery::meta::is_deleting(&crd);
-                let shape = crate::definition_writes::shape(&crd);
+                let shape = crate::versions::definition_writes::shape(&crd);
                 definitions.insert(definition, entry.mod_revision.0, terminating, shape);
             }
             Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),

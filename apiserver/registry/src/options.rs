@@ -2,64 +2,10 @@
 
 use std::sync::Arc;
 
-use machinery::status::Status;
 use serde_json::Value;
 
-use crate::context::{Subresource, User};
-use crate::definitions::Served;
-use crate::webhook::WebhookCaller;
-
-/// The operation of a request on an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Creation of an object.
-    Create,
-    /// Any change of an object.
-    Update,
-    /// Deletion of an object.
-    Delete,
-}
-
-/// The parameters of admission for one write.
-pub struct Review<'a> {
-    /// The resource in the version of the request.
-    pub served: &'a Served,
-    /// The subresource that is written.
-    pub subresource: Subresource,
-    /// The operation.
-    pub operation: Operation,
-    /// The namespace; empty for cluster-scoped objects.
-    pub namespace: &'a str,
-    /// The name of the object.
-    pub name: &'a str,
-    /// The user that makes the request.
-    pub user: &'a User,
-    /// Whether the request is a dry run, so that nothing is stored.
-    pub dry_run: bool,
-    /// The object before the write; `None` for a creation.
-    pub old: Option<&'a Value>,
-}
-
-/// Rules that can change or refuse a write. They correspond to admission webhooks, but run in the server and do no I/O.
-pub trait Admission: Send + Sync {
-    /// Sets defaults. Called before validation.
-    ///
-    /// # Errors
-    /// The refusal that the client gets.
-    fn mutate(
-        &self,
-        review: &Review<'_>,
-        object: &mut Value,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), Status>;
-
-    /// Validates a write. Called after the validation of the schema. For a deletion, `object` is the old object.
-    ///
-    /// # Errors
-    /// The refusal that the client gets.
-    fn validate(&self, review: &Review<'_>, object: &Value, warnings: &mut Vec<String>)
-    -> Result<(), Status>;
-}
+use crate::admission::review::Admission;
+use crate::webhook::caller::WebhookCaller;
 
 /// The parts of the housekeeping to run. All of them are driven by watches.
 #[derive(Debug, Clone)]

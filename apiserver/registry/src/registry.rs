@@ -5,11 +5,12 @@ use std::sync::Arc;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::RwLock;
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::definitions::{Definitions, Served};
 use crate::options::Options;
-use crate::storage::Storage;
+use crate::storage::entries::Storage;
+use crate::versions::definitions::{Definitions, Served};
 
 /// All objects, and the verbs on them. Cheap to clone.
 #[derive(Clone)]
@@ -20,7 +21,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) options: Options,
-    pub(crate) admission: crate::admission::Cache,
+    pub(crate) admission: crate::admission::configured::Cache,
     pub(crate) definitions: RwLock<Arc<Definitions>>,
     pub(crate) changed: watch::Sender<u64>,
 }
@@ -33,7 +34,7 @@ impl Registry {
 
     /// Returns the size of a stored object in bytes; 0 if it does not exist.
     pub fn stored_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
-        let key = crate::keys::object(&served.definition, namespace, name);
+        let key = crate::storage::keys::object(&served.definition, namespace, name);
         self.0.storage.get(&key).map_or(0, |entry| entry.value.len())
     }
 
@@ -43,7 +44,7 @@ impl Registry {
     }
 
     /// Returns a receiver of [`Definitions::generation`] at each change, for caches of discovery and OpenAPI.
-    pub fn definitions_changed(&self) -> watch::Receiver<u64> {
+    pub(crate) fn definitions_changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
@@ -70,5 +71,27 @@ impl Registry {
         *guard = Arc::new(definitions);
         drop(guard);
         self.0.changed.send_replace(generation);
+    }
+}
+
+impl Registry {
+    /// Returns an object in its stored version. Returns `None` if the kind is not served or the object does not exist.
+    pub(crate) fn stored_object(
+        &self,
+        group: &str,
+        plural: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<Value> {
+        let definitions = self.definitions();
+        let key = crate::storage::keys::object(definitions.get(group, plural)?, namespace, name);
+        machinery::decode::own(&self.storage().get(&key)?.value).ok()
+    }
+
+    pub(crate) fn stored_objects(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
+        let definitions = self.definitions();
+        let Some(definition) = definitions.get(group, plural) else { return Vec::new() };
+        let (stored, _) = self.storage().range(&crate::storage::keys::namespace(definition, namespace));
+        stored.iter().filter_map(|entry| machinery::decode::own(&entry.value).ok()).collect()
     }
 }

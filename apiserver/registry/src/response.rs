@@ -88,24 +88,6 @@ pub struct WatchEvent {
     pub object: Bytes,
 }
 
-/// A running watch. It ends when it is dropped.
-pub struct Watch {
-    pub(crate) inner: crate::watch::WatchState,
-}
-
-impl Watch {
-    /// Returns the next event; `None` after an [`EventType::Error`] or when the server stops.
-    pub async fn next(&mut self) -> Option<WatchEvent> {
-        self.inner.next().await
-    }
-
-    /// Returns a bookmark with the current position of this watch. The caller sends one about once per minute if the
-    /// client requested bookmarks, and one before it ends the watch at its timeout.
-    pub fn bookmark(&mut self) -> WatchEvent {
-        self.inner.bookmark()
-    }
-}
-
 impl From<&Status> for WatchEvent {
     fn from(status: &Status) -> Self {
         let object = serde_json::to_vec(&status.to_value()).unwrap_or_default();

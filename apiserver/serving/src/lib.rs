@@ -13,46 +13,20 @@
 //! # }
 //! ```
 
-pub mod body;
-pub mod connect;
-pub mod health;
 pub mod limits;
-pub mod listener;
-pub mod options;
 pub mod server;
 
-mod admit;
-mod answer;
-mod aside;
-mod columns;
-mod connections;
-mod discovery;
-mod flows;
-mod gather;
-mod handle;
-mod input;
-mod lines;
 mod metrics;
-mod negotiate;
-mod nonresource;
-mod older;
-mod openapi;
-mod pods;
-mod query;
-mod reads;
-mod refusal;
-mod reviews;
-mod table;
-mod target;
-mod transform;
-mod verb;
-mod warnings;
-mod watch;
-mod writes;
-mod yaml;
+mod options;
+mod paths;
+mod request;
+mod resources;
+mod response;
+mod shared;
+mod transport;
 
-pub use body::Body;
-pub use connect::{Connect, ConnectRequest, ConnectResource};
-pub use listener::{Listener, Tls};
 pub use options::VersionInfo;
+pub use resources::connect::{Connect, ConnectRequest, ConnectResource};
 pub use server::{Builder, ClientService, Server};
+pub use transport::body::Body;
+pub use transport::listener::{Listener, Tls};

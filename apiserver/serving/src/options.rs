@@ -31,7 +31,7 @@ impl Default for VersionInfo {
 }
 
 /// Returns the first value of a query parameter, decoded.
-pub fn query_value(query: &str, name: &str) -> Option<String> {
+pub(crate) fn query_value(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decode(key) == name).then(|| decode(value))
@@ -39,7 +39,7 @@ pub fn query_value(query: &str, name: &str) -> Option<String> {
 }
 
 /// Decodes percent escapes and `+`; invalid escapes are kept.
-pub fn decode(text: &str) -> String {
+pub(crate) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -19,58 +19,20 @@ use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Answer;
-use crate::body::Body;
-use crate::connect::{Connect, ConnectResource};
-use crate::discovery::Documents;
-use crate::flows::Flows;
-use crate::health::Check;
 use crate::limits;
-use crate::lines::Lines;
 use crate::metrics::Metrics;
-use crate::nonresource::GivenPath;
-use crate::openapi::OpenApi;
 use crate::options::VersionInfo;
-use crate::reviews::{TOKEN, TokenRequests};
+use crate::request::flows::Flows;
+use crate::resources::connect::{Connect, ConnectResource};
+use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
+use crate::response::answer::Answer;
+use crate::shared::{Options, Shared};
+use crate::transport::body::Body;
 
 /// An API server; clones share all state.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) shared: Arc<Shared>,
-}
-
-pub(crate) struct Shared {
-    pub(crate) registry: Registry,
-    pub(crate) clock: Clock,
-    pub(crate) options: Options,
-    pub(crate) metrics: Metrics,
-    pub(crate) flows: Arc<Flows>,
-    /// The seats of `system:masters`, whose requests never wait for those of other users.
-    pub(crate) masters: Arc<Flows>,
-    /// The seats of watches.
-    pub(crate) watches: Arc<Flows>,
-    /// The seats of large requests.
-    pub(crate) large: Arc<Flows>,
-    pub(crate) documents: Mutex<Arc<Documents>>,
-    pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
-    pub(crate) lines: Arc<Lines>,
-    /// Cancelled when the server stops; watches then end.
-    pub(crate) stop: CancellationToken,
-    /// The impersonation mode that each user used last.
-    pub(crate) last_modes: access::impersonate::LastModes,
-}
-
-pub(crate) struct Options {
-    pub(crate) version: VersionInfo,
-    pub(crate) title: String,
-    pub(crate) authenticator: Arc<dyn Authenticator>,
-    pub(crate) authorizer: Arc<dyn Authorizer>,
-    pub(crate) tokens: Option<Tokens>,
-    pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
-    pub(crate) checks: Vec<(String, Check)>,
-    pub(crate) paths: Vec<(&'static str, GivenPath)>,
-    /// What `/metrics` writes: also what the embedder counts.
-    pub(crate) metrics: metrics::Metrics,
 }
 
 /// Collects the options of a [`Server`].
@@ -88,16 +50,8 @@ impl Builder {
         self
     }
 
-    /// Sets the title of the OpenAPI documents; `Kubernetes` by default.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.options.title = title.into();
-        self
-    }
-
     /// Sets the authenticator; by default only client certificates and in-process identities are accepted.
-    #[must_use]
-    pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
+    fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
         self.options.authenticator = Arc::new(authenticator);
         self
     }
@@ -125,17 +79,6 @@ impl Builder {
         self
     }
 
-    /// Adds a check to `/healthz`, `/livez` and `/readyz`; it is called for each request and must not block.
-    #[must_use]
-    pub fn check(
-        mut self,
-        name: impl Into<String>,
-        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
-    ) -> Self {
-        self.options.checks.push((name.into(), Arc::new(check)));
-        self
-    }
-
     /// Adds a non-resource path. Users whose roles list it in `nonResourceURLs` may read it (`GET`).
     #[must_use]
     pub fn path(
@@ -160,7 +103,7 @@ impl Builder {
         let given =
             |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
         let taken: Vec<_> = self.options.connects.iter().map(given).collect();
-        let mut own = crate::pods::all(&self.registry, &self.clock);
+        let mut own = crate::resources::pods::mounted::all(&self.registry, &self.clock);
         own.retain(|one| {
             !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
         });
@@ -195,7 +138,6 @@ impl Server {
             clock,
             options: Options {
                 version: VersionInfo::default(),
-                title: "Kubernetes".into(),
                 authenticator: Arc::new(Identities),
                 authorizer: Arc::new(MastersOnly),
                 tokens: None,

@@ -98,7 +98,7 @@ pub enum CommitError {
     /// Objects and history have reached the quota. Nothing was changed. Deletions, and updates that do not enlarge an
     /// object, remain possible.
     #[error(
-        "etcdserver: mvcc: database space exceeded: {used} of {quota} bytes are taken; delete what is not needed, or start with a larger --quota-backend-bytes"
+        "etcdserver: mvcc: database space exceeded: {used} of {quota} bytes are taken; delete objects that are not needed, or start with a larger --quota-backend-bytes"
     )]
     Quota {
         /// The used size in bytes.

@@ -53,7 +53,7 @@ impl Inner {
 
     pub(crate) fn look_at_refusal(&self, error: &CommitError) {
         if matches!(error, CommitError::Quota { .. }) && !self.alarm.swap(true, Ordering::Relaxed) {
-            tracing::error!(%error, "the quota is spent: only deletions and updates that make nothing larger are taken");
+            tracing::error!(%error, "the quota is exhausted: only deletions and updates that do not enlarge objects are accepted");
         }
     }
 
@@ -61,7 +61,7 @@ impl Inner {
     pub(crate) fn look_at_quota(&self) {
         if self.alarm.load(Ordering::Relaxed) && !self.is_nearly_spent() {
             self.alarm.store(false, Ordering::Relaxed);
-            tracing::info!(quota = self.quota, "there is room below the quota again");
+            tracing::info!(quota = self.quota, "usage is below the quota again");
         }
     }
 

@@ -60,7 +60,7 @@ impl State {
         for change in loaded.changes {
             if change.revision <= last || change.revision > state.revision {
                 return Err(format!(
-                    "revision {} follows {last}, the last is {}",
+                    "revision {} is out of order after {last} (the last revision is {})",
                     change.revision, state.revision
                 ));
             }
@@ -70,7 +70,7 @@ impl State {
             if in_history && prev.as_ref().map_or(Revision::NONE, |prev| prev.mod_revision) != change.previous
             {
                 return Err(format!(
-                    "{} at revision {} lacks its version {}",
+                    "{} at revision {}: the replaced version {} is missing",
                     change.key, change.revision, change.previous
                 ));
             }

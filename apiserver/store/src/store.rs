@@ -130,7 +130,7 @@ impl Store {
         }
         match *self.0.writing_since.lock() {
             Some(since) if self.0.clock.monotonic() - since > STUCK => {
-                Err(format!("the disk has not taken a write for {} s", STUCK.as_secs()))
+                Err(format!("the disk has not completed a write for {} s", STUCK.as_secs()))
             }
             _ => Ok(()),
         }

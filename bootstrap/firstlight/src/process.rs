@@ -10,7 +10,7 @@ use engine::network::RealNetwork;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serving::Listener;
-use serving::listener::Tls;
+use serving::Tls;
 use store::{Embedded, HistoryLimits, Memory, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;

@@ -94,8 +94,12 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
 }
 
 fn context(user: &User, dry_run: bool) -> Context {
-    let user = registry::User::from(user);
-    Context { user, dry_run, field_manager: "firstlight-reboot".to_owned(), ..Context::default() }
+    Context {
+        user: user.clone(),
+        dry_run,
+        field_manager: "firstlight-reboot".to_owned(),
+        ..Context::default()
+    }
 }
 
 fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {

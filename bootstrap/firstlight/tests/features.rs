@@ -110,6 +110,7 @@ async fn a_kind_that_no_controller_acts_on_is_created_with_a_warning() {
     assert_eq!(warnings("core", "MachineHealthCheck", "machinehealthchecks", check()).await, [expected]);
     let none: [&str; 0] = [];
     assert_eq!(warnings("kubeadm", "MachineHealthCheck", "machinehealthchecks", check()).await, none);
-    let cluster = json!({"paused": true});
+    let reference = |group: &str, kind: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": "x"});
+    let cluster = json!({"infrastructureRef": reference("infrastructure", "DevCluster"), "controlPlaneRef": reference("controlplane", "KubeadmControlPlane")});
     assert_eq!(warnings("core", "Cluster", "clusters", cluster).await, none);
 }

@@ -137,11 +137,11 @@ impl Controller {
     /// Starts the controller; it ends with the manager.
     pub fn start(self, reconciler: impl Reconciler) {
         let manager = self.manager.clone();
+        manager.metrics().started(self.name, self.concurrency);
         manager.spawn(self.run(Arc::new(reconciler)));
     }
 
     async fn run<R: Reconciler>(self, reconciler: Arc<R>) {
-        self.manager.metrics().started(self.name, self.concurrency);
         for synced in self.synced {
             synced.await;
         }

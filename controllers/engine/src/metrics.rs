@@ -134,6 +134,14 @@ impl Metrics {
     pub(crate) fn started(&self, controller: &'static str, workers: usize) {
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         self.workers.get_or_create(&ControllerLabels { controller }).set(workers);
+        // A dashboard shows nothing for metrics that do not exist yet.
+        let labels = ControllerLabels { controller };
+        drop(self.active.get_or_create(&labels));
+        drop(self.errors.get_or_create(&labels));
+        drop(self.panics.get_or_create(&labels));
+        for result in ["success", "error", "requeue_after"] {
+            drop(self.reconciles.get_or_create(&ResultLabels { controller, result }));
+        }
     }
 
     /// A reconcile begins; it ends when the value is dropped.
@@ -179,9 +187,12 @@ impl Drop for Active {
     }
 }
 
+/// A queue with the name of its controller.
+type NamedQueue = (&'static str, Weak<Queue>);
+
 /// The queues of all controllers, looked at when metrics are read.
 #[derive(Clone, Default)]
-struct Queues(Arc<Mutex<Vec<(&'static str, Weak<Queue>)>>>);
+struct Queues(Arc<Mutex<Vec<NamedQueue>>>);
 
 impl fmt::Debug for Queues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

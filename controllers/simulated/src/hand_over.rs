@@ -68,7 +68,7 @@ impl HandOver {
         let damaged = |secret: &NamespacedName| {
             Error::failed(format!(
                 "Secret {secret} with the state of the simulated cluster is missing or damaged; restore it, or delete all of type {TYPE} of \
-                 this cluster: it is made anew from its machines then"
+                 this cluster: the cluster is then rebuilt from its machines"
             ))
         };
         let count = field(&first, PARTS).and_then(|text| String::from_utf8(text).ok()?.parse::<usize>().ok());

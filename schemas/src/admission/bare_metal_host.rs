@@ -74,7 +74,7 @@ fn bmc(spec: &BareMetalHostSpec, inspection_is_disabled: bool, errors: &mut Erro
     if !has_mac_address && scheme.needs_mac_address() {
         errors.required(
             MAC_ADDRESS,
-            format!("with {scheme} the host must say through which interface it boots"),
+            format!("with {scheme} the host must specify the MAC address of its boot interface"),
         );
     } else if !has_mac_address && inspection_is_disabled {
         errors.required(
@@ -156,7 +156,7 @@ fn raid(raid: Option<&RaidConfig>, errors: &mut Errors) {
         if disks > 0 && volume.controller.as_deref().unwrap_or_default().is_empty() {
             errors.required(
                 format_args!("{field}.controller"),
-                "physicalDisks are those of a controller: say of which",
+                "set controller: physicalDisks belong to a controller",
             );
         }
         let number = volume.number_of_physical_disks;

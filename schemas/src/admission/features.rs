@@ -72,7 +72,7 @@ impl FromStr for Gates {
                 .split_once('=')
                 .ok_or_else(|| format!("{pair:?} has no value; write {pair}=true or {pair}=false"))?;
             let value = boolean(value.trim())
-                .ok_or_else(|| format!("{value:?} is no value of {name}; write true or false"))?;
+                .ok_or_else(|| format!("{value:?} is not a valid value of {name}; write true or false"))?;
             gates.set(name.trim(), value)?;
         }
         Ok(gates)

@@ -47,7 +47,7 @@ fn files(field: &str, files: &[File], errors: &mut Errors) {
             errors.invalid(
                 format_args!("{field}.path"),
                 file.path.as_str(),
-                "stands in another file already",
+                "is already the path of another file",
             );
         }
     }

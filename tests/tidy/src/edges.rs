@@ -21,6 +21,7 @@ const API_SERVER_ORDER: &[&str] = &[
     "machinery",
     "cel",
     "apiextensions",
+    "kinds",
     "pki",
     "store",
     "registry",

@@ -143,13 +143,9 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Crates that still have forbidden cycles. A crate must be removed from this list when it has none.
-const CRATES_WITH_CIRCLES: &[&str] = &["apiserver/registry", "apiserver/serving"];
-
 #[test]
 fn no_circle_of_imports_leaves_its_folder() {
     let mut found = Vec::new();
-    let mut listed: Vec<&str> = Vec::new();
     for folder in crates() {
         let source = folder.join("src");
         let mut files = Vec::new();
@@ -161,14 +157,9 @@ fn no_circle_of_imports_leaves_its_folder() {
             (path, read(file))
         });
         let name = folder.strip_prefix(root()).expect("below the root").display().to_string();
-        let circles = tidy::circles::violations(&name, &texts.collect()).expect("Rust");
-        match CRATES_WITH_CIRCLES.iter().find(|listed| **listed == name) {
-            Some(name) if !circles.is_empty() => listed.push(name),
-            _ => found.extend(circles),
-        }
+        found.extend(tidy::circles::violations(&name, &texts.collect()).expect("Rust"));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    assert_eq!(listed, CRATES_WITH_CIRCLES, "take crates without circles off the list");
 }
 
 #[test]

@@ -24,13 +24,13 @@ enum Command {
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one.
     Attack {
-        /// Handed on: names of scenarios, `--seed SEED`, `--requests N`, `--full`.
+        /// Passed through: names of scenarios, `--seed SEED`, `--requests N`, `--full`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
     /// Take the figures of docs/BENCHMARKS.md from the release binary.
     Bench {
-        /// Handed on: `--rounds N`, `--only NAME`.
+        /// Passed through: `--rounds N`, `--only NAME`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -65,13 +65,13 @@ enum Command {
     },
     /// Feed every parser with mutations of a kept corpus, two parsers at a time.
     Fuzz {
-        /// Handed on: `--seconds N` for each target, `--target NAME`, `--seed SEED`, `--keep`.
+        /// Passed through: `--seconds N` for each target, `--target NAME`, `--seed SEED`, `--keep`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
     /// Kill the server, fill and slow down its disk and turn its clock under recorded traffic, and check what clients saw.
     Linearizability {
-        /// Handed on: `--seconds N`, `--seed SEED`.
+        /// Passed through: `--seconds N`, `--seed SEED`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

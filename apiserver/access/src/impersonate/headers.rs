@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use machinery::status::Status;
 
-use crate::user::User;
+use kinds::user::User;
 
 /// Prefix of all these headers.
 const PREFIX: &str = "impersonate-";
@@ -44,7 +44,7 @@ pub(super) fn requested(headers: &HeaderMap) -> Result<Option<User>, Status> {
 
 fn single(name: &str, field: &mut String, value: &str) -> Result<(), Status> {
     if !field.is_empty() {
-        return Err(refused(name, "stands more than once"));
+        return Err(refused(name, "is repeated"));
     }
     value.clone_into(field);
     Ok(())
@@ -127,11 +127,11 @@ mod tests {
         let user: Header<'_> = ("impersonate-user", b"bob");
         let table: &[(&[Header<'_>], &str)] = &[
             (&[("impersonate-user", b"j\xf6rg")], "the header impersonate-user is no UTF-8"),
-            (&[user, user], "the header impersonate-user stands more than once"),
+            (&[user, user], "the header impersonate-user is repeated"),
             (&[user, ("impersonate-uid", b"\xff")], "the header impersonate-uid is no UTF-8"),
             (
                 &[user, ("impersonate-uid", b"1"), ("impersonate-uid", b"1")],
-                "the header impersonate-uid stands more than once",
+                "the header impersonate-uid is repeated",
             ),
             (&[user, ("impersonate-group", b"\xff")], "the header impersonate-group is no UTF-8"),
             (&[user, ("impersonate-extra-a", b"\xff")], "the header impersonate-extra-a is no UTF-8"),

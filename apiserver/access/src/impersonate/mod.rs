@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::attributes::{Attributes, Resource};
 use crate::authorize::{Authorizer, Decision, forbidden};
-use crate::user::{
+use kinds::user::{
     ANONYMOUS, GROUP_AUTHENTICATED, GROUP_MASTERS, GROUP_NODES, GROUP_UNAUTHENTICATED, NODE_PREFIX, User,
     service_account, service_account_groups,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use machinery::field::quote;
 use serde::Deserialize;
 
-use crate::user::{SERVICE_ACCOUNT_PREFIX, User};
+use kinds::user::{SERVICE_ACCOUNT_PREFIX, User};
 
 /// A `RoleBinding` or `ClusterRoleBinding`.
 #[derive(Debug, Default, Deserialize)]

@@ -14,7 +14,7 @@ use super::rule::{self, Rule};
 use super::{GROUP, Rbac};
 use crate::attributes::{Attributes, Resource};
 use crate::authorize::{Authorizer, Decision};
-use crate::user::{GROUP_MASTERS, User};
+use kinds::user::{GROUP_MASTERS, User};
 
 impl Admission for Rbac {
     /// Refuses roles and bindings that grant more permissions than the writer has. It changes nothing; it is
@@ -31,10 +31,10 @@ impl Admission for Rbac {
         if review.old.is_some_and(|old| only_owners_differ(object, old)) {
             return Ok(());
         }
-        let user = User::from(review.user);
+        let user = review.user;
         match definition.plural.as_str() {
-            "roles" | "clusterroles" => self.check_role(review, &user, object),
-            "rolebindings" | "clusterrolebindings" => self.check_binding(review, &user, object),
+            "roles" | "clusterroles" => self.check_role(review, user, object),
+            "rolebindings" | "clusterrolebindings" => self.check_binding(review, user, object),
             _ => Ok(()),
         }
     }

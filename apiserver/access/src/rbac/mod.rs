@@ -17,7 +17,7 @@ pub(crate) use rule::quoted;
 
 use crate::attributes::Attributes;
 use crate::authorize::{Authorizer, Decision, UserRules};
-use crate::user::{GROUP_MASTERS, User};
+use kinds::user::{GROUP_MASTERS, User};
 use policy::{Policy, Verdict};
 
 /// The API group of roles and bindings.

@@ -9,7 +9,7 @@ use store::Key;
 use super::binding::{Binding, Bindings, RoleRef};
 use super::rule::Rule;
 use crate::attributes::Attributes;
-use crate::user::User;
+use kinds::user::User;
 
 /// All roles and bindings.
 #[derive(Debug, Default)]

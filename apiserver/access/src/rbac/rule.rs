@@ -68,7 +68,7 @@ impl Rule {
     }
 
     /// Returns whether the rule allows the request.
-    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
+    pub(crate) fn allows(&self, attributes: &Attributes<'_>) -> bool {
         if !matches(&self.verbs, attributes.verb) {
             return false;
         }
@@ -192,7 +192,7 @@ pub(crate) fn beyond(owned: &[&Rule], wanted: &[Rule]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
     use crate::attributes::Resource;
-    use crate::user::User;
+    use kinds::user::User;
 
     fn list(text: &str) -> Vec<String> {
         text.split(' ').filter(|one| !one.is_empty()).map(|one| one.replace("core", "")).collect()

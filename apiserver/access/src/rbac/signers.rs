@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::Rbac;
 use crate::attributes::Resource;
-use crate::user::User;
 
 const GROUP: &str = "certificates.k8s.io";
 
@@ -31,11 +30,11 @@ impl Rbac {
         };
         let signer = old["spec"]["signerName"].as_str().unwrap_or_default();
         let domain = format!("{}/*", signer.split('/').next().unwrap_or_default());
-        let user = User::from(review.user);
+        let user = review.user;
         let may = |name: &str| {
             let signers =
                 Resource { group: GROUP, version: "*", resource: "signers", name, ..Resource::default() };
-            self.may(&user, verb, signers)
+            self.may(user, verb, signers)
         };
         if may(signer) || may(&domain) {
             return Ok(());

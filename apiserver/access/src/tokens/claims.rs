@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::user::SERVICE_ACCOUNT_PREFIX;
+use kinds::user::SERVICE_ACCOUNT_PREFIX;
 
 /// Name and UID of an object when the token was issued.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ use store::{Key, Store};
 pub use claims::{Bound, Claims, Reference};
 
 use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token};
-use crate::user::User;
+use kinds::user::User;
 
 /// How many verified tokens are cached.
 const REMEMBERED_TOKENS: usize = 4096;

@@ -13,7 +13,7 @@ use super::claims::{Claims, Reference};
 use super::{Inner, REMEMBERED_TOKENS, Refusal, jwt};
 use crate::impersonate::NODE_NAME;
 use crate::rbac::quoted;
-use crate::user::{User, service_account_groups};
+use kinds::user::{User, service_account_groups};
 
 /// Tolerated clock skew in seconds.
 const LEEWAY_SECONDS: i64 = 60;

@@ -101,13 +101,13 @@ impl PathElement {
         };
         let json = || {
             serde_json::from_str::<Value>(rest)
-                .map_err(|error| format!("path element {text:?} holds no JSON: {error}"))
+                .map_err(|error| format!("path element {text:?} is not JSON: {error}"))
         };
         Ok(Some(match kind {
             "f" => Self::Field(rest.to_owned()),
             "v" => Self::Value(Scalar(json()?)),
             "i" => Self::Index(
-                rest.parse().map_err(|_| format!("the index in path element {text:?} is no number"))?,
+                rest.parse().map_err(|_| format!("the index in path element {text:?} is not a number"))?,
             ),
             "k" => match json()? {
                 Value::Object(keys) if !keys.is_empty() => {

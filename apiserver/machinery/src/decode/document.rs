@@ -38,7 +38,7 @@ impl Decoded {
 }
 
 /// The error for a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
-pub(super) const LONG_PATHS: &str = "the names above its fields are too long for so many fields";
+pub(super) const LONG_PATHS: &str = "the paths of the fields are too long in total";
 
 /// Converts a float to a JSON number. An integral float becomes an integer, as after a round trip through Go: `1.0`
 /// becomes `1`.

@@ -81,7 +81,7 @@ impl Growth {
         self.paths = self.paths.saturating_add(long.saturating_mul(values));
         if self.looked_at > MAX_JSON_PATCH_VALUES || self.paths > MAX_PATHS_TEXT {
             return Err(Status::too_large(
-                "Request entity too large: the JSON patch changes too much in too many operations",
+                "Request entity too large: the operations of the JSON patch change too many values",
             ));
         }
         if path.0.len() + levels > MAX_DEPTH {

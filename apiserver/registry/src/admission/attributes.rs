@@ -1,14 +1,13 @@
 //! The attributes of a request that webhooks and policies match and evaluate.
 
+use kinds::Subresource;
+use kinds::definition::Version;
 use machinery::meta;
-use machinery::status::Status;
 use serde_json::{Value, json};
 
-use crate::context::{Context, Subresource};
-use crate::definition::Version;
-use crate::options::Operation;
-use crate::registry::Registry;
-use crate::write::Target;
+use super::review::Operation;
+use crate::context::Context;
+use crate::target::Target;
 
 /// One write that admission is asked about.
 pub(crate) struct Attributes<'a> {
@@ -16,19 +15,9 @@ pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
     /// The object before the write; `None` for a creation.
     pub(crate) old: Option<&'a Value>,
-    pub(crate) user: crate::context::User,
+    pub(crate) user: kinds::User,
     pub(crate) dry_run: bool,
     manager: String,
-}
-
-/// One write in the version in which a webhook or policy asks for it.
-pub(super) struct Case {
-    /// The object to be written; null for a deletion.
-    pub(super) object: Value,
-    /// The object before the write; null for a creation.
-    pub(super) old: Value,
-    /// The `AdmissionRequest` without the objects.
-    pub(super) request: Value,
 }
 
 impl<'a> Attributes<'a> {
@@ -49,7 +38,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// Returns `CREATE`, `UPDATE` or `DELETE`.
-    pub(super) fn operation_name(&self) -> &'static str {
+    pub(crate) fn operation_name(&self) -> &'static str {
         match self.operation {
             Operation::Create => "CREATE",
             Operation::Update => "UPDATE",
@@ -58,53 +47,12 @@ impl<'a> Attributes<'a> {
     }
 
     /// Returns the object to be written, or null for a deletion.
-    pub(super) fn new_object<'v>(&self, object: &'v Value) -> &'v Value {
+    pub(crate) fn new_object<'v>(&self, object: &'v Value) -> &'v Value {
         if self.operation == Operation::Delete { &Value::Null } else { object }
     }
 
-    /// Returns the object in another version of its resource, or its Scale if the request is for the `scale`
-    /// subresource.
-    ///
-    /// # Errors
-    /// If the conversion webhook fails.
-    pub(super) async fn shown(
-        &self,
-        registry: &Registry,
-        object: &Value,
-        version: &Version,
-    ) -> Result<Value, Status> {
-        if object.is_null() {
-            return Ok(Value::Null);
-        }
-        let served = self.target.served;
-        if self.target.subresource == Subresource::Scale {
-            return Ok(crate::scale::view_or_null(served, object));
-        }
-        if version.name == served.version.name {
-            return Ok(object.clone());
-        }
-        registry.in_version(&served.definition, version, object.clone()).await
-    }
-
-    /// Returns the objects and the `AdmissionRequest` in `version`.
-    ///
-    /// # Errors
-    /// If the conversion webhook fails.
-    pub(super) async fn case(
-        &self,
-        registry: &Registry,
-        object: &Value,
-        version: &Version,
-    ) -> Result<Case, Status> {
-        Ok(Case {
-            object: self.shown(registry, self.new_object(object), version).await?,
-            old: self.shown(registry, self.old.unwrap_or(&Value::Null), version).await?,
-            request: self.request(version, object),
-        })
-    }
-
     /// Returns the `AdmissionRequest` for `version`, without the objects.
-    fn request(&self, version: &Version, object: &Value) -> Value {
+    pub(crate) fn request(&self, version: &Version, object: &Value) -> Value {
         let served = self.target.served;
         let definition = &served.definition;
         let kind = |version: &str| match self.target.subresource {
@@ -143,11 +91,11 @@ impl<'a> Attributes<'a> {
     }
 
     /// Returns the namespace of the object. For a Namespace this is its own name.
-    pub(super) fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> &str {
         if self.is_namespace() { self.target.name } else { self.target.namespace }
     }
 
-    pub(super) fn is_namespace(&self) -> bool {
+    pub(crate) fn is_namespace(&self) -> bool {
         let definition = &self.target.served.definition;
         definition.group.is_empty() && definition.plural == "namespaces"
     }

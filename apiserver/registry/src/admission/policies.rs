@@ -1,14 +1,14 @@
 //! Evaluation of ValidatingAdmissionPolicies.
 
 use cel::program::{Answer, Input};
+use kinds::definition::Version;
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
-use super::Attributes;
+use super::attributes::Attributes;
 use super::policy::{Binding, Policy, Validation};
-use crate::definition::Version;
 use crate::registry::Registry;
 
 /// A validation that is false or failed.
@@ -18,7 +18,7 @@ struct Violation {
 }
 
 /// Evaluates all policies that match the request.
-pub(super) async fn validate(
+pub(crate) async fn validate(
     registry: &Registry,
     policies: &[Policy],
     attributes: &Attributes<'_>,

@@ -1,42 +1,43 @@
 //! Compiled ValidatingAdmissionPolicies and their bindings.
 
 use cel::program::{Expected, Program};
+use kinds::admission::POLICY_VARIABLES;
 use serde_json::Value;
 
-use super::matching::{Conditions, Matcher};
-use crate::strategy::POLICY_VARIABLES;
+use super::conditions::Conditions;
+use super::matcher::Matcher;
 
 /// A policy with at least one binding.
-pub(super) struct Policy {
-    pub(super) name: String,
-    pub(super) matcher: Matcher,
-    pub(super) conditions: Conditions,
+pub(crate) struct Policy {
+    pub(crate) name: String,
+    pub(crate) matcher: Matcher,
+    pub(crate) conditions: Conditions,
     /// Whether the request passes if an evaluation fails (`failurePolicy: Ignore`).
-    pub(super) ignore: bool,
+    pub(crate) ignore: bool,
     /// Group, version and kind of the parameters.
-    pub(super) param_kind: Option<(String, String, String)>,
-    pub(super) variables: Vec<(String, Program)>,
-    pub(super) validations: Vec<Validation>,
-    pub(super) bindings: Vec<Binding>,
+    pub(crate) param_kind: Option<(String, String, String)>,
+    pub(crate) variables: Vec<(String, Program)>,
+    pub(crate) validations: Vec<Validation>,
+    pub(crate) bindings: Vec<Binding>,
 }
 
 /// One validation of a policy.
-pub(super) struct Validation {
-    pub(super) source: String,
-    pub(super) program: Program,
-    pub(super) message: String,
-    pub(super) message_program: Option<Program>,
-    pub(super) reason: String,
+pub(crate) struct Validation {
+    pub(crate) source: String,
+    pub(crate) program: Program,
+    pub(crate) message: String,
+    pub(crate) message_program: Option<Program>,
+    pub(crate) reason: String,
 }
 
 /// A binding: the requests to which the policy applies, and the actions if a validation is false.
-pub(super) struct Binding {
-    pub(super) name: String,
-    pub(super) matcher: Option<Matcher>,
-    pub(super) deny: bool,
-    pub(super) warn: bool,
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) matcher: Option<Matcher>,
+    pub(crate) deny: bool,
+    pub(crate) warn: bool,
     /// The `paramRef`, or null if there is none.
-    pub(super) params: Value,
+    pub(crate) params: Value,
 }
 
 fn text(value: &Value) -> String {
@@ -45,7 +46,7 @@ fn text(value: &Value) -> String {
 
 impl Policy {
     /// Compiles the policies that have a binding.
-    pub(super) fn all(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
+    pub(crate) fn all(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
         let bound = |policy: &Value| -> Vec<Binding> {
             let name = &policy["metadata"]["name"];
             bindings.iter().filter(|one| one["spec"]["policyName"] == *name).map(Binding::of).collect()

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 /// A valid answer.
 #[derive(Debug, PartialEq)]
-pub(super) struct Verdict {
+pub(crate) struct Verdict {
     /// The `status` of the refusal; `None` if the request is allowed.
-    pub(super) denied: Option<Value>,
+    pub(crate) denied: Option<Value>,
     /// The JSON patch as text; empty if there is none.
-    pub(super) patch: Vec<u8>,
-    pub(super) warnings: Vec<String>,
+    pub(crate) patch: Vec<u8>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads the answer to the review with the given `uid`.
 ///
 /// # Errors
 /// Why the answer is invalid.
-pub(super) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> Result<Verdict, String> {
+pub(crate) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> Result<Verdict, String> {
     let found = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (found("apiVersion"), found("kind"));
     if api_version != version || kind != "AdmissionReview" {
@@ -48,7 +48,8 @@ pub(super) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> 
 
 fn patch(response: &Value) -> Result<Vec<u8>, String> {
     let text = response["patch"].as_str().unwrap_or_default();
-    let patch = STANDARD.decode(text).map_err(|error| format!("response.patch is no base64: {error}"))?;
+    let patch =
+        STANDARD.decode(text).map_err(|error| format!("response.patch is not valid base64: {error}"))?;
     match (patch.is_empty(), response["patchType"].as_str()) {
         (false, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
         (true, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),
@@ -82,7 +83,7 @@ const REASONS: [&str; 18] = [
 ];
 
 /// Builds the refusal for the client from the `Status` in the answer.
-pub(super) fn denial(webhook: &str, status: &Value) -> Status {
+pub(crate) fn denial(webhook: &str, status: &Value) -> Status {
     let denied = format!("admission webhook \"{webhook}\" denied the request");
     let text = |field: &str| status[field].as_str().unwrap_or_default();
     let message = match (text("message"), text("reason")) {

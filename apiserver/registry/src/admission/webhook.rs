@@ -2,28 +2,29 @@
 
 use std::time::Duration;
 
+use kinds::admission::REQUEST;
+use kinds::definition::WebhookClientConfig;
 use serde_json::Value;
 
-use super::matching::{Conditions, Matcher};
-use crate::strategy::REQUEST;
-use crate::webhook::WebhookClientConfig;
+use super::conditions::Conditions;
+use super::matcher::Matcher;
 
 /// A webhook that is ready to be called.
-pub(super) struct Webhook {
-    pub(super) name: String,
-    pub(super) matcher: Matcher,
-    pub(super) conditions: Conditions,
+pub(crate) struct Webhook {
+    pub(crate) name: String,
+    pub(crate) matcher: Matcher,
+    pub(crate) conditions: Conditions,
     /// `None` if `clientConfig` is invalid.
-    pub(super) client: Option<WebhookClientConfig>,
-    pub(super) timeout: Duration,
+    pub(crate) client: Option<WebhookClientConfig>,
+    pub(crate) timeout: Duration,
     /// Whether the request passes if the call fails (`failurePolicy: Ignore`).
-    pub(super) ignore: bool,
+    pub(crate) ignore: bool,
     /// Whether the webhook may be called again after others have changed the object (`reinvocationPolicy: IfNeeded`).
-    pub(super) again: bool,
+    pub(crate) again: bool,
     /// Whether the webhook may be called for a dry run.
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
     /// The `apiVersion` of the AdmissionReview that the webhook supports.
-    pub(super) version: &'static str,
+    pub(crate) version: &'static str,
 }
 
 /// The timeout of webhooks without `timeoutSeconds`.
@@ -31,7 +32,7 @@ const TIMEOUT_SECONDS: u64 = 10;
 
 impl Webhook {
     /// Returns the webhooks of a configuration, in order.
-    pub(super) fn all(configuration: &Value) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(configuration: &Value) -> impl Iterator<Item = Self> {
         configuration["webhooks"].as_array().into_iter().flatten().map(Self::of)
     }
 

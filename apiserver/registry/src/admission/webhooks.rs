@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use cel::program::Input;
 use futures::future::join_all;
+use kinds::Subresource;
+use kinds::definition::Version;
 use machinery::patch;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
-use super::attributes::Case;
+use super::attributes::Attributes;
+use super::case::Case;
 use super::response::{self, Verdict};
-use super::{Attributes, Webhook};
-use crate::context::Subresource;
-use crate::decode;
-use crate::definition::Version;
-use crate::options::Operation;
+use super::review::Operation;
+use super::webhook::Webhook;
 use crate::registry::Registry;
+use crate::write::decode;
 
 /// Calls the mutating webhooks one after the other, each with the object as the previous ones changed it. Then it calls
 /// those with `reinvocationPolicy: IfNeeded` again, if the object has changed since their call.
-pub(super) async fn mutate(
+pub(crate) async fn mutate(
     registry: &Registry,
     webhooks: &[Webhook],
     attributes: &Attributes<'_>,
@@ -83,7 +84,7 @@ async fn patched(
 }
 
 /// Calls all validating webhooks that match the request, concurrently.
-pub(super) async fn validate(
+pub(crate) async fn validate(
     registry: &Registry,
     webhooks: &[Webhook],
     attributes: &Attributes<'_>,
@@ -173,7 +174,7 @@ async fn try_call(
     case: Case,
     mutating: bool,
 ) -> Result<Verdict, String> {
-    let client = webhook.client.as_ref().ok_or("its clientConfig has no usable address")?;
+    let client = webhook.client.as_ref().ok_or("its clientConfig is invalid")?;
     let uid = registry.0.random.uid();
     let mut request = case.request;
     request["uid"] = uid.as_str().into();

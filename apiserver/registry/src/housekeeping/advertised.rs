@@ -3,11 +3,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use kinds::Subresource;
 use serde_json::{Value, json};
 use store::Event;
 
-use super::Part;
-use crate::context::{Context, DeleteOptions, Input, PatchBody, Subresource};
+use super::part::Part;
+use crate::context::{Context, DeleteOptions, Input, PatchBody};
 use crate::registry::Registry;
 
 const NAMESPACE: &str = "default";
@@ -29,7 +30,7 @@ impl Registry {
             ("/registry/core/endpoints/default/", Kind::Endpoints),
             ("/registry/discovery.k8s.io/endpointslices/default/", Kind::Slice),
         ] {
-            super::run(self, prefix, |_| Advertised { kind, address, stale: true });
+            crate::housekeeping::part::run(self, prefix, |_| Advertised { kind, address, stale: true });
         }
     }
 }
@@ -59,7 +60,7 @@ impl Part for Advertised {
             // If another client has written or deleted the object, that change is observed, too, and handled then.
             && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
         {
-            tracing::warn!(name = NAME, %status, "what leads to this server could not be written");
+            tracing::warn!(name = NAME, %status, "the Service or endpoints of this server could not be written");
         }
         false
     }
@@ -74,7 +75,7 @@ impl Advertised {
         };
         let Some(served) = registry.served(group, "v1", plural) else { return Ok(()) };
         let mut context = Context::internal("kube-apiserver");
-        let key = crate::keys::object(&served.definition, NAMESPACE, NAME);
+        let key = crate::storage::keys::object(&served.definition, NAMESPACE, NAME);
         let found: Option<Value> =
             registry.storage().get(&key).and_then(|entry| machinery::decode::own(&entry.value).ok());
         let wanted = self.wanted();

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use kinds::Subresource;
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;
 use serde_json::{Map, Value, json};
 use store::{Event, EventKind};
 
-use super::Part;
-use crate::context::{Context, Input, PatchBody, Subresource};
+use super::part::Part;
+use crate::context::{Context, Input, PatchBody};
 use crate::registry::Registry;
 
 pub(crate) const PREFIX: &str = "/registry/rbac.authorization.k8s.io/clusterroles/";
@@ -24,14 +25,14 @@ struct Role {
 
 /// All ClusterRoles by name. Does no I/O.
 #[derive(Default)]
-pub(super) struct Roles {
+pub(crate) struct Roles {
     roles: BTreeMap<String, Role>,
     /// Names of aggregated roles to check.
     queue: BTreeSet<String>,
 }
 
 impl Roles {
-    pub(super) fn set(&mut self, object: &Value) {
+    pub(crate) fn set(&mut self, object: &Value) {
         let selectors = object["aggregationRule"].get("clusterRoleSelectors").and_then(Value::as_array);
         let role = Role {
             labels: meta::labels(object).cloned().unwrap_or_default(),
@@ -50,7 +51,7 @@ impl Roles {
         self.queue_all();
     }
 
-    pub(super) fn set_rules(&mut self, name: &str, rules: Vec<Value>) {
+    pub(crate) fn set_rules(&mut self, name: &str, rules: Vec<Value>) {
         if let Some(role) = self.roles.get_mut(name) {
             role.rules = rules;
         }
@@ -64,7 +65,7 @@ impl Roles {
     }
 
     /// Returns the next aggregated role whose rules are wrong, with the correct rules.
-    pub(super) fn next_change(&mut self) -> Option<(String, Vec<Value>)> {
+    pub(crate) fn next_change(&mut self) -> Option<(String, Vec<Value>)> {
         while let Some(name) = self.queue.pop_first() {
             let Some(role) = self.roles.get(&name) else { continue };
             let rules = self.gathered(&name, role.selectors.as_deref().unwrap_or_default());
@@ -124,7 +125,7 @@ impl Part for Aggregation {
             if let Err(status) = write(registry, &name, rules).await
                 && !matches!(status.reason, "NotFound" | "Conflict")
             {
-                tracing::warn!(name, %status, "a role could not be given the rules it gathers");
+                tracing::warn!(name, %status, "the rules of an aggregated ClusterRole could not be written");
             }
         }
         false

@@ -1,19 +1,20 @@
 //! Deletes the objects of a CustomResourceDefinition that is being deleted, before the definition itself is removed.
 
+use futures::StreamExt;
 use std::collections::BTreeSet;
 
-use futures::StreamExt;
+use kinds::Subresource;
 use machinery::status::Status;
 use store::{Event, EventKind};
 
 use super::garbage::{edit, retain};
-use super::{CONCURRENCY, Part};
-use crate::context::{Context, DeleteOptions, Propagation, Subresource};
-use crate::definition_writes::CRDS;
-use crate::keys;
-use crate::meta::Meta;
+use super::part::{CONCURRENCY, Part};
+use crate::context::{Context, DeleteOptions, Propagation};
 use crate::registry::Registry;
-use crate::write::Target;
+use crate::storage::keys;
+use crate::storage::meta::Meta;
+use crate::target::Target;
+use crate::versions::definitions::CRDS;
 
 /// The definitions that are being deleted, by name (`plural.group`).
 pub(crate) struct Cleanup {

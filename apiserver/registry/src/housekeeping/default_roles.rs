@@ -8,11 +8,11 @@ const SOURCE: &str = include_str!("../../policy/roles.txt");
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// An object that must exist.
-pub(super) struct Wanted {
-    pub(super) plural: &'static str,
+pub(crate) struct Wanted {
+    pub(crate) plural: &'static str,
     /// Empty for cluster-scoped objects.
-    pub(super) namespace: String,
-    pub(super) object: Value,
+    pub(crate) namespace: String,
+    pub(crate) object: Value,
 }
 
 impl Wanted {
@@ -105,7 +105,7 @@ fn verbs(text: &str) -> Vec<String> {
 
 /// Returns all roles and bindings, in the order in which a real API server creates them. Aggregated roles already
 /// contain their rules.
-pub(super) fn all() -> Vec<Wanted> {
+pub(crate) fn all() -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for line in SOURCE.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,24 +1,24 @@
 //! The garbage collector: deletes objects without remaining owners, and completes foreground and orphaning deletions.
 
+use futures::StreamExt;
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use futures::StreamExt;
+use kinds::Subresource;
 use machinery::meta;
 use machinery::status::Status;
 use serde_json::Value;
 use store::{Event, EventKind, Key, Stored};
 
 use super::graph::{Action, Graph};
-use super::{CONCURRENCY, Part};
-use crate::context::{Context, DeleteOptions, Preconditions, Propagation, Subresource};
-use crate::create::Ownership;
-use crate::definitions::Served;
-use crate::meta::Meta;
+use super::part::{CONCURRENCY, Part};
+use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
-use crate::update::Changed;
-use crate::write::Target;
+use crate::storage::meta::Meta;
+use crate::target::Target;
+use crate::versions::definitions::Served;
+use crate::write::changed::{Changed, Ownership};
 
 const MANAGER: &str = "kube-controller-manager";
 /// Minimum number of objects per thread. With fewer objects, a thread costs more than it saves.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use store::Key;
 
-use crate::definitions::Definitions;
-use crate::meta::{Meta, Owner};
+use crate::storage::meta::{Meta, Owner};
+use crate::versions::definitions::Definitions;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -194,7 +194,7 @@ impl Graph {
             return Standing::Solid;
         }
         let Some(found) = self.nodes.get(&owner.uid) else { return Standing::Gone };
-        let (group, plural) = crate::keys::home(definition);
+        let (group, plural) = crate::storage::keys::home(definition);
         let same_kind = found.key.group() == group && found.key.resource() == plural;
         let same_place = !definition.namespaced || found.key.namespace() == node.key.namespace();
         if !same_kind || !same_place || found.key.name() != owner.name {

@@ -1,20 +1,20 @@
 //! Default namespaces, and the deletion of the contents of terminating namespaces.
 
+use futures::StreamExt;
 use std::collections::BTreeSet;
 
-use futures::StreamExt;
+use kinds::Subresource;
 use serde_json::{Value, json};
 use store::{Event, EventKind};
 
-use super::{CONCURRENCY, Part};
-use crate::context::{Context, DeleteOptions, Input, Propagation, Subresource};
-use crate::create::Ownership;
-use crate::definitions::Served;
-use crate::keys;
-use crate::meta::Meta;
+use super::part::{CONCURRENCY, Part};
+use crate::context::{Context, DeleteOptions, Input, Propagation};
 use crate::registry::Registry;
-use crate::update::Changed;
-use crate::write::Target;
+use crate::storage::keys;
+use crate::storage::meta::Meta;
+use crate::target::Target;
+use crate::versions::definitions::Served;
+use crate::write::changed::{Changed, Ownership};
 
 /// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];

@@ -1,15 +1,15 @@
 //! Creates and updates the default roles and bindings at the start.
 
+use kinds::Subresource;
 use machinery::status::Status;
 use serde_json::{Map, Value};
 
 use super::default_roles::{self, Wanted};
-use crate::context::{Context, DeleteOptions, Input, Subresource};
-use crate::create::Ownership;
-use crate::definitions::Served;
+use crate::context::{Context, DeleteOptions, Input};
 use crate::registry::Registry;
-use crate::update::Changed;
-use crate::write::Target;
+use crate::target::Target;
+use crate::versions::definitions::Served;
+use crate::write::changed::{Changed, Ownership};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -22,7 +22,7 @@ pub(crate) async fn reconcile(registry: &Registry) {
     let writes = default_roles::all().into_iter().map(|wanted| async move {
         if let Err(status) = ensure(registry, &wanted).await {
             let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
-            tracing::error!(name, %status, "a role that every cluster has could not be written");
+            tracing::error!(name, %status, "a default role or binding could not be written");
         }
     });
     futures::future::join_all(writes).await;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use store::{Event, EventKind};
 
-use super::Part;
+use super::part::Part;
 use crate::context::{Context, Input};
-use crate::meta::Meta;
 use crate::registry::Registry;
+use crate::storage::meta::Meta;
 
 const ACCOUNT: &str = "default";
 const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
@@ -81,7 +81,7 @@ async fn ensure(registry: &Registry, namespace: &str, plural: &str, object: Valu
         Err(status) if status.reason == "AlreadyExists" && object.get("data").is_some() => {
             let patch = json!({"data": object["data"]}).to_string();
             let patch = crate::context::PatchBody::Merge(patch.into());
-            let none = crate::context::Subresource::None;
+            let none = kinds::Subresource::None;
             registry.patch(&mut context, &served, namespace, &name, none, patch).await.err()
         }
         Err(status) => Some(status),

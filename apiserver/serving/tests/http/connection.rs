@@ -1,6 +1,5 @@
 //! Connections to a listener, made without sockets.
 
-use ::access::User;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Empty};
@@ -11,7 +10,7 @@ use machinery::random::Random;
 use pki::tls::{ClientCertificates, ServerCertificates};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
-use serving::listener::Tls;
+use serving::Tls;
 use serving::{Listener, Server};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
@@ -104,13 +103,4 @@ pub async fn http2(
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     sender
-}
-
-/// An authenticator that accepts every request as the administrator.
-pub struct Everybody;
-
-impl ::access::Authenticator for Everybody {
-    fn authenticate(&self, _: &http::request::Parts) -> Result<User, machinery::status::Status> {
-        Ok(User::master("admin"))
-    }
 }

@@ -161,7 +161,7 @@ async fn every_built_in_kind_that_is_written_may_be_protobuf() {
             let written = resource["verbs"].as_array().unwrap().iter().any(writes);
             let excepted =
                 kind.ends_with("Options") || ["CustomResourceDefinition", "APIService"].contains(&kind);
-            if written && !excepted && !machinery::protobuf::is_known(&version, kind) {
+            if written && !excepted && !kinds::protobuf::is_known(&version, kind) {
                 unknown.push(format!("{list}/{}: {version} {kind}", resource["name"]));
             }
         }

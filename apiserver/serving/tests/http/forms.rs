@@ -86,7 +86,7 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Decodes an object that was returned as protobuf.
 fn decoded(bytes: &[u8]) -> Value {
-    machinery::protobuf::decode(bytes, None).unwrap()
+    kinds::protobuf::decode(bytes, None).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! Connections: TLS, client certificates, shutdown.
 
+use access::authorize::AllowAll;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use machinery::clock::Clock;
@@ -8,7 +9,7 @@ use serving::{Listener, Server};
 use tokio::io::duplex;
 
 use crate::common::registry;
-use crate::connection::{Everybody, Tested, authority, http1, http2, request, server_config};
+use crate::connection::{Tested, authority, http1, http2, request, server_config};
 
 #[tokio::test(start_paused = true)]
 async fn the_certificate_says_who_asks() {
@@ -50,7 +51,7 @@ async fn certificates_are_replaced_in_place() {
 #[tokio::test(start_paused = true)]
 async fn closing_ends_watches_and_connections() {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-    let server = Server::builder(registry(&clock).await, clock).authenticator(Everybody).build();
+    let server = Server::builder(registry(&clock).await, clock).authorizer(AllowAll).build();
     let listener = Listener::new(server, None);
     let (ours, theirs) = duplex(64 * 1024);
     let serving = {

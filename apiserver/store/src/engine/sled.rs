@@ -208,7 +208,7 @@ impl Engine for Sled {
             changes.push(row::decode(revision, &bytes).map_err(|reason| damaged(&self.path, reason))?);
         }
         if changes.len() as u64 != rows {
-            return Err(damaged(&self.path, format!("{} rows are left of {rows}", changes.len())));
+            return Err(damaged(&self.path, format!("found {} of {rows} rows", changes.len())));
         }
         Ok(Loaded { revision, compacted, changes, format, row_bytes: 0 })
     }

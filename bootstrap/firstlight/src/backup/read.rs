@@ -122,7 +122,7 @@ fn read_record(source: &mut impl Read, hash: &mut Sha256) -> Result<(u8, Vec<u8>
 /// Reads `length` bytes into `buffer`. The buffer grows with the data that exist, so a damaged length does not cause a huge allocation.
 fn fill(source: &mut impl Read, buffer: &mut Vec<u8>, length: usize) -> Result<()> {
     let read = source.take(length as u64).read_to_end(buffer)?;
-    ensure!(read == length, "it ends before its end: it was cut off");
+    ensure!(read == length, "the file is truncated");
     Ok(())
 }
 

@@ -48,7 +48,7 @@ impl Diagnostics {
             let (tls, authorizer) = if options.insecure_diagnostics {
                 (None, None)
             } else {
-                (Some(acceptor(manager)?), Some(Authorizer::new(manager.client().clone())))
+                (Some(acceptor(manager)?), Some(Box::new(Authorizer::new(manager.client().clone()))))
             };
             manager.spawn(serve(listener, tls, Arc::new(Site::Metrics { metrics, authorizer })));
         }
@@ -72,7 +72,13 @@ async fn bind(address: Option<&Address>, flag: &str) -> Result<Option<TcpListene
 /// TLS with a certificate that nobody knows: a scraper that wants to be sure whom it asks reaches the port through the API server.
 fn acceptor(manager: &Manager) -> Result<TlsAcceptor> {
     let (name, now, random) = ("firstlight-controllers", manager.clock().now(), manager.random());
-    let authority = CertificateAuthority::generate(name, KeyAlgorithm::default(), None, now, random)?;
+    let authority = CertificateAuthority::generate(
+        "firstlight-controllers-ca",
+        KeyAlgorithm::default(),
+        None,
+        now,
+        random,
+    )?;
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
     let certificates =
         Arc::new(ServerCertificates::new(&authority.issue(&Leaf::server(name, names), now, random)?)?);

@@ -34,7 +34,7 @@ pub(super) enum Site {
         /// What is counted.
         metrics: metrics::Metrics,
         /// Who may read it; `None` lets everybody.
-        authorizer: Option<Authorizer>,
+        authorizer: Option<Box<Authorizer>>,
     },
 }
 

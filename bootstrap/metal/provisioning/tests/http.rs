@@ -229,7 +229,7 @@ async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
     let mut closed = 0;
     for stream in &mut held[metal_provisioning::limits::CONNECTIONS_OF_ONE..] {
         let read = tokio::time::timeout(Duration::from_secs(20), stream.read_u8()).await;
-        closed += usize::from(read.expect("it is closed").is_err());
+        closed += usize::from(read.expect("the connection is closed").is_err());
     }
     assert_eq!(closed, metal_provisioning::limits::CONNECTIONS_OF_ONE);
     assert_eq!(bench.ask("GET", "/healthz", "").await.0, 200, "another client is answered");

@@ -48,7 +48,7 @@ pub fn read(object: &Value, type_: &str) -> Result<Option<Condition>, String> {
     let status = text("status");
     if ![TRUE, FALSE, UNKNOWN].contains(&status.as_str()) {
         return Err(format!(
-            "condition {type_} has the status {status:?}, which is none of True, False, Unknown"
+            "condition {type_} has the status {status:?}, which is not True, False or Unknown"
         ));
     }
     let reason = Some(text("reason")).filter(|reason| !reason.is_empty());

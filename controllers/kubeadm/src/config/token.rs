@@ -42,7 +42,7 @@ pub fn secret(token: &str, now: DateTime<Utc>) -> Option<Secret> {
         ("usage-bootstrap-signing", "true"),
         ("usage-bootstrap-authentication", "true"),
         ("auth-extra-groups", "system:bootstrappers:kubeadm:default-node-token"),
-        ("description", "lets a Machine of Cluster API join"),
+        ("description", "bootstrap token of a Cluster API Machine"),
     ];
     let data = entries.map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
     Some(Secret {

@@ -22,7 +22,7 @@ use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, se
 use pki::{CertificateAuthority, Leaf, Usage};
 use registry::{Housekeeping, Registry};
 use rustls::ServerConfig;
-use serving::listener::Tls;
+use serving::Tls;
 use serving::{Listener, Server, VersionInfo};
 use store::Store;
 use tokio::io::DuplexStream;

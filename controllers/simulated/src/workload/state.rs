@@ -158,7 +158,7 @@ impl Admission for Rows {
         if review.dry_run || !self.is_held() {
             return Ok(());
         }
-        let message = "the cluster moves to another management cluster and takes no writes until it is there, please try again later";
+        let message = "the cluster moves to another management cluster and accepts no writes until the move is complete, please try again later";
         let mut status = Status::new(503, "ServiceUnavailable", message);
         status.details = Some(json!({"retryAfterSeconds": 1}));
         Err(status)

@@ -19,7 +19,7 @@ pub fn validate_part(schema: &Schema, path: &str, value: &Value, old: Option<&Va
 }
 
 const TOO_MUCH: &str =
-    "the alternatives of the schema (allOf, anyOf, oneOf, not) take too long with so large an object";
+    "the alternatives of the schema (allOf, anyOf, oneOf, not) take too long for an object of this size";
 
 impl Run<'_> {
     fn values(&self, schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {

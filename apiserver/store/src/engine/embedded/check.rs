@@ -54,7 +54,7 @@ impl Header {
     pub(super) fn check(&self) -> Result<(), &'static str> {
         for (field, expected) in self.0[GEOMETRY..].chunks_exact(4).zip(DIVISION) {
             if field != expected.to_le_bytes() {
-                return Err("its header says that it is divided in another way than it is");
+                return Err("its header does not match its layout");
             }
         }
         Ok(())

@@ -30,6 +30,6 @@ pub(super) fn guarded<T>(
         }
         Ok(Err(error @ redb::Error::PreviousIo)) => Err(cannot(step, disk, error)),
         Ok(Err(error)) => Err(damaged(disk, error)),
-        Err(_) => Err(damaged(disk, "its structure makes no sense")),
+        Err(_) => Err(damaged(disk, "its structure is inconsistent")),
     }
 }

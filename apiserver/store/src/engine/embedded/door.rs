@@ -73,7 +73,7 @@ impl Disk for FileDisk {
         }
         let filled = fill(&path);
         if let Err(error) = &filled {
-            tracing::warn!(%error, "no space can be set aside for deletions in {}", path.display());
+            tracing::warn!(%error, "cannot reserve space for deletions in {}", path.display());
             // A partially written reserve file takes space that is needed.
             self.release();
         }

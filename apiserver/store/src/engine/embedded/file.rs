@@ -66,7 +66,7 @@ pub(super) fn open(disk: &dyn Disk) -> Result<Open, EngineError> {
         return Err(damaged(disk, "the file is empty"));
     }
     let unreadable = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => damaged(disk, "it was cut off"),
+        io::ErrorKind::UnexpectedEof => damaged(disk, "the file is truncated"),
         _ => cannot("read", disk, error),
     };
     let header = Header::read(&*backend).map_err(unreadable)?;

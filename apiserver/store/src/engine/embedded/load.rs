@@ -27,7 +27,7 @@ pub(super) fn load(open: &Open) -> Result<(Loaded, u64), redb::Error> {
     let (parts, bytes): (Vec<_>, Vec<u64>) = parts.into_iter().unzip();
     let mut changes = parts.concat();
     if changes.len() as u64 != rows {
-        return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
+        return Err(redb::Error::Corrupted(format!("found {} of {rows} rows", changes.len())));
     }
     let replaced: HashSet<Revision> = changes.iter().map(|change| change.previous).collect();
     let current =
@@ -83,7 +83,10 @@ fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Err
     let table = open.database.begin_read()?.open_table(CHANGES)?;
     for change in changes {
         let Some(row) = table.get(change.revision.0)? else {
-            return Err(redb::Error::Corrupted(format!("revision {} has gone", change.revision)));
+            return Err(redb::Error::Corrupted(format!(
+                "the row of revision {} is missing",
+                change.revision
+            )));
         };
         change.value = row::decode(change.revision, row.value()).map_err(redb::Error::Corrupted)?.value;
     }

@@ -65,7 +65,7 @@ pub struct Embedded {
 /// acknowledged data is on disk already, and the next start counts the free pages again.
 fn close<T>(open: T, disk: &dyn Disk) {
     if catch_unwind(AssertUnwindSafe(|| drop(open))).is_err() {
-        tracing::error!("{} is damaged: its free pages make no sense", disk.name());
+        tracing::error!("{} is damaged: the list of free pages is inconsistent", disk.name());
     }
 }
 
@@ -119,14 +119,14 @@ impl Embedded {
 
 impl Embedded {
     fn closed(&self, step: &'static str) -> EngineError {
-        cannot(step, &*self.disk, "it is closed")
+        cannot(step, &*self.disk, "the file is closed")
     }
 
     /// Opens the file again after the disk was full. It must have the state before the failed batch.
     fn open_again(&self, before: Meta) -> Result<Open, EngineError> {
         let again = file::open(&*self.disk)?;
         if again.meta != before {
-            return Err(damaged(&*self.disk, "it changed while the disk was full"));
+            return Err(damaged(&*self.disk, "the file changed while the disk was full"));
         }
         Ok(again)
     }
@@ -231,7 +231,7 @@ impl Engine for Embedded {
         let mut slot = self.slot.lock();
         let mut result = self.attempt(&mut slot, batch);
         if matches!(result, Err(EngineError::Full { .. })) && batch.frees && self.disk.release() {
-            tracing::warn!("the disk is full: what was set aside for deletions is in use");
+            tracing::warn!("the disk is full: the space reserved for deletions is in use");
             self.counts.strained.store(true, Ordering::Relaxed);
             result = self.attempt(&mut slot, batch);
         }

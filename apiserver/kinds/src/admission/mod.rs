@@ -1,0 +1,10 @@
+//! The kinds that configure admission: webhook configurations, policies and their bindings.
+
+mod columns;
+mod expressions;
+pub(crate) mod kinds;
+mod matching;
+mod policies;
+mod webhooks;
+
+pub use expressions::{POLICY_VARIABLES, REQUEST};

@@ -1,0 +1,7 @@
+//! HorizontalPodAutoscalers.
+
+mod autoscaler;
+mod columns;
+mod convert;
+pub(crate) mod kinds;
+mod metrics;

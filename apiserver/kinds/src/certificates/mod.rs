@@ -1,0 +1,7 @@
+//! CertificateSigningRequests.
+
+mod columns;
+pub(crate) mod kinds;
+mod pem;
+mod request;
+mod signing_request;

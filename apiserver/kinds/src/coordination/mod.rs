@@ -1,0 +1,4 @@
+//! Leases.
+
+pub(crate) mod kinds;
+mod lease;

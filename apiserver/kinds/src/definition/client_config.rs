@@ -1,0 +1,128 @@
+//! `clientConfig`: the addresses of webhooks in configurations of admission and of conversion.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+/// The default port of a service.
+const SERVICE_PORT: u16 = 443;
+
+/// `clientConfig`: the address of a webhook and the CA certificates to trust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookClientConfig {
+    /// The address.
+    pub target: WebhookTarget,
+    /// CA certificates as PEM; empty if absent.
+    pub ca_bundle: Vec<u8>,
+}
+
+/// The address of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebhookTarget {
+    /// `url`.
+    Url(String),
+    /// `service`.
+    Service {
+        /// The namespace of the Service.
+        namespace: String,
+        /// The name of the Service.
+        name: String,
+        /// The port of the Service; 443 by default.
+        port: u16,
+        /// The path of the URL; empty if absent.
+        path: String,
+    },
+}
+
+impl WebhookClientConfig {
+    /// Reads `clientConfig` of a webhook configuration or a conversion. Returns `None` if it has neither `url` nor
+    /// `service`, or if its `caBundle` is not valid Base64.
+    pub fn parse(config: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let service = &config["service"];
+        let target = if service.is_object() {
+            let port = service["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+            WebhookTarget::Service {
+                namespace: text(&service["namespace"]),
+                name: text(&service["name"]),
+                port: port.unwrap_or(SERVICE_PORT),
+                path: text(&service["path"]),
+            }
+        } else {
+            WebhookTarget::Url(config["url"].as_str()?.to_owned())
+        };
+        let ca_bundle = STANDARD.decode(config["caBundle"].as_str().unwrap_or_default()).ok()?;
+        Some(Self { target, ca_bundle })
+    }
+
+    /// Returns the URL of the call, with the `timeout` parameter.
+    pub fn url(&self, timeout: Duration) -> String {
+        let (host, path) = match &self.target {
+            WebhookTarget::Url(url) => {
+                let after_scheme = url.find("://").map_or(0, |at| at + 3);
+                let path = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
+                (url[..path].to_owned(), &url[path..])
+            }
+            WebhookTarget::Service { namespace, name, port, path } => {
+                (format!("https://{name}.{namespace}.svc:{port}"), path.as_str())
+            }
+        };
+        format!("{host}{}?timeout={}", clean_path(path), go_duration(timeout))
+    }
+}
+
+/// Cleans a path like client-go: removes empty segments, `.`, `..` and a trailing slash. envtest, for example,
+/// configures `https://host:port//path`.
+fn clean_path(path: &str) -> String {
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
+/// Formats a duration like Go (`30s`, `1m30s`), rounded up to whole seconds.
+fn go_duration(duration: Duration) -> String {
+    let seconds = duration.as_millis().div_ceil(1000);
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn urls() {
+        for (config, wanted) in [
+            (json!({"url": "https://127.0.0.1:9443"}), "https://127.0.0.1:9443/?timeout=30s"),
+            (json!({"url": "https://host/convert"}), "https://host/convert?timeout=30s"),
+            (json!({"url": "https://host:1//a/./b/../c/"}), "https://host:1/a/c?timeout=30s"),
+            (
+                json!({"service": {"namespace": "ns", "name": "svc", "path": "/convert"}}),
+                "https://svc.ns.svc:443/convert?timeout=30s",
+            ),
+            (
+                json!({"service": {"namespace": "ns", "name": "svc", "port": 9443}}),
+                "https://svc.ns.svc:9443/?timeout=30s",
+            ),
+        ] {
+            let config = WebhookClientConfig::parse(&config).unwrap();
+            assert_eq!(config.url(Duration::from_secs(30)), wanted);
+        }
+        assert_eq!(WebhookClientConfig::parse(&json!({})), None);
+        assert_eq!(go_duration(Duration::from_millis(90_001)), "1m31s");
+    }
+}

@@ -1,0 +1,5 @@
+//! CustomResourceDefinitions and APIServices.
+
+mod columns;
+mod definition;
+pub(crate) mod kinds;

@@ -1,0 +1,4 @@
+//! Namespaces.
+
+pub(crate) mod kinds;
+mod namespace;

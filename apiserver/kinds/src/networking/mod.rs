@@ -1,0 +1,10 @@
+//! Services, Endpoints, EndpointSlices, Ingresses, NetworkPolicies and addresses.
+
+mod addresses;
+mod columns;
+mod endpoints;
+mod ingress;
+pub(crate) mod kinds;
+mod network_policy;
+mod service;
+mod warnings;

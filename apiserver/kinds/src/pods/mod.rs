@@ -1,0 +1,22 @@
+//! Pods and PodTemplates, and the pod specs in the templates of other kinds.
+
+mod admit;
+mod annotations;
+pub(crate) mod columns;
+mod containers;
+pub(crate) mod defaults;
+mod ephemeral;
+pub(crate) mod gated;
+pub(crate) mod kinds;
+mod names;
+mod parts;
+mod requests;
+pub(crate) mod resources;
+mod rules;
+pub(crate) mod scheduling;
+mod security;
+pub(crate) mod spec;
+mod status;
+mod update;
+mod volumes;
+pub(crate) mod warnings;

@@ -1,0 +1,6 @@
+//! Volumes of pods.
+
+mod drivers;
+mod files;
+pub(crate) mod paths;
+pub(crate) mod volume;

@@ -1,0 +1,4 @@
+//! PriorityClasses.
+
+pub(crate) mod kinds;
+pub(crate) mod priority_class;

@@ -1,0 +1,41 @@
+//! Columns of ResourceQuotas.
+
+use serde_json::Value;
+
+use crate::columns::{AGE, Column, NAME, column};
+
+/// The columns of a ResourceQuota.
+pub(crate) fn quota() -> Vec<Column> {
+    vec![
+        NAME,
+        column("Request", "Used and allowed requests.", |one, _| used(one, false)),
+        column("Limit", "What is used of what limits may add up to.", |one, _| used(one, true)),
+        AGE,
+    ]
+}
+
+fn used(quota: &Value, limits: bool) -> Value {
+    let (hard, used) = (&quota["status"]["hard"], &quota["status"]["used"]);
+    let of_limits = |name: &str| name.starts_with("limits");
+    let mut names: Vec<&String> = hard.as_object().into_iter().flat_map(serde_json::Map::keys).collect();
+    names.retain(|name| of_limits(name) == limits);
+    names.sort();
+    let amount = |value: &Value| value.as_str().unwrap_or("0").to_owned();
+    let shown = names.iter().map(|name| format!("{name}: {}/{}", amount(&used[*name]), amount(&hard[*name])));
+    shown.collect::<Vec<_>>().join(", ").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::columns::cells;
+
+    #[test]
+    fn what_is_used_of_a_quota() {
+        let quota = json!({"status": {"hard": {"pods": "2", "limits.cpu": "1"}, "used": {"pods": "1"}}});
+        let shown = cells(&super::quota(), &quota);
+        assert_eq!(Value::from(&shown[1..3]), json!(["pods: 1/2", "limits.cpu: 0/1"]));
+    }
+}

@@ -1,0 +1,3 @@
+//! Access reviews and token requests, which are answered and never stored.
+
+pub(crate) mod kinds;

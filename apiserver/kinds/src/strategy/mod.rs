@@ -1,0 +1,201 @@
+//! The behavior that differs between kinds: one [`Strategy`] for each kind. The code of the verbs is common to all.
+
+pub(crate) mod custom;
+pub(crate) mod known;
+pub(crate) mod rules;
+
+use machinery::apply::Reset;
+use machinery::field::FieldError;
+use serde_json::Value;
+
+use crate::subresource::Subresource;
+use crate::user::User;
+
+/// The changes that increment `metadata.generation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// Never; the kind keeps the value that the client wrote at creation.
+    Untouched,
+    /// Changes outside of `metadata` and `status`.
+    Spec,
+    /// Changes outside of `metadata` and `status`, and of annotations.
+    SpecAndAnnotations,
+    /// Changes outside of `metadata`, and of labels.
+    SpecAndLabels,
+    /// Changes outside of `metadata`.
+    All,
+}
+
+/// Looks an object up by group, plural and name. Returns `None` if it does not exist.
+pub type Find<'f> = dyn Fn(&str, &str, &str) -> Option<Value> + 'f;
+
+/// The rules of one kind. The defaults fit a built-in kind without rules of its own.
+pub trait Strategy: Send + Sync {
+    /// Applies defaults and normal forms. The field manager of the client owns these fields.
+    fn normalize(&self, _object: &mut Value) {}
+
+    /// Updates fields that depend on the name, after the server has generated it.
+    fn name_generated(&self, _object: &mut Value) {}
+
+    /// Records the requesting user in a new object.
+    fn requested_by(&self, _object: &mut Value, _user: &User) {}
+
+    /// Applies admission that depends on other objects: refuses a new object, or completes it from the classes that it
+    /// names.
+    ///
+    /// # Errors
+    /// The reason of the refusal.
+    fn admit_create(&self, _object: &mut Value, _find: &Find<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Sets fields of a new object after field ownership was recorded, so that no manager owns them.
+    fn prepare_create(&self, _object: &mut Value) {}
+
+    /// Sets or restores fields at each update, after field ownership was recorded.
+    fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
+
+    /// Sets or restores fields at an update through `/status` or another subresource in `parts` of the version. `now`
+    /// is the current time in the format of `metav1.Time`.
+    fn prepare_part_update(&self, _part: Subresource, _object: &mut Value, _old: &Value, _now: &str) {}
+
+    /// Returns the reason why a valid object must not be created, or `None` if it may.
+    fn create_refusal(&self, _object: &Value) -> Option<String> {
+        None
+    }
+
+    /// Validates a new object.
+    fn validate(&self, _object: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Validates an update, including the rules that hold for every object.
+    fn validate_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
+        self.validate(object)
+    }
+
+    /// Validates an update through `/status`, which changes the status only.
+    fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.validate_update(object, old)
+    }
+
+    /// Validates an update through a subresource that is neither `status` nor `scale`.
+    fn validate_part_update(&self, _part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.validate_update(object, old)
+    }
+
+    /// Returns the problems of a name, or of a `generateName` if `prefix` is set.
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        machinery::names::dns1123_subdomain(if prefix { masked(name) } else { name.to_owned() }.as_str())
+    }
+
+    /// Whether a PUT creates an object that does not exist.
+    fn create_on_update(&self) -> bool {
+        false
+    }
+
+    /// Whether a PUT may omit `metadata.resourceVersion`.
+    fn unconditional_update(&self) -> bool {
+        true
+    }
+
+    /// Returns which changes increment the generation.
+    fn generation(&self) -> Generation {
+        Generation::Untouched
+    }
+
+    /// Returns the fields that field selectors support beside `metadata.name` and `metadata.namespace`.
+    fn selectable(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the value of a field of [`Self::selectable`] as text, empty if the field is absent.
+    fn field(&self, object: &Value, field: &str) -> String {
+        let mut value = object;
+        for part in field.split('.') {
+            value = &value[part];
+        }
+        match value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns the error message for a field that field selectors do not support.
+    fn unknown_field(&self, field: &str) -> String {
+        unknown_field(self.selectable(), field)
+    }
+
+    /// Whether a deletion without a propagation policy orphans the dependents.
+    fn orphans_by_default(&self) -> bool {
+        false
+    }
+
+    /// Whether a DELETE that removes the object responds with the object instead of a `Status`.
+    fn delete_returns_object(&self) -> bool {
+        false
+    }
+
+    /// Changes an object when its deletion begins, before finalizers have run.
+    fn prepare_delete(&self, _object: &mut Value) {}
+
+    /// Returns the deletion grace period in seconds, or `None` for kinds without graceful deletion.
+    fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
+        None
+    }
+
+    /// Whether a deletion records its grace period and increments the generation.
+    fn graceful(&self) -> bool {
+        true
+    }
+
+    /// Returns the reason why the object of that name must never be deleted, or `None` if it may.
+    fn undeletable(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// How often the update validation of the kind validates labels, annotations and owners again, and how often finalizers.
+    /// Each repetition repeats the errors. Some kinds validate the whole object again, some only changes, some neither.
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (1, 1)
+    }
+
+    /// Whether the validation of a status update repeats the validation of metadata, too, at most once.
+    fn status_repeats_metadata(&self) -> bool {
+        true
+    }
+
+    /// The fields whose owners the server does not record in a write through `part`, if they differ from the usual ones.
+    fn reset(&self, _part: Subresource) -> Option<Reset<'static>> {
+        None
+    }
+
+    /// The warning for a client that deletes an object without a propagation policy.
+    fn orphan_warning(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a finalizer without a slash is refused, as for built-in kinds, or only causes a warning.
+    fn qualified_finalizers(&self) -> bool {
+        true
+    }
+}
+
+/// Returns the usual error message for a field that field selectors do not support.
+pub(crate) fn unknown_field(selectable: &[&str], field: &str) -> String {
+    if selectable.is_empty() {
+        return format!(
+            "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        );
+    }
+    format!("field label not supported: {field}")
+}
+
+/// Replaces a trailing dash of a `generateName` by a letter, so that the prefix can be validated as a name.
+pub(crate) fn masked(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(stem) => format!("{stem}a"),
+        None => prefix.to_owned(),
+    }
+}

@@ -1,0 +1,62 @@
+//! A write in the version that a webhook or a policy asks for.
+
+use kinds::Subresource;
+use kinds::definition::Version;
+use machinery::status::Status;
+use serde_json::Value;
+
+use super::attributes::Attributes;
+use crate::registry::Registry;
+
+/// One write in the version in which a webhook or policy asks for it.
+pub(crate) struct Case {
+    /// The object to be written; null for a deletion.
+    pub(crate) object: Value,
+    /// The object before the write; null for a creation.
+    pub(crate) old: Value,
+    /// The `AdmissionRequest` without the objects.
+    pub(crate) request: Value,
+}
+
+impl Attributes<'_> {
+    /// Returns the object in another version of its resource, or its Scale if the request is for the `scale`
+    /// subresource.
+    ///
+    /// # Errors
+    /// If the conversion webhook fails.
+    pub(crate) async fn shown(
+        &self,
+        registry: &Registry,
+        object: &Value,
+        version: &Version,
+    ) -> Result<Value, Status> {
+        if object.is_null() {
+            return Ok(Value::Null);
+        }
+        let served = self.target.served;
+        if self.target.subresource == Subresource::Scale {
+            return Ok(crate::verbs::scale::view::view_or_null(served, object));
+        }
+        if version.name == served.version.name {
+            return Ok(object.clone());
+        }
+        registry.in_version(&served.definition, version, object.clone()).await
+    }
+
+    /// Returns the objects and the `AdmissionRequest` in `version`.
+    ///
+    /// # Errors
+    /// If the conversion webhook fails.
+    pub(crate) async fn case(
+        &self,
+        registry: &Registry,
+        object: &Value,
+        version: &Version,
+    ) -> Result<Case, Status> {
+        Ok(Case {
+            object: self.shown(registry, self.new_object(object), version).await?,
+            old: self.shown(registry, self.old.unwrap_or(&Value::Null), version).await?,
+            request: self.request(version, object),
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The phases of admission: mutation, then validation.
+
+use std::sync::Arc;
+
+use kinds::definition::Definition;
+use machinery::status::Status;
+use serde_json::Value;
+
+use super::attributes::Attributes;
+use super::configured::Configured;
+use super::policy::Policy;
+use super::review::{Operation, Review};
+use super::webhook::Webhook;
+use super::{policies, webhooks};
+use crate::context::Context;
+use crate::registry::Registry;
+use crate::storage::keys::ADMISSION_GROUP;
+use crate::target::Target;
+
+impl Registry {
+    /// Calls the embedder's rules and the mutating webhooks, which may change the object.
+    pub(crate) async fn mutate(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        for admission in &self.0.options.admission {
+            let review = review(context, target, operation, old);
+            let mut warnings = Vec::new();
+            let answer = admission.mutate(&review, object, &mut warnings);
+            context.warnings.extend(warnings);
+            answer?;
+        }
+        self.call_mutating(context, target, operation, old, object).await
+    }
+
+    /// Calls the embedder's rules, the policies and the validating webhooks, which may refuse the write.
+    pub(crate) async fn admit(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        for admission in &self.0.options.admission {
+            let review = review(context, target, operation, old);
+            let mut warnings = Vec::new();
+            let answer = admission.validate(&review, object, &mut warnings);
+            context.warnings.extend(warnings);
+            answer?;
+        }
+        self.call_validating(context, target, operation, old, object).await
+    }
+}
+
+fn review<'a>(
+    context: &'a Context,
+    target: &Target<'a>,
+    operation: Operation,
+    old: Option<&'a Value>,
+) -> Review<'a> {
+    Review {
+        served: target.served,
+        subresource: target.subresource,
+        operation,
+        namespace: target.namespace,
+        name: target.name,
+        user: &context.user,
+        dry_run: context.dry_run,
+        old,
+    }
+}
+
+impl Registry {
+    /// Returns the current configurations that apply to objects of `definition`, or `None` if there are none.
+    fn configured(&self, definition: &Definition) -> Option<Arc<Configured>> {
+        if definition.group == ADMISSION_GROUP && definition.built_in {
+            return None;
+        }
+        let now = self.storage().admission_changes();
+        let mut cache = self.0.admission.0.lock();
+        if cache.0 != Some(now) {
+            *cache = (Some(now), Arc::new(self.compile()));
+        }
+        let configured = cache.1.clone();
+        drop(cache);
+        let nothing = configured.mutating.is_empty()
+            && configured.validating.is_empty()
+            && configured.policies.is_empty();
+        (!nothing).then_some(configured)
+    }
+
+    /// Like [`Self::configured`], but `None` if there are no mutating webhooks.
+    fn mutating(&self, definition: &Definition) -> Option<Arc<Configured>> {
+        self.configured(definition).filter(|configured| !configured.mutating.is_empty())
+    }
+
+    fn compile(&self) -> Configured {
+        let stored = |plural: &str| self.stored_objects(ADMISSION_GROUP, plural, "");
+        let webhooks =
+            |plural: &str| -> Vec<Webhook> { stored(plural).iter().flat_map(Webhook::all).collect() };
+        Configured {
+            mutating: webhooks("mutatingwebhookconfigurations"),
+            validating: webhooks("validatingwebhookconfigurations"),
+            policies: Policy::all(
+                &stored("validatingadmissionpolicies"),
+                &stored("validatingadmissionpolicybindings"),
+            ),
+        }
+    }
+
+    /// Calls the mutating webhooks, which can change `object`.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub(crate) async fn call_mutating(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        let Some(configured) = self.mutating(&target.served.definition) else { return Ok(()) };
+        let attributes = Attributes::new(context, target, operation, old);
+        webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await
+    }
+
+    /// Calls the mutating webhooks for a deletion. They can only refuse it, because there is no new object.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub(crate) async fn call_mutating_deletion(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        if self.mutating(&target.served.definition).is_none() {
+            return Ok(());
+        }
+        self.call_mutating(context, target, Operation::Delete, Some(object), &mut object.clone()).await
+    }
+
+    /// Evaluates the policies, then calls the validating webhooks, to decide whether `object` may be written.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub(crate) async fn call_validating(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        let Some(configured) = self.configured(&target.served.definition) else { return Ok(()) };
+        let attributes = Attributes::new(context, target, operation, old);
+        let warnings = &mut context.warnings;
+        policies::validate(self, &configured.policies, &attributes, object, warnings).await?;
+        webhooks::validate(self, &configured.validating, &attributes, object, warnings).await
+    }
+}

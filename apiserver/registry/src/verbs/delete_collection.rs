@@ -1,0 +1,67 @@
+//! The verb `deletecollection`.
+
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
+use machinery::status::Status;
+
+use crate::context::{Context, DeleteOptions, ListOptions};
+use crate::registry::Registry;
+use crate::response::{Deleted, Item, List};
+use crate::versions::definitions::Served;
+
+/// Maximum number of concurrent deletions for one `deletecollection`.
+const DELETIONS_AT_ONCE: usize = 32;
+
+impl Registry {
+    /// Deletes the objects that a list selects, and returns the list.
+    ///
+    /// # Errors
+    /// Those of [`Self::list`] and [`Self::delete`].
+    pub async fn delete_collection(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &DeleteOptions,
+        list: &ListOptions,
+    ) -> Result<List, Status> {
+        let mut list = list.clone();
+        // A real API server lists in pages here, and pages match a given revision exactly.
+        if list.resource_version_match.is_empty() && !matches!(list.resource_version.as_str(), "" | "0") {
+            list.resource_version_match = "Exact".into();
+        }
+        let selected = self.list(context, served, namespace, &list).await?;
+        let single = Context { warnings: Vec::new(), ..context.clone() };
+        // Concurrent deletions share a commit.
+        let mut deletions = FuturesOrdered::new();
+        let mut items = selected.items.iter();
+        loop {
+            while deletions.len() < DELETIONS_AT_ONCE
+                && let Some(item) = items.next()
+            {
+                deletions.push_back(self.delete_item(single.clone(), served, item, options));
+            }
+            let Some((deleted, warnings)) = deletions.next().await else { break };
+            context.warnings.extend(warnings);
+            match deleted {
+                Ok(_) => {}
+                Err(status) if status.reason == "NotFound" => {}
+                Err(status) => return Err(status),
+            }
+        }
+        drop(deletions);
+        Ok(selected)
+    }
+
+    /// Deletes one item and also returns the warnings.
+    async fn delete_item(
+        &self,
+        mut context: Context,
+        served: &Served,
+        item: &Item,
+        options: &DeleteOptions,
+    ) -> (Result<Deleted, Status>, Vec<String>) {
+        let deleted = self.delete(&mut context, served, &item.namespace, &item.name, options).await;
+        (deleted, context.warnings)
+    }
+}

@@ -1,0 +1,238 @@
+//! The verbs `get` and `list`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinds::Subresource;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use store::Stored;
+
+use super::continue_token::{decode_token, encode_token};
+use super::scale::view;
+use super::select::Selection;
+use crate::context::{Context, ListOptions};
+use crate::registry::Registry;
+use crate::response::{Item, List};
+use crate::storage::entries::Gone;
+use crate::storage::keys;
+use crate::target::Target;
+use crate::versions::convert::{self, View};
+use crate::versions::definitions::Served;
+
+/// Maximum time that a read waits for a future revision.
+const FUTURE_WAIT: Duration = Duration::from_secs(3);
+
+/// Number of objects that a list examines before it yields to other tasks.
+const LOOKED_AT: usize = 512;
+
+impl Registry {
+    /// Returns one object, or its `/scale`. For `/status` this is the whole object. `resource_version` is the query
+    /// parameter.
+    ///
+    /// # Errors
+    /// 404; 500 for a malformed `resource_version`, like a real API server.
+    pub async fn get(
+        &self,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        subresource: Subresource,
+        resource_version: &str,
+    ) -> Result<Bytes, Status> {
+        let target = Target { served, namespace, name, subresource };
+        if !resource_version.is_empty() && resource_version.parse::<u64>().is_err() {
+            return Err(Status::new(500, "", unparsable(resource_version)));
+        }
+        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+        convert::check_version(served, &entry)?;
+        if subresource == Subresource::Scale {
+            return view::get(served, &self.read(served, &entry).await?);
+        }
+        self.show(served, &entry.value, entry.revision).await
+    }
+
+    /// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
+    ///
+    /// # Errors
+    /// 400 for malformed options, 410 for expired revisions, 504 for future revisions.
+    pub async fn list(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<List, Status> {
+        let _ = context;
+        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        check_options(options)?;
+        selection.check_fields()?;
+        let prefix = keys::namespace(&served.definition, namespace);
+        let token = decode_token(&options.continue_token, &prefix)?;
+        if token.is_some() && !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let exact = match &token {
+            Some((revision, _)) => (*revision > 0).then_some(*revision),
+            None => self.exact(options).await?,
+        };
+        let (entries, revision) = match exact {
+            Some(revision) => (self.at(&prefix, revision, token.is_some()).await?, revision),
+            None => self.storage().range(&prefix),
+        };
+        // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
+        // limit.
+        let any_age = options.resource_version == "0";
+        // At most one object of a namespace has the selected name, so that no page is needed.
+        let is_one_object =
+            selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
+        let limit = if any_age || is_one_object { 0 } else { options.limit };
+        let start = token.map(|(_, start)| start);
+        let view = self.list_view(served, &entries).await?;
+        let listing = Listing { served, prefix: &prefix, view, revision };
+        Ok(page(&listing, &entries, start, &selection, limit).await)
+    }
+
+    /// Returns the revision that the list must show; `None` for the current one.
+    async fn exact(&self, options: &ListOptions) -> Result<Option<u64>, Status> {
+        if options.resource_version.is_empty() {
+            return Ok(None);
+        }
+        let revision: u64 = options.resource_version.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "invalid resource version: {}",
+                unparsable(&options.resource_version)
+            ))
+        })?;
+        self.wait_for(revision).await?;
+        let exact = options.resource_version_match == "Exact"
+            || (options.resource_version_match.is_empty() && options.limit > 0 && revision > 0);
+        Ok(exact.then_some(revision))
+    }
+
+    /// Waits up to [`FUTURE_WAIT`] for a future revision.
+    pub(crate) async fn wait_for(&self, revision: u64) -> Result<(), Status> {
+        if revision <= self.storage().revision() {
+            return Ok(());
+        }
+        if tokio::time::timeout(FUTURE_WAIT, self.storage().reached(revision)).await.is_ok() {
+            return Ok(());
+        }
+        let current = self.storage().revision();
+        let message = format!("Timeout: Too large resource version: {revision}, current: {current}");
+        let mut status = Status::new(504, "Timeout", message);
+        status.details = Some(serde_json::json!({
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        }));
+        Err(status)
+    }
+
+    async fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
+        self.storage().range_at(prefix, revision).await.map_err(|gone| match gone {
+            Gone::Failed(status) => status,
+            Gone::Expired => Status::expired(if continued {
+                "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
+            } else {
+                "The resourceVersion for the provided list is too old."
+            }),
+        })
+    }
+}
+
+pub(crate) fn unparsable(text: &str) -> String {
+    format!(
+        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+    )
+}
+
+/// The data from which a page is built.
+struct Listing<'a> {
+    served: &'a Served,
+    prefix: &'a str,
+    view: View,
+    revision: u64,
+}
+
+async fn page(
+    listing: &Listing<'_>,
+    entries: &[Arc<Stored>],
+    start: Option<String>,
+    selection: &Selection,
+    limit: i64,
+) -> List {
+    let Listing { served, prefix, view, revision } = listing;
+    let revision = *revision;
+    let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let from = start.map_or(0, |start| entries.partition_point(|stored| stored.key.as_str() < &*start));
+    let mut list = List {
+        items: Vec::new(),
+        resource_version: revision,
+        continue_token: String::new(),
+        remaining: None,
+    };
+    let mut rest = entries.iter().skip(from);
+    let mut last: &str = "";
+    let mut looked_at = 0;
+    while list.items.len() < limit {
+        let Some(stored) = rest.next() else { return list };
+        looked_at += 1;
+        if looked_at % LOOKED_AT == 0 {
+            tokio::task::yield_now().await;
+        }
+        last = stored.key.as_str();
+        if selection.matches(view, &stored.value, stored.mod_revision.0) {
+            let object = view.text(served, &stored.value, stored.mod_revision.0);
+            let namespace = stored.key.namespace().unwrap_or_default().to_owned();
+            list.items.push(Item { namespace, name: stored.key.name().to_owned(), object });
+        }
+    }
+    let left = rest.len();
+    if left > 0 {
+        // The next page begins with the first key after the last key of this page.
+        let start = format!("{}\0", last.strip_prefix(*prefix).unwrap_or(last));
+        list.continue_token = encode_token(revision, &start);
+        if selection.is_empty() {
+            list.remaining = Some(left as u64);
+        }
+    }
+    list
+}
+
+/// Validates the combination of options, for example that `resourceVersionMatch` comes with `resourceVersion`.
+fn check_options(options: &ListOptions) -> Result<(), Status> {
+    const FIELD: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let forbid = |detail: &str| FieldError::bare(FieldErrorKind::Forbidden, FIELD, detail);
+    let how = options.resource_version_match.as_str();
+    let matching = !how.is_empty();
+    if matching && options.resource_version.is_empty() {
+        errors.push(forbid("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    }
+    if matching && !options.continue_token.is_empty() {
+        errors.push(forbid("resourceVersionMatch is forbidden when continue is provided"));
+    }
+    if !matches!(how, "" | "Exact" | "NotOlderThan") {
+        let allowed = ["Exact", "NotOlderThan", ""].map(Into::into);
+        errors.push(FieldError::not_supported(FIELD, &how.into(), &allowed));
+    }
+    if how == "Exact" && options.resource_version == "0" {
+        errors.push(forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    }
+    if options.send_initial_events.is_some() {
+        let detail = "sendInitialEvents is forbidden for list";
+        errors.push(FieldError::bare(FieldErrorKind::Forbidden, "sendInitialEvents", detail));
+    }
+    invalid_options(&errors)
+}
+
+/// Returns 422 for the options of a list or watch if there are errors.
+pub(crate) fn invalid_options(errors: &[FieldError]) -> Result<(), Status> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid("meta.k8s.io", "ListOptions", "", errors))
+}

@@ -1,0 +1,286 @@
+//! The verb `watch`: the changes of a resource after a revision, as events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use serde_json::json;
+use store::{Event, EventKind, Stored, WatchEnd, Watcher};
+
+use super::list;
+use super::select::Selection;
+use crate::context::{Context, WatchOptions};
+use crate::registry::Registry;
+use crate::response::{EventType, WatchEvent};
+use crate::storage::document;
+use crate::storage::entries::Gone;
+use crate::storage::keys;
+use crate::versions::convert::View;
+use crate::versions::definitions::Served;
+
+/// A running watch. It ends when it is dropped.
+pub struct Watch {
+    pub(crate) inner: WatchState,
+}
+
+impl Watch {
+    /// Returns the next event; `None` after an [`EventType::Error`] or when the server stops.
+    pub async fn next(&mut self) -> Option<WatchEvent> {
+        self.inner.next().await
+    }
+
+    /// Returns a bookmark with the current position of this watch. The caller sends one about once per minute if the
+    /// client requested bookmarks, and one before it ends the watch at its timeout.
+    pub fn bookmark(&mut self) -> WatchEvent {
+        self.inner.bookmark()
+    }
+}
+
+/// The annotation of the bookmark that ends the initial events.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// A running watch: first the pending events of its start, then the changes.
+pub(crate) struct WatchState {
+    served: Served,
+    selection: Selection,
+    pending: VecDeque<WatchEvent>,
+    changes: Option<Watcher>,
+    /// The change that is being converted. It has been taken from `changes` but not returned.
+    change: Option<Arc<Event>>,
+    /// Only changes after this revision are returned. It can be in the future.
+    after: u64,
+    /// The registry, for conversions.
+    registry: Registry,
+    /// Receives changes of the definitions.
+    definitions: tokio::sync::watch::Receiver<u64>,
+}
+
+impl Registry {
+    /// Starts a watch. If the start revision is too old, the first event is an [`EventType::Error`], like on a real API
+    /// server. If it is in the future, the watch returns the changes after it. Initial events at a future revision are
+    /// waited for; after a timeout, an error event follows.
+    ///
+    /// # Errors
+    /// 400 and 422 for malformed options, 500 for a malformed revision or if the store has stopped.
+    pub async fn watch(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &WatchOptions,
+    ) -> Result<Watch, Status> {
+        let _ = context;
+        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        check_options(options)?;
+        selection.check_fields()?;
+        let text = options.resource_version.as_str();
+        let asked: u64 = match text {
+            "" => 0,
+            text => text.parse().map_err(|_| Status::new(500, "", list::unparsable(text)))?,
+        };
+        let prefix = keys::namespace(&served.definition, namespace);
+        let mut definitions = self.definitions_changed();
+        if !served.is_current(&self.definitions()) {
+            // The definition has changed since `served` was looked up, so the watch ends at once.
+            definitions.mark_changed();
+        }
+        let mut state = WatchState {
+            served: served.clone(),
+            selection,
+            pending: VecDeque::new(),
+            changes: None,
+            change: None,
+            after: 0,
+            registry: self.clone(),
+            definitions,
+        };
+        // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
+        let initial = options.send_initial_events.unwrap_or(asked == 0);
+        let start = if initial {
+            if let Err(status) = self.wait_for(asked).await {
+                state.pending.push_back(WatchEvent::from(&status));
+                return Ok(Watch { inner: state });
+            }
+            self.initial(&mut state, &prefix, options).await?
+        } else {
+            state.after = asked;
+            asked
+        };
+        let now = self.storage().revision();
+        let start = if start == 0 { now } else { start.min(now) };
+        match self.storage().watch(&prefix, start) {
+            Ok(changes) => state.changes = Some(changes),
+            // This must not be an expired revision: the client would list and watch again, which does not help if the
+            // store has failed.
+            Err(Gone::Failed(status)) => return Err(status),
+            Err(Gone::Expired) => {
+                let oldest = self.storage().oldest();
+                let status = Status::expired(format!("too old resource version: {start} ({oldest})"));
+                state.pending.push_back(WatchEvent::from(&status));
+            }
+        }
+        Ok(Watch { inner: state })
+    }
+
+    /// Queues the current objects as events, and returns their revision.
+    async fn initial(
+        &self,
+        state: &mut WatchState,
+        prefix: &str,
+        options: &WatchOptions,
+    ) -> Result<u64, Status> {
+        let (entries, revision) = self.storage().range(prefix);
+        let view = self.list_view(&state.served, &entries).await?;
+        for stored in &entries {
+            if !state.selects(&view, stored) {
+                continue;
+            }
+            let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
+            state.pending.push_back(WatchEvent { kind: EventType::Added, object });
+        }
+        if options.send_initial_events != Some(false) && options.bookmarks {
+            state.pending.push_back(bookmark(&state.served, revision, true));
+        }
+        // If the client did not request the first bookmark explicitly, kube-apiserver sends a second one at once.
+        if options.send_initial_events.is_none() && options.bookmarks {
+            state.pending.push_back(bookmark(&state.served, revision, false));
+        }
+        Ok(revision)
+    }
+}
+
+impl WatchState {
+    fn selects(&self, view: &View, stored: &Stored) -> bool {
+        self.selection.matches(view, &stored.value, stored.mod_revision.0)
+    }
+
+    /// Returns the next event. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<WatchEvent> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            if self.change.is_none() {
+                let next = tokio::select! {
+                    biased;
+                    next = self.changes.as_mut()?.next() => next,
+                    () = replaced(&mut self.definitions, &self.registry, &self.served) => {
+                        self.changes = None;
+                        return None;
+                    }
+                };
+                match next {
+                    Ok(change) if change.revision().0 <= self.after => continue,
+                    Ok(change) => self.change = Some(change),
+                    Err(end) => {
+                        self.changes = None;
+                        if let WatchEnd::TooSlow = end {
+                            return Some(WatchEvent::from(&Status::expired(
+                                "The watch fell too far behind. Start it again.",
+                            )));
+                        }
+                        return None;
+                    }
+                }
+            }
+            // The change stays in `self.change` until it is converted, because this future may be dropped in between.
+            let change = self.change.clone()?;
+            let versions = change.prev.iter().chain([&change.object]);
+            let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
+            let view = self.registry.view(&self.served, texts).await;
+            self.change = None;
+            match view {
+                Ok(view) => {
+                    if let Some(event) = self.event(&change, &view) {
+                        return Some(event);
+                    }
+                }
+                Err(status) => {
+                    self.changes = None;
+                    return Some(WatchEvent::from(&status));
+                }
+            }
+        }
+    }
+
+    /// Returns the event of a change. An object that starts or stops matching the selectors is added or deleted.
+    fn event(&self, change: &Event, view: &View) -> Option<WatchEvent> {
+        let revision = change.revision().0;
+        let before = change.prev.as_ref().is_some_and(|prev| self.selects(view, prev));
+        let after = change.kind != EventKind::Deleted && self.selects(view, &change.object);
+        let kind = match (before, after) {
+            (false, true) => EventType::Added,
+            (true, true) => EventType::Modified,
+            (true, false) => EventType::Deleted,
+            (false, false) => return None,
+        };
+        let object = match (&change.prev, kind) {
+            // An object that stops matching is shown in its last matching state, with the revision of the change.
+            (Some(prev), EventType::Deleted) if change.kind != EventKind::Deleted => {
+                let shown = view.text(&self.served, &prev.value, prev.mod_revision.0);
+                document::Document::from_text(&shown)?.at(revision)
+            }
+            _ => view.text(&self.served, &change.object.value, revision),
+        };
+        Some(WatchEvent { kind, object })
+    }
+
+    pub(crate) fn bookmark(&mut self) -> WatchEvent {
+        let revision = self.changes.as_mut().map_or(0, |changes| changes.progress().0);
+        bookmark(&self.served, revision.max(self.after), false)
+    }
+}
+
+/// Waits until the definition of a custom resource changes or is removed. Then the watch ends, and the client watches
+/// the new definition. The definitions of built-in kinds never change.
+async fn replaced(definitions: &mut tokio::sync::watch::Receiver<u64>, registry: &Registry, served: &Served) {
+    if served.definition.built_in {
+        return std::future::pending().await;
+    }
+    while definitions.changed().await.is_ok() {
+        if !served.is_current(&registry.definitions()) {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+fn bookmark(served: &Served, revision: u64, initial_events_end: bool) -> WatchEvent {
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    if initial_events_end {
+        metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
+    }
+    let object = json!({
+        "kind": served.definition.kind, "apiVersion": served.api_version(), "metadata": metadata,
+    });
+    WatchEvent { kind: EventType::Bookmark, object: document::text(&object) }
+}
+
+fn check_options(options: &WatchOptions) -> Result<(), Status> {
+    const FIELD: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let how = options.resource_version_match.as_str();
+    let forbid = |detail: &str| FieldError::bare(FieldErrorKind::Forbidden, FIELD, detail);
+    match options.send_initial_events {
+        Some(_) => {
+            if how != "NotOlderThan" {
+                errors
+                    .push(forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+            }
+            if !matches!(how, "NotOlderThan" | "") {
+                errors.push(FieldError::not_supported(FIELD, &how.into(), &["NotOlderThan".into()]));
+            }
+        }
+        None if !how.is_empty() => {
+            errors.push(forbid(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
+            if how != "NotOlderThan" {
+                errors.push(FieldError::not_supported(FIELD, &how.into(), &["NotOlderThan".into()]));
+            }
+        }
+        None => {}
+    }
+    list::invalid_options(&errors)
+}

@@ -1,0 +1,250 @@
+//! Conversion between the storage version and the requested version.
+//!
+//! Without a webhook, conversion is synchronous ([`text`], [`value`]). Objects that a webhook has to convert are
+//! converted beforehand ([`Registry::view`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinds::definition::{Definition, Version};
+use kinds::events::shape;
+use machinery::meta;
+use machinery::status::Status;
+use serde_json::Value;
+use store::Stored;
+
+use super::definitions::Served;
+use crate::registry::Registry;
+use crate::storage::document;
+use crate::storage::entries::Entry;
+use crate::storage::keys;
+
+/// Returns whether clients of this version get the stored bytes unchanged.
+///
+/// Bytes that are older than the schema lack its defaults and may contain fields that the schema does not declare.
+pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
+    served.version.name == served.definition.storage_version
+        && keys::home(&served.definition).0 == served.definition.group
+        && (served.definition.built_in || revision > served.resource.changed_at)
+}
+
+/// Returns stored text as clients of `served` get it. The caller has ruled out that a webhook must convert it.
+fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
+    if as_stored(served, revision) {
+        return stored.clone();
+    }
+    match parse(stored) {
+        Some(object) => document::text(&from_storage(served, object)),
+        None => stored.clone(),
+    }
+}
+
+/// Returns a stored object, parsed, as clients of `served` get it. The caller has ruled out that a webhook must convert
+/// it.
+pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Value> {
+    let object = parse(stored)?;
+    Some(if as_stored(served, revision) { object } else { from_storage(served, object) })
+}
+
+fn parse(text: &[u8]) -> Option<Value> {
+    machinery::decode::own(text).ok()
+}
+
+fn no_json() -> Status {
+    Status::internal("a stored object is not valid JSON")
+}
+
+/// Applies the current schema of the version in which the object is stored: prunes and defaults. That version can
+/// differ from the current storage version.
+fn read(definition: &Definition, object: &mut Value) {
+    let (_, version) = meta::group_version(meta::api_version(object));
+    let known = definition.version(version).or_else(|| definition.version(&definition.storage_version));
+    if let Some(version) = known.filter(|_| !definition.built_in) {
+        machinery::schema::prune(&version.schema, object);
+        machinery::schema::default(&version.schema, object);
+    }
+}
+
+fn from_storage(served: &Served, mut object: Value) -> Value {
+    if keys::home(&served.definition).0 != served.definition.group {
+        shape::from_core(&mut object);
+    }
+    read(&served.definition, &mut object);
+    in_version(&served.definition, &served.version, object)
+}
+
+/// Returns `object` in another version of its resource. The conversion strategy `None` changes only `apiVersion` and
+/// removes fields that the version does not declare.
+fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
+    if definition.built_in {
+        return kinds::in_version(definition, &version.name, object);
+    }
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".into(), definition.api_version(&version.name).into());
+    }
+    machinery::schema::prune(&version.schema, &mut object);
+    object
+}
+
+/// Stored objects as clients of one version get them. Contains, by revision, the objects that a webhook had to convert.
+pub(crate) struct View(BTreeMap<u64, Bytes>);
+
+impl View {
+    /// Returns the object as clients get it.
+    pub(crate) fn text(&self, served: &Served, stored: &Bytes, revision: u64) -> Bytes {
+        self.0.get(&revision).cloned().unwrap_or_else(|| text(served, stored, revision))
+    }
+
+    /// Returns the object if a webhook converted it.
+    pub(crate) fn converted(&self, revision: u64) -> Option<&Bytes> {
+        self.0.get(&revision)
+    }
+}
+
+/// Refuses an object that is stored in a version that its definition does not contain: the schema of its fields is
+/// unknown.
+///
+/// # Errors
+/// 500 with the message of kube-apiserver.
+pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status> {
+    if served.definition.built_in || as_stored(served, entry.revision) {
+        return Ok(());
+    }
+    let Some(object) = parse(&entry.value) else { return Ok(()) };
+    let api_version = meta::api_version(&object);
+    if served.definition.version(meta::group_version(api_version).1).is_some() {
+        return Ok(());
+    }
+    let why = format!("request to convert CR from an invalid group/version: {api_version}");
+    Err(Status::generic(why))
+}
+
+impl Registry {
+    /// Prepares stored objects for clients of `served`. Calls the webhook once for all of them.
+    ///
+    /// # Errors
+    /// If the webhook fails.
+    pub(crate) async fn view(
+        &self,
+        served: &Served,
+        stored: impl Iterator<Item = (&Bytes, u64)>,
+    ) -> Result<View, Status> {
+        let mut view = View(BTreeMap::new());
+        let Some(conversion) = served.definition.conversion.clone() else { return Ok(view) };
+        let wanted = served.api_version();
+        let (mut asked, mut objects) = (Vec::new(), Vec::new());
+        for (text, revision) in stored.filter(|(_, revision)| !as_stored(served, *revision)) {
+            if let Some(kept) = conversion.kept(revision, &wanted) {
+                view.0.insert(revision, kept);
+                continue;
+            }
+            let mut object = parse(text).ok_or_else(no_json)?;
+            if meta::api_version(&object) != wanted {
+                read(&served.definition, &mut object);
+                asked.push(revision);
+                objects.push(object);
+            }
+        }
+        let converted = self.convert_by_webhook(&conversion, objects, &wanted).await?;
+        for (revision, object) in asked.into_iter().zip(converted) {
+            let text = document::text(&in_version(&served.definition, &served.version, object));
+            conversion.keep(revision, &wanted, text.clone());
+            view.0.insert(revision, text);
+        }
+        Ok(view)
+    }
+
+    /// Like [`Self::view`], for the objects of a list.
+    pub(crate) async fn list_view(&self, served: &Served, stored: &[Arc<Stored>]) -> Result<View, Status> {
+        self.view(served, stored.iter().map(|entry| (&entry.value, entry.mod_revision.0))).await
+    }
+
+    /// Returns one stored object as clients of `served` get it.
+    ///
+    /// # Errors
+    /// If the webhook fails.
+    pub(crate) async fn show(&self, served: &Served, stored: &Bytes, revision: u64) -> Result<Bytes, Status> {
+        let view = self.view(served, std::iter::once((stored, revision))).await?;
+        Ok(view.text(served, stored, revision))
+    }
+
+    /// Like [`Self::show`], for an object without a revision in the store: the result of a dry run, or a deleted
+    /// object.
+    pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {
+        if served.definition.conversion.is_none() {
+            return Ok(self::text(served, &text, u64::MAX));
+        }
+        let object = parse(&text).ok_or_else(no_json)?;
+        if meta::api_version(&object) == served.api_version() {
+            return Ok(text);
+        }
+        let object = self.in_version(&served.definition, &served.version, object).await?;
+        Ok(document::text(&object))
+    }
+
+    /// Returns an object in another version of its resource.
+    ///
+    /// # Errors
+    /// If the webhook fails.
+    pub(crate) async fn in_version(
+        &self,
+        definition: &Definition,
+        version: &Version,
+        mut object: Value,
+    ) -> Result<Value, Status> {
+        let wanted = definition.api_version(&version.name);
+        if let Some(conversion) = &definition.conversion
+            && meta::api_version(&object) != wanted
+        {
+            let converted = self.convert_by_webhook(conversion, vec![object], &wanted).await?;
+            object = converted.into_iter().next().ok_or_else(no_json)?;
+        }
+        Ok(in_version(definition, version, object))
+    }
+
+    /// Returns one stored object, parsed, as clients of `served` get it.
+    ///
+    /// # Errors
+    /// If the webhook fails.
+    pub(crate) async fn read(&self, served: &Served, entry: &Entry) -> Result<Value, Status> {
+        if served.definition.conversion.is_none() {
+            return value(served, &entry.value, entry.revision).ok_or_else(no_json);
+        }
+        parse(&self.show(served, &entry.value, entry.revision).await?).ok_or_else(no_json)
+    }
+
+    /// Converts an object from the version of `served` to the storage version.
+    ///
+    /// # Errors
+    /// If the webhook fails.
+    pub(crate) async fn to_storage(&self, served: &Served, mut object: Value) -> Result<Value, Status> {
+        let definition = &served.definition;
+        if keys::home(definition).0 != definition.group {
+            shape::to_core(&mut object);
+            return Ok(object);
+        }
+        if served.version.name == definition.storage_version {
+            return Ok(object);
+        }
+        if definition.built_in {
+            object = kinds::in_version(definition, &definition.storage_version, object);
+            served.strategy().normalize(&mut object);
+            return Ok(object);
+        }
+        let stored_as = definition.api_version(&definition.storage_version);
+        if let Some(conversion) = &definition.conversion {
+            let converted = self.convert_by_webhook(conversion, vec![object], &stored_as).await?;
+            object = converted.into_iter().next().ok_or_else(no_json)?;
+        } else if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), stored_as.into());
+        }
+        // The answer to the write is read back from the store, so pruning and defaults of the storage version apply to
+        // every version.
+        if let Some(storage) = definition.version(&definition.storage_version) {
+            machinery::schema::prune(&storage.schema, &mut object);
+            machinery::schema::default(&storage.schema, &mut object);
+        }
+        Ok(object)
+    }
+}

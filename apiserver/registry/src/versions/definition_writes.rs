@@ -1,0 +1,125 @@
+//! Effects of writes of CustomResourceDefinitions: before the write is answered, the resource is served, changed or
+//! removed.
+
+use apiextensions::crd;
+use kinds::Subresource;
+use kinds::definition::from_crd;
+use machinery::meta;
+use serde_json::Value;
+
+use super::definitions::{Served, is_crd};
+use crate::context::Context;
+use crate::registry::Registry;
+use crate::storage::entries::Entry;
+use crate::target::Target;
+use crate::write::changed::{Changed, Ownership};
+
+/// Returns a hash of the UID, the spec and the accepted names. A definition that is deleted and created again gets
+/// another hash.
+pub(crate) fn shape(object: &Value) -> u64 {
+    let said = [
+        meta::uid(object).to_owned(),
+        object["spec"].to_string(),
+        object["status"]["acceptedNames"].to_string(),
+    ];
+    machinery::hash::fnv1a_64(said.join("\n").as_bytes())
+}
+
+impl Registry {
+    /// Handles a created or updated object. Called after each such write.
+    pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
+        if is_crd(served) {
+            self.serve(served, entry).await;
+        }
+    }
+
+    /// Handles a removed object. Called after each removal.
+    pub(crate) async fn removed(&self, served: &Served, name: &str) {
+        let Some((plural, group)) = name.split_once('.').filter(|_| is_crd(served)) else { return };
+        self.redefine(|definitions| definitions.remove(group, plural));
+        // Another definition may be waiting for a name that has become free.
+        let (stored, _) = self.storage().range(&crate::storage::keys::namespace(&served.definition, ""));
+        for other in stored {
+            let entry = Entry { revision: other.mod_revision.0, value: other.value.clone() };
+            let waits = machinery::decode::own::<Value>(&entry.value).is_ok_and(|other| {
+                let conditions = other["status"]["conditions"].as_array();
+                other["spec"]["group"] == group
+                    && conditions.is_some_and(|list| {
+                        list.iter()
+                            .any(|found| found["type"] == "NamesAccepted" && found["status"] == "False")
+                    })
+            });
+            if waits {
+                self.serve(served, &entry).await;
+            }
+        }
+    }
+
+    /// Sets the conditions of a CustomResourceDefinition as its controllers would, and serves the resource that it
+    /// defines.
+    async fn serve(&self, served: &Served, entry: &Entry) {
+        let Ok(mut object) = machinery::decode::own::<Value>(&entry.value) else { return };
+        let name = meta::name(&object).to_owned();
+        let before = object["status"].clone();
+        self.establish(&mut object);
+        if object["status"] != before {
+            // Frees the object during the write: definitions can be large, and many can be written at the same time.
+            drop(object);
+            // The write of the status calls `wrote` again, which serves the definition.
+            let target = Target { served, namespace: "", name: &name, subresource: Subresource::Status };
+            let mut context = Context::internal("kube-apiserver");
+            let written = Box::pin(self.change(&mut context, &target, |_, live| {
+                let mut object = live.clone();
+                self.establish(&mut object);
+                Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+            }));
+            if let Err(status) = written.await
+                && status.reason != "NotFound"
+            {
+                tracing::warn!(name, %status, "the conditions of a definition could not be written");
+            }
+            return;
+        }
+        if !crd::is_established(&object) {
+            return;
+        }
+        match from_crd(&object) {
+            Ok(definition) => {
+                let terminating = meta::is_deleting(&object);
+                let shape = shape(&object);
+                self.redefine(|definitions| {
+                    definitions.insert(definition, entry.revision, terminating, shape);
+                });
+            }
+            Err(error) => tracing::error!(name, %error, "a definition cannot be served"),
+        }
+    }
+
+    /// Updates the status: accepted names and conditions.
+    fn establish(&self, object: &mut Value) {
+        let now = self.now();
+        let taken = self.taken(object);
+        crd::accept_names(object, &taken, &now);
+        let terminating = object["status"]["conditions"]
+            .as_array()
+            .is_some_and(|list| list.iter().any(|condition| condition["type"] == "Terminating"));
+        if meta::is_deleting(object) && !terminating {
+            let message = "CustomResource deletion is in progress";
+            crd::set_condition(object, "Terminating", "True", "InstanceDeletionInProgress", message, &now);
+        }
+    }
+
+    /// Returns the names of other resources in the group.
+    fn taken(&self, object: &Value) -> crd::Taken {
+        let group = object["spec"]["group"].as_str().unwrap_or_default();
+        let own = object["spec"]["names"]["plural"].as_str().unwrap_or_default();
+        let mut taken = crd::Taken::default();
+        let definitions = self.definitions();
+        for other in definitions.iter().filter(|other| other.group == group && other.plural != own) {
+            taken.resources.extend([other.plural.clone(), other.singular.clone()]);
+            taken.resources.extend(other.short_names.iter().cloned());
+            taken.kinds.extend([other.kind.clone(), other.list_kind.clone()]);
+        }
+        taken
+    }
+}

@@ -1,0 +1,158 @@
+//! A snapshot of the resources that are served.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kinds::definition::{Definition, Version};
+use kinds::strategy::Strategy;
+use machinery::status::GroupResource;
+use parking_lot::Mutex;
+
+/// One resource in one served version.
+#[derive(Clone)]
+pub struct Served {
+    /// The resource.
+    pub definition: Arc<Definition>,
+    /// The version of the request.
+    pub version: Arc<Version>,
+    pub(crate) resource: Arc<Resource>,
+}
+
+/// A resource and the state that the registry keeps for it.
+pub(crate) struct Resource {
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) strategy: Arc<dyn Strategy>,
+    /// Objects that were written at or before this revision may lack defaults of the current schema.
+    pub(crate) changed_at: u64,
+    /// Objects that satisfy all rules of one version: by key, the revision of the object and the version.
+    proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
+    /// Whether the definition is being deleted, so that objects cannot be created.
+    pub(crate) terminating: bool,
+    /// A hash that changes with each change of the definition's spec or accepted names.
+    shape: u64,
+}
+
+impl Served {
+    /// Returns the group and the plural, for errors.
+    pub fn resource(&self) -> GroupResource<'_> {
+        GroupResource { group: &self.definition.group, resource: &self.definition.plural }
+    }
+
+    /// Returns `group/version`, or only the version for the core group.
+    pub fn api_version(&self) -> String {
+        self.definition.api_version(&self.version.name)
+    }
+
+    /// Returns whether the object stored under `key` at `revision` is known to satisfy the current rules of this
+    /// version.
+    pub(crate) fn holds(&self, key: &str, revision: u64) -> bool {
+        let proven = self.resource.proven.lock();
+        proven.get(key).is_some_and(|(at, version)| *at == revision && Arc::ptr_eq(version, &self.version))
+    }
+
+    /// Records whether the object stored under `key` at `revision` satisfies the rules of this version.
+    pub(crate) fn prove(&self, key: &str, revision: u64, holds: bool) {
+        if !self.version.schema.has_rules || self.definition.built_in {
+            return;
+        }
+        let mut proven = self.resource.proven.lock();
+        if holds {
+            proven.insert(key.to_owned(), (revision, self.version.clone()));
+        } else {
+            proven.remove(key);
+        }
+    }
+
+    /// Returns whether the definition, with all its versions, has not changed since this was looked up.
+    pub(crate) fn is_current(&self, definitions: &Definitions) -> bool {
+        let now = definitions.resource(&self.definition.group, &self.definition.plural);
+        now.is_some_and(|now| now.shape == self.resource.shape)
+    }
+
+    pub(crate) fn strategy(&self) -> &dyn Strategy {
+        &*self.resource.strategy
+    }
+}
+
+/// An immutable snapshot of all resources.
+#[derive(Clone, Default)]
+pub struct Definitions {
+    /// Incremented with each change.
+    pub generation: u64,
+    by_resource: BTreeMap<(String, String), Arc<Resource>>,
+}
+
+impl Definitions {
+    /// Returns the resource, or `None` if this version of it is not served.
+    pub fn served(&self, group: &str, version: &str, plural: &str) -> Option<Served> {
+        let resource = self.resource(group, plural)?;
+        let version = resource.definition.version(version).filter(|version| version.served)?;
+        Some(Served {
+            definition: resource.definition.clone(),
+            version: version.clone(),
+            resource: resource.clone(),
+        })
+    }
+
+    /// Returns the resource in its storage version.
+    pub(crate) fn stored(&self, group: &str, plural: &str) -> Option<Served> {
+        let resource = self.resource(group, plural)?;
+        let version = resource.definition.version(&resource.definition.storage_version)?;
+        Some(Served {
+            definition: resource.definition.clone(),
+            version: version.clone(),
+            resource: resource.clone(),
+        })
+    }
+
+    fn resource(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.by_resource.get(&(group.to_owned(), plural.to_owned()))
+    }
+
+    /// Returns the definition of the resource, even if none of its versions is served.
+    pub fn get(&self, group: &str, plural: &str) -> Option<&Arc<Definition>> {
+        self.resource(group, plural).map(|resource| &resource.definition)
+    }
+
+    /// Iterates over all resources, ordered by group and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.by_resource.values().map(|resource| &resource.definition)
+    }
+
+    /// Returns the resource with the given `kind` in `group`.
+    pub fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Definition>> {
+        self.iter().find(|definition| definition.group == group && definition.kind == kind)
+    }
+
+    /// Adds or replaces a resource. `shape` is equal for definitions with the same spec and accepted names.
+    pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool, shape: u64) {
+        let key = (definition.group.clone(), definition.plural.clone());
+        let strategy = kinds::strategy(&definition);
+        let definition = Arc::new(definition);
+        self.by_resource.insert(
+            key,
+            Arc::new(Resource {
+                definition,
+                strategy,
+                changed_at,
+                proven: Mutex::default(),
+                terminating,
+                shape,
+            }),
+        );
+        self.generation += 1;
+    }
+
+    pub(crate) fn remove(&mut self, group: &str, plural: &str) {
+        if self.by_resource.remove(&(group.to_owned(), plural.to_owned())).is_some() {
+            self.generation += 1;
+        }
+    }
+}
+
+/// Group and plural of CustomResourceDefinitions.
+pub(crate) const CRDS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+
+pub(crate) fn is_crd(served: &Served) -> bool {
+    (served.definition.group.as_str(), served.definition.plural.as_str()) == CRDS
+}

@@ -1,0 +1,7 @@
+//! The resources that are served at one moment, and conversion between their versions.
+
+pub(crate) mod by_webhook;
+pub(crate) mod conversions;
+pub(crate) mod convert;
+pub(crate) mod definition_writes;
+pub(crate) mod definitions;

@@ -1,0 +1,9 @@
+//! The steps that create, update and patch share.
+
+pub(crate) mod change;
+pub(crate) mod changed;
+pub(crate) mod decode;
+pub(crate) mod identity;
+pub(crate) mod metadata;
+pub(crate) mod ownership;
+pub(crate) mod validate;

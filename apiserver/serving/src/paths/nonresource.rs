@@ -1,0 +1,161 @@
+//! Non-resource paths: discovery, OpenAPI, version, health, metrics.
+
+use std::sync::Arc;
+
+use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
+use http::header::CACHE_CONTROL;
+use http::request::Parts;
+use http::{HeaderValue, Method};
+use machinery::status::Status;
+use serde_json::{Value, json};
+
+use crate::limits;
+use crate::options::VersionInfo;
+use crate::request::aside::aside;
+use crate::request::query::Query;
+use crate::response::answer::Answer;
+use crate::response::negotiate::{Media, meets, no_representation};
+use crate::response::reply::Reply;
+use crate::shared::Shared;
+
+impl Shared {
+    /// Answers a request for a non-resource path, the one that was authorized. Request bodies are not read.
+    pub(crate) async fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
+        if let Some(reply) = self.given_path(path, parts).await {
+            return reply;
+        }
+        let known = self.only_get(path, parts).or_else(|| self.health(path, query));
+        let answer = match known {
+            Some(Ok(answer)) => answer,
+            Some(Err(status)) => Answer::error(&status, &parts.headers),
+            // Unknown paths below `/api` and built-in groups are answered with a `Status`.
+            None if path.starts_with("/api/") || self.is_built_in_group(path) => {
+                Answer::error(&Status::no_such_path(), &parts.headers)
+            }
+            None => Answer::page_not_found(),
+        };
+        answer.into()
+    }
+
+    /// Answers a path that the embedding program added; `None` for any other.
+    async fn given_path(&self, path: &str, parts: &Parts) -> Option<Reply> {
+        let (_, answer) = self.options.paths.iter().find(|(given, _)| *given == path)?;
+        let outcome = if parts.method == Method::GET {
+            answer().await
+        } else {
+            Err(Status::method_not_allowed("the server does not allow this method on the requested resource"))
+        };
+        Some(match outcome {
+            Ok(response) => Reply::Response(Box::new(response)),
+            Err(status) => Answer::error(&status, &parts.headers).into(),
+        })
+    }
+
+    /// Answers documents that can only be read.
+    fn only_get(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
+        let answer = match path {
+            "/version" | "/version/" if !meets(&parts.headers, &["json"]) => {
+                Err(no_representation("application/json"))
+            }
+            // Always indented, as in kube-apiserver.
+            "/version" | "/version/" => Ok(Answer::value(
+                200,
+                &version(&self.options.version),
+                Media { pretty: true, ..crate::response::negotiate::JSON },
+            )),
+            _ if path.starts_with("/version/") => Err(Status::no_such_path()),
+            "/metrics" => Ok(Answer::new(200, metrics::CONTENT_TYPE, self.options.metrics.text())),
+            DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
+            "/" => Ok(Answer::value(200, &self.paths(), crate::response::negotiate::JSON)),
+            // This path answers every method.
+            "/openapi/v3/" => Ok(Answer::empty(404)),
+            _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
+            // These documents are large and built on first use.
+            _ if path.starts_with("/openapi/") => {
+                return aside(limits::ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
+            }
+            _ => self.discovery(path, &parts.headers)?,
+        };
+        let head = parts.method == Method::HEAD && !self.is_routed(path);
+        let reads = parts.method == Method::GET || head;
+        if !reads && !self.answers_to_all(path) {
+            let message = "the server does not allow this method on the requested resource";
+            return Some(Err(Status::method_not_allowed(message)));
+        }
+        Some(answer)
+    }
+
+    /// Returns whether the path answers every method: `/`, group lists, groups, and versions of custom
+    /// resources.
+    fn answers_to_all(&self, path: &str) -> bool {
+        path == "/" || path.starts_with("/apis") && !self.is_routed(path)
+    }
+
+    /// Returns whether the path accepts only certain methods and media types.
+    pub(crate) fn is_routed(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        matches!(path, "/api" | "/api/v1" | "/version")
+            || self.is_built_in_group(path) && path.matches('/').count() == 3
+    }
+
+    /// Returns the OpenID documents by which others verify service account tokens.
+    fn openid(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
+        let tokens = self.options.tokens.as_ref()?;
+        let (subtype, content_type, document) = match path {
+            JWKS_PATH => ("jwk-set+json", "application/jwk-set+json", tokens.jwks()),
+            _ => ("json", "application/json", tokens.discovery()),
+        };
+        if !meets(&parts.headers, &[subtype]) {
+            return Some(Err(no_representation(content_type)));
+        }
+        let mut answer = Answer::new(200, content_type, document.to_string());
+        answer.headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+        Some(Ok(answer))
+    }
+
+    fn is_built_in_group(&self, path: &str) -> bool {
+        let Some(group) = path.strip_prefix("/apis/").and_then(|rest| rest.split('/').next()) else {
+            return false;
+        };
+        self.registry.definitions().iter().any(|one| one.built_in && one.group == group)
+    }
+
+    /// Returns the list of all paths, the document at `/`.
+    fn paths(&self) -> Value {
+        let mut paths: Vec<String> = self.discovery_paths();
+        let others = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+        paths.extend(others.map(str::to_owned));
+        if self.options.tokens.is_some() {
+            paths.extend([DISCOVERY_PATH, JWKS_PATH].map(str::to_owned));
+        }
+        paths.extend(self.options.paths.iter().map(|(path, _)| (*path).to_owned()));
+        paths.sort();
+        json!({ "paths": paths })
+    }
+}
+
+fn version(info: &VersionInfo) -> Value {
+    let mut numbers = info.git_version.trim_start_matches('v').split('.');
+    let major = numbers.next().unwrap_or_default();
+    let minor = numbers.next().unwrap_or_default();
+    json!({
+        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
+        "minCompatibilityMajor": major, "minCompatibilityMinor": before(minor),
+        "gitVersion": info.git_version, "gitCommit": info.git_commit, "gitTreeState": "clean",
+        "buildDate": info.build_date, "goVersion": "", "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, platform()),
+    })
+}
+
+/// Returns the previous minor version, the oldest one that this server is compatible with.
+fn before(minor: &str) -> String {
+    minor.parse::<u32>().map_or_else(|_| minor.to_owned(), |minor| minor.saturating_sub(1).to_string())
+}
+
+fn platform() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

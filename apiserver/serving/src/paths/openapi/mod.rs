@@ -1,0 +1,11 @@
+//! OpenAPI v3 and v2. Each document is made when it is first asked for, and again after a change of the definitions.
+
+mod answer;
+mod document;
+pub(crate) mod documents;
+mod paths;
+mod range;
+mod schemas;
+mod v2;
+mod v2_protobuf;
+mod v3_protobuf;

@@ -1,0 +1,16 @@
+//! A request before its handler runs: decoding, target, authorization, and fair queuing.
+
+pub(crate) mod admit;
+pub(crate) mod aside;
+pub(crate) mod asked;
+pub(crate) mod flows;
+pub(crate) mod handle;
+pub(crate) mod input;
+pub(crate) mod older;
+pub(crate) mod query;
+pub(crate) mod read_body;
+pub(crate) mod refusal;
+pub(crate) mod target;
+pub(crate) mod verb;
+pub(crate) mod work;
+pub(crate) mod write_options;

@@ -1,0 +1,59 @@
+//! Maps the path of a request to its target.
+
+use machinery::status::Status;
+
+use super::missing::Missing;
+use super::path::ResourcePath;
+use super::resource::{Target, Unknown, selected_name};
+use crate::request::query::Query;
+use crate::request::verb::Verb;
+use crate::response::answer::Answer;
+use crate::response::reply::Reply;
+use crate::shared::Shared;
+
+/// The result of resolving a path.
+pub(crate) enum Route<'p> {
+    /// A served resource.
+    Target(Target<'p>),
+    /// A resource that is not served. Users who are allowed to access it learn that it does not exist.
+    Unknown(Unknown<'p>),
+    /// A path that its resource does not have.
+    Nowhere(Missing),
+}
+
+impl Shared {
+    /// Resolves a path.
+    pub(crate) fn route<'p>(&self, path: ResourcePath<'p>, verb: Verb, query: &Query) -> Route<'p> {
+        let selected = selected_name(verb, query);
+        let served = self.registry.served(path.group, path.version, path.resource);
+        let Some(served) = served.filter(|served| !served.definition.verbs.is_empty()) else {
+            return Route::Unknown(Unknown { path, selected });
+        };
+        let connect = self.connected(&path);
+        let target = Target { path, verb, served, connect, selected };
+        match target.missing() {
+            None => Route::Target(target),
+            Some(missing) => Route::Nowhere(missing),
+        }
+    }
+
+    fn connected(&self, path: &ResourcePath<'_>) -> Option<usize> {
+        if path.subresource.is_empty() {
+            return None;
+        }
+        self.options.connects.iter().position(|(resource, _)| {
+            (resource.group, resource.version) == (path.group, path.version)
+                && (resource.resource, resource.subresource) == (path.resource, path.subresource)
+        })
+    }
+
+    /// Returns 404: as a `Status` in groups of built-in kinds, as plain text elsewhere, as in kube-apiserver.
+    pub(crate) fn no_such_resource(&self, unknown: &Unknown<'_>) -> Result<Reply, Status> {
+        let group = unknown.path.group;
+        let definitions = self.registry.definitions();
+        if group.is_empty() || definitions.iter().any(|one| one.built_in && one.group == group) {
+            return Err(Status::no_such_path());
+        }
+        Ok(Answer::page_not_found().into())
+    }
+}

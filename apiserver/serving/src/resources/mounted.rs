@@ -1,0 +1,41 @@
+//! Handler of subresources that are implemented in Rust.
+
+use bytes::Bytes;
+use machinery::status::Status;
+
+use super::connect::ConnectRequest;
+use crate::request::asked::Asked;
+use crate::response::reply::Reply;
+use crate::shared::Shared;
+
+impl Shared {
+    /// Answers a request for a subresource implemented in Rust.
+    pub(crate) async fn connect<B>(&self, asked: Asked<'_>, body: B) -> Result<Reply, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let place = asked.target.connect().and_then(|place| self.options.connects.get(place));
+        let (resource, connect) = place.ok_or_else(Status::no_such_path)?;
+        if !resource.methods.contains(&asked.parts.method) {
+            return Err(Status::method_not_allowed(
+                "the server does not allow this method on the requested resource",
+            ));
+        }
+        let upgrade = asked.parts.extensions.get::<hyper::upgrade::OnUpgrade>().is_some();
+        // An upgraded connection may last long, so it takes no seat.
+        let _seat = if upgrade { None } else { self.seat(&asked).await? };
+        let body = if upgrade { Bytes::new() } else { self.read(body).await? };
+        let (user, bytes) = (asked.user.name.clone(), body.len());
+        let request = ConnectRequest {
+            namespace: asked.target.namespace().to_owned(),
+            name: asked.target.name().to_owned(),
+            rest: asked.target.rest().to_owned(),
+            user: asked.user,
+            parts: asked.parts.clone(),
+            body,
+        };
+        let response = self.aside(&user, bytes, connect.connect(request)).await;
+        response.map(|response| Reply::Response(Box::new(response)))
+    }
+}
