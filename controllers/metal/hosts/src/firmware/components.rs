@@ -9,7 +9,7 @@ use engine::{Action, Controller, Manager, Objects, Reconciler, Request, Result};
 use machinery::clock::rfc3339;
 use schemas::metal3::{FirmwareComponentStatus, HostFirmwareComponents};
 
-use super::{CHANGE_DETECTED, UNREADABLE, VALID, new_objection, next_look};
+use super::comparison::{CHANGE_DETECTED, UNREADABLE, VALID, new_objection, next_look};
 use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
@@ -43,7 +43,7 @@ struct ComponentsReconciler {
 }
 
 /// The installed versions.
-type Found = super::Found<Vec<bmc::FirmwareComponent>>;
+type Found = super::comparison::Found<Vec<bmc::FirmwareComponent>>;
 
 /// Returns a message for each update that cannot be installed.
 fn objections(object: &HostFirmwareComponents) -> Vec<String> {

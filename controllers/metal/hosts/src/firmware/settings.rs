@@ -13,8 +13,8 @@ use schemas::metal3::{
     BareMetalHost, FirmwareSchema, FirmwareSchemaSpec, HostFirmwareSettings, SchemaReference, SettingSchema,
 };
 
+use super::comparison::{CHANGE_DETECTED, UNREADABLE, VALID, as_text, new_objection, next_look};
 use super::rules::{Values, objection, schema_name, values};
-use super::{CHANGE_DETECTED, UNREADABLE, VALID, as_text, new_objection, next_look};
 use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
@@ -50,7 +50,7 @@ struct SettingsReconciler {
     manager: Manager,
 }
 
-type Found = super::Found<Values>;
+type Found = super::comparison::Found<Values>;
 
 /// Returns the object with the status that follows from the machine's settings.
 fn compared(
