@@ -142,8 +142,7 @@ async fn run(object: &Arc<Mutex<Value>>) -> Vec<Option<String>> {
     Controller::new(&manager, "failsonce").reconciles(&objects).start(Frame::new(planned));
     tokio::time::sleep(Duration::from_secs(1)).await;
     manager.stop().await;
-    let told = told.lock().clone();
-    told
+    told.lock().clone()
 }
 
 #[tokio::test(start_paused = true)]

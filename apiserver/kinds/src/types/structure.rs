@@ -7,7 +7,7 @@ use machinery::schema::Presence;
 pub enum FieldType {
     /// A string.
     Text,
-    /// A string of the enumeration of that name ([`super::values`]).
+    /// A string of the enumeration of that name ([`super::index::values`]).
     Enum(&'static str),
     /// An integer of 32 or 64 bits.
     Integer {
