@@ -23,6 +23,7 @@ use crate::limits;
 use crate::metrics::Metrics;
 use crate::options::VersionInfo;
 use crate::request::flows::Flows;
+use crate::request::read_body::{RequestBody, boxed};
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
 use crate::response::answer::Answer;
@@ -169,27 +170,35 @@ impl Server {
     }
 
     /// Answers one request. The identity is in its extensions ([`User`]). A panic ends this request only.
-    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    pub fn handle<B>(&self, request: Request<B>) -> BoxFuture<'static, Response<Body>>
     where
         B: http_body::Body + Send + 'static,
-        B::Data: Into<Bytes> + Send,
+        B::Data: Into<Bytes>,
     {
+        self.answer(request.map(boxed))
+    }
+
+    fn answer(&self, request: Request<RequestBody>) -> BoxFuture<'static, Response<Body>> {
+        let shared = self.shared.clone();
         let (parts, body) = request.into_parts();
-        match AssertUnwindSafe(self.shared.answer(parts, body)).catch_unwind().await {
-            Ok(response) => response,
-            Err(_) => {
-                tracing::error!("a request panicked");
-                let text = "This request caused apiserver to panic. Look in the logs for details.\n";
-                Answer::text(500, text).finish(&http::HeaderMap::new(), &[])
-            }
-        }
+        let answer = async move { shared.answer(parts, body).await };
+        AssertUnwindSafe(answer)
+            .catch_unwind()
+            .map(|answer| {
+                answer.unwrap_or_else(|_| {
+                    tracing::error!("a request panicked");
+                    let text = "This request caused apiserver to panic. Look in the logs for details.\n";
+                    Answer::text(500, text).finish(&http::HeaderMap::new(), &[])
+                })
+            })
+            .boxed()
     }
 }
 
 impl<B> tower_service::Service<Request<B>> for Server
 where
     B: http_body::Body + Send + 'static,
-    B::Data: Into<Bytes> + Send,
+    B::Data: Into<Bytes>,
 {
     type Response = Response<Body>;
     type Error = Infallible;
@@ -200,8 +209,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let server = self.clone();
-        Box::pin(async move { Ok(server.handle(request).await) })
+        self.handle(request).map(Ok).boxed()
     }
 }
 
@@ -216,7 +224,7 @@ pub struct ClientService {
 impl<B> tower_service::Service<Request<B>> for ClientService
 where
     B: http_body::Body + Send + 'static,
-    B::Data: Into<Bytes> + Send,
+    B::Data: Into<Bytes>,
 {
     type Response = Response<Body>;
     type Error = Infallible;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use access::User;
 use access::user::{ANONYMOUS, GROUP_MASTERS};
-use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response};
 use machinery::status::Status;
@@ -14,6 +13,7 @@ use super::aside::aside;
 use super::asked::Asked;
 use super::flows::{Seat, too_many};
 use super::query::Query;
+use super::read_body::RequestBody;
 use super::target::path::{ResourcePath, unescaped};
 use super::target::route::Route;
 use super::verb::Verb;
@@ -25,11 +25,7 @@ use crate::transport::connections::Presence;
 
 impl Shared {
     /// Answers a request with this body.
-    pub(crate) async fn answer<B>(self: &Arc<Self>, parts: Parts, body: B) -> Response<Body>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    pub(crate) async fn answer(self: &Arc<Self>, parts: Parts, body: RequestBody) -> Response<Body> {
         let started = self.clock.monotonic();
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = unescaped(parts.uri.path());
@@ -60,19 +56,15 @@ impl Shared {
 
     /// Authenticates, authorizes and handles a request. A path that its resource does not have is refused
     /// before authorization.
-    async fn reply<B>(
+    async fn reply(
         self: &Arc<Self>,
         parts: &Parts,
         path: &str,
         route: Option<&Route<'_>>,
         query: Query,
         verb: Verb,
-        body: B,
-    ) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+        body: RequestBody,
+    ) -> Result<Reply, Status> {
         if verb != Verb::Watch {
             query.check_timeout()?;
         }
@@ -96,11 +88,7 @@ impl Shared {
     }
 
     /// Handles a request for a resource: a subresource implemented in Rust, or a verb of the registry.
-    async fn resource<B>(self: &Arc<Self>, asked: Asked<'_>, body: B) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    async fn resource(self: &Arc<Self>, asked: Asked<'_>, body: RequestBody) -> Result<Reply, Status> {
         if asked.target.connect().is_some() {
             return self.connect(asked, body).await;
         }

@@ -1,13 +1,28 @@
 //! Reads request bodies, with limits of size and time.
 
-use std::future::poll_fn;
-use std::pin::pin;
-
 use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use machinery::status::Status;
 
 use crate::limits;
 use crate::shared::Shared;
+
+/// The body of any request. The handlers are compiled once, and not once for each type of body in each
+/// program that contains a server.
+pub(crate) type RequestBody = UnsyncBoxBody<Bytes, Unreadable>;
+
+/// The connection of a request broke before the body was complete.
+pub(crate) struct Unreadable;
+
+/// Hides the type of `body`.
+pub(crate) fn boxed<B>(body: B) -> RequestBody
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes>,
+{
+    body.map_frame(|frame| frame.map_data(Into::into)).map_err(|_| Unreadable).boxed_unsync()
+}
 
 impl Shared {
     /// Reads the complete body.
@@ -15,11 +30,7 @@ impl Shared {
     /// # Errors
     /// 413 above [`limits::BODY_BYTES`], 504 if it takes longer than [`limits::BODY`], 503 if the server
     /// stops in the meantime, 400 if the connection breaks.
-    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    pub(crate) async fn read(&self, body: RequestBody) -> Result<Bytes, Status> {
         if body.is_end_stream() {
             return Ok(Bytes::new());
         }
@@ -48,18 +59,12 @@ impl Shared {
     }
 }
 
-async fn collect<B>(body: B) -> Result<Bytes, Status>
-where
-    B: http_body::Body,
-    B::Data: Into<Bytes>,
-{
-    let mut body = pin!(body);
+async fn collect(mut body: RequestBody) -> Result<Bytes, Status> {
     let mut first = Bytes::new();
     let mut more = BytesMut::new();
-    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+    while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Status::bad_request("unable to read the request's body"))?;
         let Ok(data) = frame.into_data() else { continue };
-        let data: Bytes = data.into();
         let so_far = if more.is_empty() { first.len() } else { more.len() };
         if so_far + data.len() > limits::BODY_BYTES {
             let limit = limits::BODY_BYTES;

@@ -5,16 +5,13 @@ use machinery::status::Status;
 
 use super::connect::ConnectRequest;
 use crate::request::asked::Asked;
+use crate::request::read_body::RequestBody;
 use crate::response::reply::Reply;
 use crate::shared::Shared;
 
 impl Shared {
     /// Answers a request for a subresource implemented in Rust.
-    pub(crate) async fn connect<B>(&self, asked: Asked<'_>, body: B) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    pub(crate) async fn connect(&self, asked: Asked<'_>, body: RequestBody) -> Result<Reply, Status> {
         let place = asked.target.connect().and_then(|place| self.options.connects.get(place));
         let (resource, connect) = place.ok_or_else(Status::no_such_path)?;
         if !resource.methods.contains(&asked.parts.method) {

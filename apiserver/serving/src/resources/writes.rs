@@ -1,6 +1,5 @@
 //! CREATE, UPDATE, PATCH and DELETE.
 
-use bytes::Bytes;
 use machinery::status::Status;
 use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
 
@@ -9,6 +8,7 @@ use crate::limits;
 use crate::request::aside::aside;
 use crate::request::asked::Asked;
 use crate::request::input::{self, expected, is_kind};
+use crate::request::read_body::RequestBody;
 use crate::request::verb::Verb;
 use crate::request::write_options::apply_options;
 use crate::response::answer::Answer;
@@ -18,17 +18,13 @@ use crate::shared::Shared;
 
 impl Shared {
     /// Reads the body and performs the verb.
-    pub(crate) async fn write<B>(
+    pub(crate) async fn write(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         warnings: &mut Vec<String>,
-    ) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Reply, Status> {
         let mut context = asked.context();
         let writing = async {
             match asked.target.verb() {
@@ -45,17 +41,13 @@ impl Shared {
         Ok(done.map_err(|_| self.late("the request took too long"))??.into())
     }
 
-    async fn create<B>(
+    async fn create(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         context: &mut Context,
-    ) -> Result<Answer, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Answer, Status> {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
         let body = self.read(body).await?;
@@ -69,17 +61,13 @@ impl Shared {
         self.aside(&asked.user.name, body.len(), work).await
     }
 
-    async fn update<B>(
+    async fn update(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         context: &mut Context,
-    ) -> Result<Answer, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Answer, Status> {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
         let body = self.read(body).await?;
@@ -154,17 +142,13 @@ impl Shared {
         Ok(input)
     }
 
-    async fn patch<B>(
+    async fn patch(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         context: &mut Context,
-    ) -> Result<Answer, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Answer, Status> {
         let kind = PatchKind::of(asked, served)?;
         let media = asked.media(served, false)?;
         let body = self.read(body).await?;
@@ -192,17 +176,13 @@ impl Shared {
         self.aside(&asked.user.name, bytes, work).await
     }
 
-    async fn delete<B>(
+    async fn delete(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         context: &mut Context,
-    ) -> Result<Answer, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Answer, Status> {
         let media = asked.media(served, false)?;
         let body = self.read(body).await?;
         let options = aside(body.len(), || input::delete_options(&body, &asked.parts.headers, served))?;
@@ -217,17 +197,13 @@ impl Shared {
         }
     }
 
-    async fn delete_collection<B>(
+    async fn delete_collection(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         context: &mut Context,
-    ) -> Result<Answer, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Answer, Status> {
         let media = asked.media(served, false)?;
         let body = self.read(body).await?;
         let list = asked.query.list_options()?;

@@ -1,6 +1,5 @@
 //! Handler of the creation of a review.
 
-use bytes::Bytes;
 use machinery::status::Status;
 use registry::Served;
 use serde_json::Value;
@@ -8,6 +7,7 @@ use serde_json::Value;
 use super::{access, who};
 use crate::request::asked::Asked;
 use crate::request::input;
+use crate::request::read_body::RequestBody;
 use crate::request::write_options::apply_options;
 use crate::response::answer::Answer;
 use crate::response::negotiate::Convert;
@@ -17,17 +17,13 @@ use crate::shared::Shared;
 
 impl Shared {
     /// Answers the creation of a review.
-    pub(crate) async fn review<B>(
+    pub(crate) async fn review(
         &self,
         asked: &Asked<'_>,
         served: &Served,
-        body: B,
+        body: RequestBody,
         warnings: &mut Vec<String>,
-    ) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
+    ) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
         let body = self.read(body).await?;
