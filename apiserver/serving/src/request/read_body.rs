@@ -1,6 +1,7 @@
 //! Reads request bodies, with limits of size and time.
 
 use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 use machinery::status::Status;
