@@ -16,7 +16,7 @@ use crate::commands::verbs::tools::GlobalOptions;
 use crate::options::server::ServerOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
-/// Runs `metal approve`.
+///
 /// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
 /// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available. Which kinds
 /// have a controller, and which are only stored, is in `firstlight up --help` (--controllers).
@@ -41,7 +41,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Start everything, apply manifests, and show the clusters until they are Available
-    /// Runs `metal approve`.
+    ///
     /// Ctrl-C stops; the next `up` on the same data directory goes on where it was.
     #[command(
         after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit-when-available\n  cat cluster.yaml | firstlight up -f -"
@@ -52,7 +52,7 @@ pub enum Command {
     /// Run the controllers alone, against the cluster of a kubeconfig
     Controllers(ControllersOptions),
     /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
-    /// Runs `metal approve`.
+    ///
     /// Both are this program, which answers to these names.
     #[command(after_help = "Example:\n  eval $(firstlight envtest bin/envtest) && go test ./...")]
     Envtest {
@@ -61,7 +61,7 @@ pub enum Command {
         directory: PathBuf,
     },
     /// Hand everything over to another management cluster: journaled, verified, resumable
-    /// Runs `metal approve`.
+    ///
     /// The source is paused, every object is copied with its status, read back and compared, then the target takes over and the source
     /// is emptied. Interrupted anywhere, it goes on with --resume, or back with --roll-back until the target has taken over.
     #[command(
@@ -75,14 +75,14 @@ pub enum Command {
     /// Show whether a server runs on the data directory, and the clusters it has
     Status(StatusOptions),
     /// Write everything of a data directory into one file, while its server runs or not
-    /// Runs `metal approve`.
+    ///
     /// The file holds every object at one moment, with the keys of the certificate authority and of tokens: keep it as you keep keys.
     #[command(
         after_help = "Examples:\n  firstlight backup /var/backups/firstlight-$(date +%F)\n  firstlight backup - | ssh vault 'cat > firstlight.backup'"
     )]
     Backup(BackupOptions),
     /// Make a data directory of a backup
-    /// Runs `metal approve`.
+    ///
     /// Objects have the UIDs and resourceVersions that they had. Clients that saw later changes are told to read anew. If its clusters
     /// were handed over after the backup was taken, do not start it beside the server that has them now.
     #[command(
@@ -114,7 +114,7 @@ pub enum Command {
 
 impl Cli {
     /// Checks the combinations of options that clap cannot check.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// The message about the invalid combination.
     pub fn check(&self) -> Result<(), String> {

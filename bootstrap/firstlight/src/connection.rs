@@ -12,7 +12,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 
 /// Returns a client from a kubeconfig file.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// The file cannot be read or is not a kubeconfig.
 pub async fn client(path: &Path) -> Result<Client> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::options::Output;
 
 /// Prints `value` as JSON or YAML.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Standard output is closed.
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
 }
 
 /// Prints text to standard output.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Standard output is closed.
 pub fn say(text: &str) -> Result<()> {

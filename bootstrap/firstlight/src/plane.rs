@@ -61,7 +61,7 @@ pub struct Plane {
 impl Plane {
     /// Starts the API server over `store`, and installs the CustomResourceDefinitions of Cluster API. `keys` sign and verify the tokens
     /// of service accounts.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// The store fails, or its content cannot be served.
     pub async fn start(
@@ -75,7 +75,7 @@ impl Plane {
 
     /// As [`Plane::start`], with other features of Cluster API than upstream has on by default, and with warnings that follow from the
     /// controllers which will run.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// The errors of [`Plane::start`].
     pub async fn start_with(

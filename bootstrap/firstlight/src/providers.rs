@@ -19,7 +19,7 @@ const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3"
 
 /// Creates the entries of the selected providers. Existing entries are not changed, because they contain the version of a provider that
 /// somebody installed.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// The API refuses a write.
 pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {

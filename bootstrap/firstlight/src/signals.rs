@@ -34,7 +34,7 @@ pub struct Signals {
 
 impl Signals {
     /// Installs the handlers.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// Errors of the operating system.
     pub fn catch() -> Result<Self> {

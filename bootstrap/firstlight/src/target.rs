@@ -39,7 +39,7 @@ pub struct Context {
 impl TargetOptions {
     /// Connects to the cluster of `--kubeconfig`, otherwise to the server that runs on the data directory, otherwise to the cluster of
     /// kubectl's kubeconfig.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// A given data directory has no running server, or there is no usable kubeconfig.
     pub async fn connect(&self) -> clusterctl::Result<Connection> {
@@ -47,7 +47,7 @@ impl TargetOptions {
     }
 
     /// Returns the choice of the kubeconfig and its context.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// A given data directory has no running server.
     pub async fn choice(&self) -> clusterctl::Result<Choice> {

@@ -13,9 +13,14 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
     if lines > FILE_LINES_MAX && !generated {
         found.push(format!("{path}: {lines} lines, more than {FILE_LINES_MAX}"));
     }
+    let mut before = "";
     for (number, line) in text.lines().enumerate() {
         let place = format!("{path}:{}", number + 1);
         let code = line.trim_start();
+        if code.starts_with("/// # ") && before.starts_with("/// ") {
+            found.push(format!("{place}: a heading without an empty line before it"));
+        }
+        before = code;
         if ["TODO", "FIXME", "XXX"].iter().any(|word| code.starts_with(&format!("// {word}"))) {
             found.push(format!("{place}: work not done"));
         }
@@ -82,6 +87,8 @@ mod tests {
             (long_function.as_str(), 1),
             (unfinished.as_str(), 1),
             ("#[ignore]\nfn test() {}\n", 1),
+            ("/// Reads it.\n///\n/// # Errors\n/// Never.\n", 0),
+            ("/// Reads it.\n/// # Errors\n/// Never.\n", 1),
         ];
         for (text, expected) in cases {
             let found = violations("x.rs", text);

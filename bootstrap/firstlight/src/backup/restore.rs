@@ -37,7 +37,7 @@ pub struct Restored {
 }
 
 /// Restores a backup (`-`: from standard input) to a data directory. With `replace`, an existing directory is renamed and kept.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// The backup is damaged, the directory is in use or not empty, or a write fails. The directory is unchanged then.
 pub async fn restore(

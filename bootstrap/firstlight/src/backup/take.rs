@@ -49,7 +49,7 @@ pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Ope
 }
 
 /// Writes a backup of a data directory to `file`; `-` is standard output.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// There is no data directory, the store is damaged, the server does not answer, or a write fails. No file is left then.
 pub async fn take(directory: &DataDirectory, file: &Path, clock: &Clock) -> Result<Header> {

@@ -28,7 +28,7 @@ pub struct ControllersOptions {
 }
 
 /// Runs the controllers until the process is interrupted.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// The kubeconfig cannot be used, or there is none and the process does not run in a pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {

@@ -55,7 +55,7 @@ pub enum VersionOutput {
 }
 
 /// Prints the path or the content of the kubeconfig.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// There is no kubeconfig yet.
 pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
@@ -76,7 +76,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
 }
 
 /// Shows the server of a data directory, and its clusters.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// No server runs on the directory, or it does not answer.
 pub async fn status(options: &StatusOptions) -> Result<()> {
@@ -139,7 +139,7 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
 const CLUSTERCTL: &str = "v1.14.0";
 
 /// Prints the version.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Standard output is closed.
 pub fn version(options: &VersionOptions) -> Result<()> {

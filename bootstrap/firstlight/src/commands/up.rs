@@ -54,7 +54,7 @@ impl UpOptions {
 }
 
 /// Runs until the process is interrupted or, with `--exit-when-available`, until every cluster is Available.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// A manifest is invalid (found before the server starts, if possible), the server cannot start, or the time of `--wait` has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {

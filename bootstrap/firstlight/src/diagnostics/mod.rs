@@ -33,7 +33,7 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// Serves what `options` name.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// An address that cannot be listened on.
     pub async fn start(options: &DiagnosticsOptions, manager: &Manager) -> Result<Self> {

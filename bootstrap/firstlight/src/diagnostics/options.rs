@@ -9,7 +9,7 @@ use clap::{ArgAction, Args};
 #[derive(Debug, Clone, Default, Args)]
 pub struct DiagnosticsOptions {
     /// Address of /metrics, as :8443 or 127.0.0.1:8443 [default: not served]
-    /// Runs `metal approve`.
+    ///
     /// Served over HTTPS, with a certificate made at each start, to those whose bearer token the cluster accepts and whose roles let them
     /// get /metrics.
     #[arg(long, value_name = "ADDR:PORT")]

@@ -17,7 +17,7 @@ const METRICS_PORT: u16 = 8443;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Never, for the built-in definitions.
 pub fn shared() -> Result<Vec<Value>> {

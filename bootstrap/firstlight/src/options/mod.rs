@@ -33,7 +33,7 @@ pub enum Output {
 }
 
 /// Reads a duration as `90s`, `10m` or `1h30m`.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Where it is none.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {

@@ -19,7 +19,7 @@ pub struct ServerOptions {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     pub listen: std::net::SocketAddr,
     /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
-    /// Runs `metal approve`.
+    ///
     /// Without one, and listening on loopback or on all addresses, the Service leads nowhere: it has no Endpoints.
     #[arg(long, value_name = "ADDR")]
     pub advertise_address: Option<std::net::IpAddr>,
@@ -39,7 +39,7 @@ pub struct ServerOptions {
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
     /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
-    /// Runs `metal approve`.
+    ///
     /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
     /// runs them decides.
     #[arg(long, value_name = "GATE=true|false,…")]
@@ -51,7 +51,7 @@ pub struct ServerOptions {
 
 impl ServerOptions {
     /// Returns the features that `--feature-gates` and `--controllers` select.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// A feature gate that none of the running controllers implements.
     pub fn features(&self) -> Result<Features, String> {

@@ -22,8 +22,8 @@ pub struct ApproveOptions {
     pub target: TargetOptions,
 }
 
-/// Runs it.
 /// Runs `metal approve`.
+///
 /// # Errors
 /// A machine does not exist, or the API refuses the approval.
 pub async fn run(options: &ApproveOptions) -> Result<()> {

@@ -46,7 +46,7 @@ pub struct ListImagesOptions {
 }
 
 /// Runs `init list-images`.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// A provider is unknown, or its components cannot be read; always for `init` itself.
 pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {

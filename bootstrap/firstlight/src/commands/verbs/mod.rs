@@ -56,7 +56,7 @@ pub enum Alpha {
 }
 
 /// Runs a verb.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// The errors of the verb.
 pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {

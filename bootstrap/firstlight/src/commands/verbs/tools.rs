@@ -31,7 +31,7 @@ pub struct Tools {
 
 impl Tools {
     /// Those of `options`.
-    /// Runs `metal approve`.
+    ///
     /// # Errors
     /// A configuration that cannot be read.
     pub async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {

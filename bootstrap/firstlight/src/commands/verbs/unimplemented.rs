@@ -48,7 +48,7 @@ pub struct DeleteOptions {
 }
 
 /// Returns the error of a verb that is not implemented.
-/// Runs `metal approve`.
+///
 /// # Errors
 /// Always.
 pub fn not_yet(verb: &str) -> Result<()> {
