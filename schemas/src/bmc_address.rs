@@ -65,11 +65,6 @@ impl Scheme {
         !matches!(self, Self::Ipmi | Self::Libvirt)
     }
 
-    /// Returns whether the BMC is Dell's iDRAC.
-    pub fn is_idrac(self) -> bool {
-        matches!(self, Self::IdracRedfish | Self::IdracVirtualMedia)
-    }
-
     /// Returns whether the host must specify `spec.bootMACAddress`.
     pub fn needs_mac_address(self) -> bool {
         !matches!(
@@ -86,11 +81,6 @@ impl Scheme {
     /// Returns whether an ISO image can be attached to the running machine.
     pub fn supports_iso_images(self) -> bool {
         self.boots_virtual_media() || self == Self::RedfishUefiHttp
-    }
-
-    /// Returns whether the machine boots from a network with a DHCP service for it.
-    pub fn needs_provisioning_network(self) -> bool {
-        !self.supports_iso_images()
     }
 
     /// Returns whether Secure Boot can be switched on and off.
@@ -411,7 +401,6 @@ mod tests {
             [
                 scheme.needs_mac_address(),
                 scheme.supports_iso_images(),
-                scheme.needs_provisioning_network(),
                 scheme.supports_secure_boot(),
                 scheme.supports_hardware_raid(),
             ]
@@ -421,15 +410,15 @@ mod tests {
         };
         let table = Scheme::ALL.map(|scheme| format!("{scheme} {}", flags(scheme)));
         let expected = [
-            "ipmi --x--",
-            "libvirt x-x--",
-            "redfish x-xxx",
-            "ilo5-redfish x-xxx",
-            "idrac-redfish x-xxx",
-            "redfish-virtualmedia -x-xx",
-            "ilo5-virtualmedia -x-xx",
-            "idrac-virtualmedia -x-xx",
-            "redfish-uefihttp xx-xx",
+            "ipmi ----",
+            "libvirt x---",
+            "redfish x-xx",
+            "ilo5-redfish x-xx",
+            "idrac-redfish x-xx",
+            "redfish-virtualmedia -xxx",
+            "ilo5-virtualmedia -xxx",
+            "idrac-virtualmedia -xxx",
+            "redfish-uefihttp xxxx",
         ];
         assert_eq!(table, expected);
     }

@@ -21,7 +21,7 @@ use rustls::pki_types::pem::PemObject;
 use tokio_rustls::TlsConnector;
 
 use crate::connect::{ConnectError, Connector};
-use crate::dial::{Dialer, RealDialer};
+use crate::dial::Dialer;
 use crate::limits::{ANSWER_BYTES, IDLE, KEPT_CLIENTS};
 use crate::words;
 
@@ -47,12 +47,7 @@ pub struct HttpsCaller {
 }
 
 impl HttpsCaller {
-    /// Creates a caller over this machine's network. `clock` is used to check the validity of certificates.
-    pub fn new(clock: Clock) -> Self {
-        Self::over(RealDialer, clock)
-    }
-
-    /// Creates a caller over connections of `dialer`.
+    /// Creates a caller over connections of `dialer`. `clock` is used to check the validity of certificates.
     pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
         Self { dialer: Arc::new(dialer), clock, clients: Mutex::default() }
     }

@@ -11,4 +11,4 @@ pub mod limits;
 mod words;
 
 pub use caller::HttpsCaller;
-pub use dial::{Dialer, RealDialer, Stream};
+pub use dial::{Dialer, Stream};

@@ -25,6 +25,8 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use webhook::HttpsCaller;
 
+use crate::Loopback;
+
 fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
 }
@@ -45,7 +47,7 @@ impl Plane {
         let clock = Clock::simulated(now());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
         let options =
-            Options { webhooks: Some(Arc::new(HttpsCaller::new(clock.clone()))), ..Options::default() };
+            Options { webhooks: Some(Arc::new(HttpsCaller::over(Loopback, clock.clone()))), ..Options::default() };
         let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
         let random = Random::seeded(2);
         let authority =

@@ -21,6 +21,8 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use webhook::HttpsCaller;
 
+use crate::Loopback;
+
 fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
 }
@@ -68,7 +70,7 @@ async fn serve(identity: &Identity) -> u16 {
 }
 
 async fn call(url: String, address: Option<(String, u16)>, ca: &str) -> Result<WebhookResponse, String> {
-    let caller = HttpsCaller::new(clock());
+    let caller = HttpsCaller::over(Loopback, clock());
     let request = WebhookRequest {
         url,
         address,

@@ -1,17 +1,12 @@
 //! Conversion between the clock's times and the times in objects.
 
 use chrono::{DateTime, Utc};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 /// Returns a `metav1.Time`, which has a resolution of seconds.
 pub fn time(at: DateTime<Utc>) -> Time {
     Time(Timestamp::from_second(at.timestamp()).unwrap_or(Timestamp::UNIX_EPOCH))
-}
-
-/// Returns a `metav1.MicroTime`.
-pub fn micro_time(at: DateTime<Utc>) -> MicroTime {
-    MicroTime(Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 /// Returns the clock's time for a `metav1.Time`.
