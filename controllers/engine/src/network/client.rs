@@ -1,7 +1,6 @@
 //! The Kubernetes client of a workload cluster, over a [`Network`].
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Uri;
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,11 +17,9 @@ use kube::client::middleware::BaseUriLayer;
 use kube::client::{Body, ClientBuilder};
 use machinery::clock::Clock;
 use pki::kubeconfig::Kubeconfig;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tower::Service;
+use tower::timeout::Timeout;
+use tower::util::BoxCloneSyncService;
 
 use super::{BoxStream, Network};
 use crate::error::{Error, Result};
@@ -40,90 +38,51 @@ const HTTPS_PORT: u16 = 443;
 pub fn workload_client(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[u8]) -> Result<Client> {
     let text = std::str::from_utf8(kubeconfig).map_err(|_| Error::Kubeconfig("it is not UTF-8".into()))?;
     let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
-    let tls =
-        pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &["http/1.1"], clock)
-            .map_err(|error| Error::Kubeconfig(error.to_string()))?;
+    let tls = pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &[], clock)
+        .map_err(|error| Error::Kubeconfig(error.to_string()))?;
     let uri: Uri = kubeconfig
         .server
         .parse()
         .map_err(|_| Error::Kubeconfig(format!("server {:?} is not a URL", kubeconfig.server)))?;
-    let connector = Connector { network: network.clone(), tls: TlsConnector::from(Arc::new(tls)) };
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_only()
+        .enable_http1()
+        .wrap_connector(Connector(network.clone()));
     let http = HttpClient::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
-        .build::<_, Body>(connector);
+        .build::<_, Body>(BoxCloneSyncService::new(Timeout::new(connector, CONNECT_TIMEOUT)));
     Ok(ClientBuilder::new(http, "default").with_layer(&BaseUriLayer::new(uri)).build())
 }
 
+/// Opens connections of a [`Network`] for hyper's client.
 #[derive(Clone)]
-struct Connector {
-    network: Arc<dyn Network>,
-    tls: TlsConnector,
-}
+struct Connector(Arc<dyn Network>);
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Secured>;
+    type Response = TokioIo<BoxStream>;
     type Error = io::Error;
     type Future = BoxFuture<'static, io::Result<Self::Response>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let connector = self.clone();
+        let network = self.0.clone();
         async move {
-            let connect = connector.connect(&uri);
-            tokio::time::timeout(CONNECT_TIMEOUT, connect)
-                .await
-                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+            let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+            let stream = network.dial(host, uri.port_u16().unwrap_or(HTTPS_PORT)).await?;
+            Ok(TokioIo::new(stream))
         }
         .boxed()
     }
 }
 
-impl Connector {
-    async fn connect(&self, uri: &Uri) -> io::Result<TokioIo<Secured>> {
-        let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
-        let host = uri.host().ok_or_else(|| invalid("the server's URL has no host"))?;
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let name =
-            ServerName::try_from(host.to_owned()).map_err(|_| invalid("the server's host is not a name"))?;
-        let stream = self.network.dial(host, uri.port_u16().unwrap_or(HTTPS_PORT)).await?;
-        Ok(TokioIo::new(Secured(self.tls.connect(name, stream).await?)))
-    }
-}
-
-/// A TLS connection that hyper's client can pool.
-struct Secured(TlsStream<BoxStream>);
-
-impl Connection for Secured {
+impl Connection for BoxStream {
     fn connected(&self) -> Connected {
         Connected::new()
-    }
-}
-
-impl AsyncRead for Secured {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Secured {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
