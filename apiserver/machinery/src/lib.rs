@@ -24,3 +24,4 @@ pub mod splice;
 pub mod status;
 pub mod table;
 pub mod url;
+pub mod yaml;

@@ -133,5 +133,5 @@ impl Running {
 /// Returns an event as one document of a YAML stream.
 fn yaml_document(line: &[u8]) -> Bytes {
     let value = machinery::decode::own(line).unwrap_or_default();
-    Bytes::from(format!("---\n{}", crate::response::yaml::write(&value)))
+    Bytes::from(format!("---\n{}", machinery::yaml::write(&value).unwrap_or_default()))
 }

@@ -62,9 +62,7 @@ impl Answer {
     pub(crate) fn json(code: u16, pieces: Vec<Bytes>, media: Media) -> Self {
         let pieces = match (media.encoding, media.pretty) {
             (Encoding::Protobuf, _) => rewritten(&pieces, protobuf),
-            (Encoding::Yaml, _) => {
-                rewritten(&pieces, |value| crate::response::yaml::write(value).into_bytes())
-            }
+            (Encoding::Yaml, _) => rewritten(&pieces, yaml),
             (_, true) => rewritten(&pieces, pretty),
             _ => with_line_end(pieces),
         };
@@ -158,6 +156,10 @@ fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> 
 /// message.
 pub(crate) fn protobuf(value: &Value) -> Vec<u8> {
     kinds::protobuf::encode(value).unwrap_or_default()
+}
+
+fn yaml(value: &Value) -> Vec<u8> {
+    machinery::yaml::write(value).unwrap_or_default().into_bytes()
 }
 
 fn pretty(value: &Value) -> Vec<u8> {

@@ -8,4 +8,3 @@ pub(crate) mod reply;
 pub(crate) mod table;
 pub(crate) mod transform;
 pub(crate) mod warnings;
-pub(crate) mod yaml;

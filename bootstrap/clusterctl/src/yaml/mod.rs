@@ -2,7 +2,6 @@
 
 mod documents;
 mod read;
-mod resolve;
 mod write;
 
 pub use documents::{objects, split};

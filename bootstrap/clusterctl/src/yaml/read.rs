@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use libyaml_safer::{ErrorKind, EventData, Parser, ScalarStyle};
 use machinery::limits::{MAX_DEPTH, MAX_YAML_NODES};
+use machinery::yaml::resolve;
 use serde_json::{Map, Value};
-
-use super::resolve;
 
 /// Reads the first document of a text; `null` if there is none. The error is one line with the position, in go-yaml's words.
 pub fn read(text: &[u8]) -> Result<Value, String> {

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 /// The types that a scalar can have.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Scalar {
+pub enum Scalar {
     /// `~`, `null` or empty.
     Null,
     /// `true`, `yes`, `on`, …
@@ -33,7 +33,7 @@ static TIMESTAMP: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The meaning of `text` without quotes.
-pub(super) fn resolve(text: &str) -> Scalar {
+pub fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
@@ -88,7 +88,10 @@ fn integer(text: &str) -> Option<Number> {
 }
 
 /// The value of a plain scalar in a document.
-pub(super) fn value(text: &str) -> Result<Value, String> {
+///
+/// # Errors
+/// The scalar is a number that JSON cannot represent, in the words of Go's JSON writer.
+pub fn value(text: &str) -> Result<Value, String> {
     Ok(match resolve(text) {
         Scalar::Null => Value::Null,
         Scalar::Bool(value) => Value::Bool(value),
