@@ -46,8 +46,10 @@ impl Plane {
     async fn new(rules: Rules) -> Self {
         let clock = Clock::simulated(now());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-        let options =
-            Options { webhooks: Some(Arc::new(HttpsCaller::over(Loopback, clock.clone()))), ..Options::default() };
+        let options = Options {
+            webhooks: Some(Arc::new(HttpsCaller::over(Loopback, clock.clone()))),
+            ..Options::default()
+        };
         let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
         let random = Random::seeded(2);
         let authority =
