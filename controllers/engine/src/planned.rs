@@ -1,8 +1,8 @@
-//! The frame of a controller: observe → plan → apply. What every kind needs around these steps (its Cluster, pause, finalizer, failures,
-//! the write of the object itself) is here, once.
+//! The frame of a controller: observe → plan → apply. It handles what all kinds have in common: the Cluster of an object, pausing,
+//! finalizers, failures, and the write of the object itself.
 //!
-//! A kind has a folder with these files: `observe` reads all that its rules depend on, `plan` holds the rules and is pure, `apply` does
-//! what the plan says, `status` has the conditions and counters that the plan writes.
+//! Each kind has a folder with these files: `observe` reads the state that the rules depend on, `plan` contains the rules and is pure,
+//! `apply` performs the plan, and `status` computes conditions and counters.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -21,80 +21,81 @@ use crate::object::{Kind, Request, is_deleting};
 use crate::objects::Objects;
 use crate::{finalizer, paused};
 
-/// Which Cluster an object belongs to.
+/// The Cluster of an object.
 #[derive(Debug)]
 pub enum Membership {
-    /// This one.
+    /// The object belongs to this Cluster.
     Of(Arc<Cluster>),
-    /// There is none, and the object is reconciled all the same. Its own annotation pauses it.
+    /// The object has no Cluster and is reconciled without one. Only its own annotation can pause it.
     None,
-    /// There is none yet, and an event tells when there is.
+    /// The object has no Cluster yet, and is not reconciled before it has one. An event triggers that reconcile.
     Waits,
-    /// The Cluster that it names does not exist, or none has taken it over. One that is being deleted is let go when nothing is left of
-    /// what it made; nothing is torn down without a Cluster, as it may have been handed over to another server. The error says what to
-    /// report of all others.
+    /// The Cluster that the object names does not exist. If the object is being deleted, its finalizer is removed as soon as
+    /// [`Planned::has_parts`] returns false; its parts are not deleted, because the Cluster may have been moved to another server. In all
+    /// other cases the reconcile returns the error, if there is one.
     Missing(Option<Error>),
 }
 
-/// What an apply has done.
+/// The result of [`Planned::apply`].
 #[derive(Debug)]
 pub struct Outcome<K> {
-    /// The object as it should be, to be written back; `None` where that was done, or is not to be done.
+    /// The wanted state of the object, which the frame writes; `None` if there is nothing to write.
     pub wanted: Option<K>,
-    /// The steps that failed. With one of them the object has not observed its generation.
+    /// The errors of the steps. If there is one, `status.observedGeneration` does not advance.
     pub errors: Vec<Error>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
 }
 
 impl<K> Outcome<K> {
-    /// Everything was done, and there is nothing to write back.
+    /// All steps succeeded, and there is nothing to write.
     pub fn done(action: Action) -> Self {
         Self { wanted: None, errors: Vec::new(), action }
     }
 
-    /// A step failed that all others depend on.
+    /// A step failed on which all other steps depend.
     pub fn failed(error: Error) -> Self {
         Self { wanted: None, errors: vec![error], action: Action::done() }
     }
 }
 
-/// A controller in three steps.
+/// A controller with the steps observe, plan and apply.
 pub trait Planned: Send + Sync + 'static {
-    /// The kind.
+    /// The reconciled kind.
     type Object: Kind<DynamicType = ()> + HasConditions + PartialEq;
-    /// Everything that a plan depends on.
+    /// The state that the plan depends on.
     type Observed: Send + Sync;
-    /// The operation, an [`AlarmAction`].
+    /// The plan: the steps to perform and the wanted status.
     type Plan: Send;
 
-    /// The finalizer, which an object gets before anything is made that has to be cleaned up.
+    /// The finalizer. It is added before the first step that creates something.
     const FINALIZER: Option<&'static str>;
-    /// The conditions that nobody else writes.
+    /// The types of conditions that only this controller writes.
     const OWNED: &'static [&'static str];
-    /// Whether plans put the last failure into a condition: once there is none any more, it is planned anew at once.
+    /// Whether plans report the last failure in a condition. If so, the first success after a failure is followed by another reconcile,
+    /// which corrects the condition.
     const HEEDS_FAILURES: bool = false;
 
-    /// All objects of the kind.
+    /// Returns the cache of the kind.
     fn objects(&self) -> &Objects<Self::Object>;
 
-    /// What all controllers share.
+    /// Returns the manager of all controllers.
     fn manager(&self) -> &Manager;
 
-    /// Which Cluster `object` belongs to.
+    /// Returns the Cluster of `object`.
     fn cluster(&self, object: &Arc<Self::Object>) -> Membership;
 
-    /// Whether something is left of what `object`, whose Cluster is missing, has made.
+    /// Returns whether objects still exist that were created for `object`. Called if its Cluster is missing.
     fn has_parts(&self, _object: &Arc<Self::Object>) -> impl Future<Output = bool> + Send {
         std::future::ready(false)
     }
 
-    /// The object is gone: what is kept of it in memory goes, too.
+    /// Drops the state that is kept in memory for a deleted object.
     fn forget(&self, _request: &Request) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 
-    /// What is still done for a paused object, before it is written.
+    /// Performs the steps that are allowed for a paused object, before the object is written.
     fn while_paused(
         &self,
         _wanted: &mut Self::Object,
@@ -103,8 +104,8 @@ pub trait Planned: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Reads what the plan depends on; `None` while there is nothing to do. `failure` says what failed in the last apply, for plans that
-    /// put it into their conditions.
+    /// Reads the state that the plan depends on; returns `None` if there is nothing to do. `failure` is the failure of the last apply,
+    /// which some plans report in a condition.
     fn observe(
         &self,
         object: Arc<Self::Object>,
@@ -112,34 +113,34 @@ pub trait Planned: Send + Sync + 'static {
         failure: Option<String>,
     ) -> impl Future<Output = Result<Option<Self::Observed>>> + Send;
 
-    /// All rules. Pure.
+    /// Computes the plan. It contains all rules and is pure.
     fn plan(observed: &Self::Observed, now: DateTime<Utc>) -> Self::Plan;
 
-    /// Does what the plan says, as far as it can be done.
+    /// Performs the plan. A failed step does not prevent the steps that do not depend on it.
     fn apply(
         &self,
         observed: &Self::Observed,
         plan: Self::Plan,
     ) -> impl Future<Output = Outcome<Self::Object>> + Send;
 
-    /// Puts into the conditions of `wanted` which steps failed.
+    /// Reports the errors of the steps in the conditions of `wanted`.
     fn report(_wanted: &mut Self::Object, _errors: &[&Error], _now: DateTime<Utc>) {}
 
-    /// `status.observedGeneration`, for kinds that have it.
+    /// Returns `status.observedGeneration`, for kinds that have this field.
     fn observed_generation(_object: &mut Self::Object) -> Option<&mut Option<i64>> {
         None
     }
 }
 
-/// Runs a [`Planned`] controller.
+/// Runs a [`Planned`] controller as a [`Reconciler`].
 pub struct Frame<P> {
     planned: P,
-    /// What failed in the last apply of an object.
+    /// The failure of the last apply of each object.
     failures: Mutex<BTreeMap<Request, String>>,
 }
 
 impl<P: Planned> Frame<P> {
-    /// Runs `planned`.
+    /// Creates the frame of `planned`.
     pub fn new(planned: P) -> Self {
         Self { planned, failures: Mutex::default() }
     }
@@ -178,7 +179,7 @@ impl<P: Planned> Reconciler for Frame<P> {
 }
 
 impl<P: Planned> Frame<P> {
-    /// Keeps what failed for the next plan; whether plans heed it and there was something before.
+    /// Records the errors for the next plan. Returns whether plans report failures and there was one before.
     fn remember(&self, request: Request, errors: &[Error]) -> bool {
         let texts: Vec<String> =
             errors.iter().filter(|error| is_reported(error)).map(ToString::to_string).collect();
@@ -191,7 +192,7 @@ impl<P: Planned> Frame<P> {
         P::HEEDS_FAILURES && before.is_some()
     }
 
-    /// Lets an object go whose Cluster does not exist, if that can be done.
+    /// Removes the finalizer of an object without Cluster, if it is being deleted and has no parts.
     async fn without_cluster(&self, object: &Arc<P::Object>, error: Option<Error>) -> Result<Action> {
         let is_paused = !paused::causes(object.as_ref(), None).is_empty();
         let keeps = is_paused || !is_deleting(object.as_ref()) || self.planned.has_parts(object).await;
@@ -207,7 +208,7 @@ impl<P: Planned> Frame<P> {
         }
     }
 
-    /// Whether the object is paused; the condition that says so is written.
+    /// Returns whether the object is paused, and writes the `Paused` condition.
     async fn is_paused(&self, object: &Arc<P::Object>, cluster: Option<&Arc<Cluster>>) -> Result<bool> {
         let mut wanted = object.as_ref().clone();
         let now = self.planned.manager().clock().now();
@@ -219,7 +220,7 @@ impl<P: Planned> Frame<P> {
         Ok(true)
     }
 
-    /// Writes the object back, after the steps; ends with what failed, or with when to come again.
+    /// Writes the object after the steps. Returns the errors, or else when to reconcile again.
     async fn write_back(&self, read: &Arc<P::Object>, outcome: Outcome<P::Object>) -> Result<Action> {
         let Outcome { wanted, mut errors, action } = outcome;
         let Some(mut wanted) = wanted else { return Error::aggregate(errors).map(|()| action) };
@@ -236,7 +237,7 @@ impl<P: Planned> Frame<P> {
             errors.retain(|error| !matches!(error, Error::Terminal(_)));
         }
         match self.planned.objects().patch(read, &wanted, P::OWNED).await {
-            // The finalizer is gone, and with it the object.
+            // The patch removed the finalizer, and thereby the object.
             Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
             result => errors.extend(result.err()),
         }
@@ -244,8 +245,8 @@ impl<P: Planned> Frame<P> {
     }
 }
 
-/// Whether a failure is one to show. Conflicts are part of the work of several controllers on one object, and the connection to a workload
-/// cluster has conditions of its own.
+/// Returns whether conditions report an error. Conflicts are normal when several controllers write one object, and other conditions
+/// report the connection to a workload cluster.
 fn is_reported(error: &Error) -> bool {
     !error.is_conflict() && !matches!(error, Error::NotConnected(_))
 }

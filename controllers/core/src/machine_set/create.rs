@@ -25,7 +25,7 @@ const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 /// A Machine to be created, with the objects that it references.
 #[derive(Debug)]
 pub struct NewMachine {
-    /// The reconciled Machine.
+    /// The Machine.
     pub machine: Machine,
     /// The Machine's bootstrap object; `None` if the template names a data Secret.
     pub bootstrap: Option<(DynamicObject, ApiResource)>,
