@@ -76,6 +76,11 @@ impl DataDirectory {
         self.0.join("kubeconfig")
     }
 
+    /// Returns the log of `up` on a terminal.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("firstlight.log")
+    }
+
     /// Returns the path of the file that marks the existence of a store, so that its loss is noticed.
     fn store_mark(&self) -> PathBuf {
         self.pki().join("store-made")

@@ -1,14 +1,22 @@
 //! Logging to standard error: text on a terminal, JSON otherwise; `RUST_LOG` is the filter.
 
+use std::fs::OpenOptions;
 use std::io::IsTerminal;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
 
+use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging. With `quiet` only warnings are shown, so that they rarely disturb a live view.
+/// A larger log is renamed at the next start; the renamed log before it is lost.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Starts logging. With `quiet` only warnings are shown.
 pub fn start(quiet: bool) {
-    let default = if quiet { "warn" } else { "info" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter(if quiet { "warn" } else { "info" }))
+        .with_writer(std::io::stderr);
     let outcome = if std::io::stderr().is_terminal() {
         builder.with_target(false).try_init()
     } else {
@@ -16,4 +24,25 @@ pub fn start(quiet: bool) {
     };
     // An error means that logging was started before, as in tests; the first settings stay.
     drop(outcome);
+}
+
+/// Starts logging to the end of a file, so that a terminal shows only the tree.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn start_in_file(path: &Path) -> Result<()> {
+    if path.metadata().is_ok_and(|file| file.len() > FILE_BYTES_MAX) {
+        std::fs::rename(path, path.with_extension("log.1"))
+            .with_context(|| format!("cannot rename {}", path.display()))?;
+    }
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    let file = file.with_context(|| format!("cannot write the log {}", path.display()))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter("info")).with_ansi(false);
+    // As in `start`.
+    drop(builder.with_writer(Mutex::new(file)).try_init());
+    Ok(())
+}
+
+fn filter(default: &str) -> EnvFilter {
+    EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default))
 }

@@ -35,7 +35,10 @@ fn main() -> ExitCode {
     if let Err(error) = cli.check() {
         command_line().error(clap::error::ErrorKind::ArgumentConflict, error).exit();
     }
-    logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
+    // `up` starts its log itself, beside the tree that it draws.
+    if !matches!(cli.command, Command::Up(_)) {
+        logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
+    }
     // Scripts recognise errors of clusterctl by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
     report(program, run(cli))

@@ -11,6 +11,7 @@ use crate::options::{DirectoryOptions, Output, OutputOptions};
 use crate::output::{print, say};
 use crate::tree::model::{State, entries};
 use crate::tree::render;
+use crate::tree::screen;
 use crate::tree::view::View;
 
 /// Options of `kubeconfig`.
@@ -110,7 +111,8 @@ pub async fn status(options: &StatusOptions) -> Result<()> {
     if entries.is_empty() {
         text.push_str("No clusters.\n");
     }
-    for line in render::tree(&entries, Clock::system().now(), usize::MAX, false) {
+    let width = screen::width().unwrap_or(usize::MAX);
+    for line in render::tree(&entries, Clock::system().now(), width, false) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -122,11 +124,11 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
         .iter()
         .map(|entry| {
             let state = match entry.state {
-                State::Good => "Ready",
+                State::Good | State::Folded(_) => "Ready",
                 State::Waiting => "Waiting",
                 State::Deleting => "Deleting",
             };
-            json!({"object": entry.key, "depth": entry.depth, "state": state, "summary": entry.summary, "waitingFor": entry.waiting_for})
+            json!({"object": entry.key, "depth": entry.depth, "state": state, "summary": entry.summary, "waitingFor": entry.causes.join("; ")})
         })
         .collect();
     json!({

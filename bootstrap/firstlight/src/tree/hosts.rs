@@ -28,11 +28,11 @@ fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
         (None, true) => State::Good,
         (None, false) => State::Waiting,
     };
-    let reason = match (state, waiting_for.is_empty()) {
-        (State::Good, _) => String::new(),
-        (_, false) => waiting_for,
-        (_, true) if is_busy => agent,
-        (_, true) => "its next step".to_owned(),
+    let causes = match (state, waiting_for.is_empty()) {
+        (State::Good, _) => Vec::new(),
+        (_, false) => vec![waiting_for],
+        (_, true) if is_busy => vec![agent],
+        (_, true) => vec!["its next step".to_owned()],
     };
     let key = format!("BareMetalHost {}/{}", host.namespace().unwrap_or_default(), host.name_any());
     Entry {
@@ -41,7 +41,7 @@ fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
         key,
         state,
         summary: if power.is_empty() { stage } else { format!("{stage}, power {power}") },
-        waiting_for: reason,
+        causes,
         since: begun(host),
     }
 }
@@ -65,7 +65,7 @@ fn unknown_entry(agent: &Agent) -> Entry {
         label: format!("Agent {name}"),
         state: State::Waiting,
         summary: format!("unknown machine at {address}"),
-        waiting_for: format!("approval: firstlight metal approve {name}"),
+        causes: vec![format!("approval: firstlight metal approve {name}")],
         since: agent.metadata.creation_timestamp.as_ref().map(utc),
     }
 }
@@ -117,8 +117,8 @@ mod tests {
             };
             let found = entries(&objects);
             assert_eq!(found.len(), 1);
-            let found = (found[0].state, found[0].summary.as_str(), found[0].waiting_for.as_str());
-            assert_eq!(found, (state, summary, waiting_for));
+            assert_eq!(found[0].causes.join("; "), waiting_for);
+            assert_eq!((found[0].state, found[0].summary.as_str()), (state, summary));
         }
     }
 
@@ -127,6 +127,6 @@ mod tests {
         let agent = json!({"metadata": {"name": "52-54-00-00-00-01"}, "status": {"address": "10.0.0.9"}});
         let found =
             entries(&Objects { agents: vec![serde_json::from_value(agent).unwrap()], ..Objects::default() });
-        assert_eq!(found[0].waiting_for, "approval: firstlight metal approve 52-54-00-00-00-01");
+        assert_eq!(found[0].causes.join("; "), "approval: firstlight metal approve 52-54-00-00-00-01");
     }
 }

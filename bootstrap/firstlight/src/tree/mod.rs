@@ -1,6 +1,9 @@
 //! The output of `up` and `status`: each cluster as a tree, with the reasons and durations of waiting.
 
+mod conditions;
+mod fold;
 mod hosts;
 pub mod model;
 pub mod render;
+pub mod screen;
 pub mod view;

@@ -6,6 +6,7 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::Value;
 
+use super::conditions::{causes, condition, is_true};
 use super::hosts;
 
 /// The objects of the tree, as the API server returns them.
@@ -30,12 +31,14 @@ pub struct Objects {
 /// The state of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// The object is ready.
+    /// The object is ready, and nothing about it is about to change.
     Good,
-    /// The object is not ready yet.
+    /// The object is not ready yet, or it is changing: scaling, or rolling out.
     Waiting,
     /// The object is being deleted.
     Deleting,
+    /// This number of entries that are not shown.
+    Folded(usize),
 }
 
 /// An entry, which is a line of the tree.
@@ -51,8 +54,8 @@ pub struct Entry {
     pub state: State,
     /// A short summary: phase, replicas, version.
     pub summary: String,
-    /// The reason for which it waits; empty if it is ready.
-    pub waiting_for: String,
+    /// The causes for which it waits, the most important one first; empty if it is ready.
+    pub causes: Vec<String>,
     /// The time since which it has been in this state.
     pub since: Option<DateTime<Utc>>,
 }
@@ -65,16 +68,19 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
     clusters.chain(hosts::entries(objects)).collect()
 }
 
+/// Returns whether there is at least one cluster and this condition of all clusters is true.
+pub fn all_have(objects: &Objects, condition_type: &str) -> bool {
+    !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, condition_type))
+}
+
 /// Returns whether there is at least one cluster and all clusters are Available.
 pub fn all_available(objects: &Objects) -> bool {
-    !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, "Available"))
+    all_have(objects, "Available")
 }
 
 /// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node.
 pub fn all_at_rest(objects: &Objects) -> bool {
-    let moving = |cluster| {
-        ["ScalingUp", "ScalingDown", "RollingOut"].iter().any(|condition| is_true(cluster, condition))
-    };
+    let moving = |cluster| CHANGES.iter().any(|change| is_true(cluster, change));
     all_available(objects)
         && !objects.clusters.iter().any(moving)
         && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
@@ -89,7 +95,7 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
             && object["kind"] == reference["kind"]
             && object["metadata"]["name"] == reference["name"]
     };
-    let mut found = vec![entry(cluster, 0, "Available", phase(cluster))];
+    let mut found = vec![entry(cluster, 0, "Available", stage(cluster))];
     if let Some(infrastructure) =
         objects.infrastructure.iter().find(|object| referenced(object, "infrastructureRef"))
     {
@@ -132,56 +138,35 @@ fn machine_entry(machine: &Value, depth: usize) -> Entry {
     entry(machine, depth, "Ready", format!("{} {version}", phase(machine)).trim().to_owned())
 }
 
+/// Conditions that are true while an object that may already be Available is changing.
+const CHANGES: [&str; 3] = ["RollingOut", "ScalingUp", "ScalingDown"];
+
 fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) -> Entry {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let condition = condition(object, condition_type);
+    let summarized = condition(object, condition_type);
     let deleting = object["metadata"]["deletionTimestamp"].is_string();
     // An infrastructure cluster need not have a condition; the contract only requires `provisioned`.
     let provisioned = object["status"]["initialization"]["provisioned"] == true;
-    let good = condition.map_or(provisioned, |condition| condition["status"] == "True");
-    let state = match (deleting, good) {
-        (true, _) => State::Deleting,
-        (false, true) => State::Good,
-        (false, false) => State::Waiting,
+    let good = summarized.map_or(provisioned, |condition| condition["status"] == "True");
+    let change = CHANGES.iter().find(|change| is_true(object, change));
+    let (state, shown) = match (deleting, good, change) {
+        (true, ..) => (State::Deleting, condition(object, "Deleting").or(summarized)),
+        (false, false, _) => (State::Waiting, summarized),
+        (false, true, Some(change)) => (State::Waiting, condition(object, change)),
+        (false, true, None) => (State::Good, summarized),
     };
-    let shown = if deleting { self::condition(object, "Deleting").or(condition) } else { condition };
-    let waiting_for = match (state, shown) {
-        (State::Good, _) => String::new(),
-        (_, Some(shown)) => message(shown),
-        (_, None) => "its first reconcile".to_owned(),
+    let causes = match (state, shown) {
+        (State::Good, _) => Vec::new(),
+        (_, Some(shown)) => causes(shown),
+        (_, None) => vec!["its first reconcile".to_owned()],
     };
     let since = shown.unwrap_or(&Value::Null)["lastTransitionTime"]
         .as_str()
         .or(object["metadata"]["creationTimestamp"].as_str())
         .and_then(parse_rfc3339);
-    Entry {
-        depth,
-        key: format!("{kind} {}/{}", namespace(object), name(object)),
-        label: if depth == 0 {
-            format!("{kind} {}/{}", namespace(object), name(object))
-        } else {
-            format!("{kind} {}", name(object))
-        },
-        state,
-        summary,
-        waiting_for,
-        since,
-    }
-}
-
-/// Returns the condition's message on one line, or its reason if it has no message.
-fn message(condition: &Value) -> String {
-    let text = condition["message"].as_str().unwrap_or_default();
-    let lines: Vec<&str> = text
-        .lines()
-        .map(|line| line.trim().trim_start_matches("* "))
-        .filter(|line| !line.is_empty())
-        .collect();
-    if lines.is_empty() {
-        condition["reason"].as_str().unwrap_or_default().to_owned()
-    } else {
-        lines.join("; ").replace(":; ", ": ")
-    }
+    let key = format!("{kind} {}/{}", namespace(object), name(object));
+    let label = if depth == 0 { key.clone() } else { format!("{kind} {}", name(object)) };
+    Entry { depth, key, label, state, summary, causes, since }
 }
 
 fn replicas(object: &Value) -> String {
@@ -196,12 +181,10 @@ fn phase(object: &Value) -> String {
     object["status"]["phase"].as_str().unwrap_or("Pending").to_owned()
 }
 
-fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == condition_type)
-}
-
-fn is_true(object: &Value, condition_type: &str) -> bool {
-    condition(object, condition_type).is_some_and(|condition| condition["status"] == "True")
+/// Returns `Available` as soon as the cluster is, because its phase stays `Provisioned` from before that until its deletion.
+fn stage(cluster: &Value) -> String {
+    let available = is_true(cluster, "Available") && cluster["status"]["phase"] == "Provisioned";
+    if available { "Available".to_owned() } else { phase(cluster) }
 }
 
 fn name(object: &Value) -> &str {
@@ -249,12 +232,9 @@ mod tests {
             ..Objects::default()
         };
         let entries = entries(&objects);
-        assert_eq!(
-            entries[0].waiting_for,
-            "InfrastructureReady: no quota left; ControlPlaneAvailable: waiting"
-        );
+        assert_eq!(entries[0].causes, ["InfrastructureReady: no quota left", "ControlPlaneAvailable: waiting"]);
         assert_eq!(entries[1].label, "DevCluster first");
-        assert_eq!((entries[1].state, entries[1].waiting_for.as_str()), (State::Waiting, "no quota left"));
+        assert_eq!((entries[1].state, entries[1].causes.join("; ")), (State::Waiting, "no quota left".to_owned()));
         assert!(entries[1].since.is_some());
         assert!(!all_available(&objects));
     }

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::model::{Entry, State};
 
-/// Returns the whole tree, with a line for each entry, truncated to `width` columns. `colour` adds ANSI colours.
+/// Returns the whole tree, with a line of at most `width` columns for each entry. `colour` adds ANSI colours.
 pub fn tree(entries: &[Entry], now: DateTime<Utc>, width: usize, colour: bool) -> Vec<String> {
-    let mut lines = Vec::with_capacity(entries.len());
-    for (index, entry) in entries.iter().enumerate() {
-        let text = format!("{}{}", branch(entries, index), content(entry, now));
-        let cut: String = text.chars().take(width.max(20)).collect();
-        lines.push(if colour { painted(&cut, entry.state) } else { cut });
-    }
-    lines
+    let lines = entries.iter().enumerate().map(|(index, entry)| {
+        let line = fitted(entry, &branch(entries, index), now, width.max(WIDTH_MIN));
+        if colour { painted(&line, entry.state) } else { line }
+    });
+    lines.collect()
 }
 
 /// Returns the changes since the last call, with a line for each object, for logs and pipes.
@@ -34,39 +33,69 @@ pub fn changes(before: &mut BTreeMap<String, String>, entries: &[Entry]) -> Vec<
 }
 
 fn described(entry: &Entry) -> String {
-    let mark = match entry.state {
-        State::Good => "ready",
+    let state = match entry.state {
+        State::Good | State::Folded(_) => "ready",
         State::Waiting => "waiting",
         State::Deleting => "deleting",
     };
     let mut text =
-        if entry.summary.is_empty() { mark.to_owned() } else { format!("{mark}, {}", entry.summary) };
-    if !entry.waiting_for.is_empty() {
+        if entry.summary.is_empty() { state.to_owned() } else { format!("{state}, {}", entry.summary) };
+    if !entry.causes.is_empty() {
         text.push_str(": ");
-        text.push_str(&entry.waiting_for);
+        text.push_str(&entry.causes.join("; "));
     }
     text
 }
 
-fn content(entry: &Entry, now: DateTime<Utc>) -> String {
-    let mark = match entry.state {
-        State::Good => '✓',
-        State::Waiting => '…',
-        State::Deleting => '✗',
+/// Narrower terminals get lines of this width, which they cut.
+const WIDTH_MIN: usize = 20;
+
+/// Returns the line of an entry. If it is too long, it loses first the other causes, then the summary, then the kind; the rest of the first
+/// cause is cut at the end, because it begins with its condition.
+fn fitted(entry: &Entry, branch: &str, now: DateTime<Utc>, width: usize) -> String {
+    let start = format!("{branch}{} ", mark(entry.state));
+    let name = entry.label.split_once(' ').map_or(entry.label.as_str(), |(_, name)| name);
+    let summary = if entry.summary.is_empty() { String::new() } else { format!("  {}", entry.summary) };
+    let age = match (entry.state, entry.since) {
+        (State::Waiting | State::Deleting, Some(since)) => format!("  {}", age(now - since)),
+        _ => String::new(),
     };
-    let mut text = format!("{mark} {}", entry.label);
-    if !entry.summary.is_empty() {
-        text.push_str("  ");
-        text.push_str(&entry.summary);
+    let Some(cause) = entry.causes.first() else {
+        return cut(&format!("{start}{}{summary}{age}", entry.label), width);
+    };
+    let others = entry.causes.len() - 1;
+    let first = if others == 0 { cause.clone() } else { format!("{cause} (+{others})") };
+    let all = entry.causes.join("; ");
+    [
+        format!("{start}{}{summary}{age}  waiting for: {all}", entry.label),
+        format!("{start}{}{summary}{age}  waiting for: {first}", entry.label),
+        format!("{start}{}{age}  {first}", entry.label),
+        format!("{start}{name}{age}  {first}"),
+    ]
+    .into_iter()
+    .find(|line| line.width() <= width)
+    .unwrap_or_else(|| cut(&format!("{start}{name}{age}  {cause}"), width))
+}
+
+/// Cuts a line after `width` columns; `…` stands for the rest.
+fn cut(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.to_owned();
     }
-    if let (State::Waiting | State::Deleting, Some(since)) = (entry.state, entry.since) {
-        text.push_str(&format!("  {}", age(now - since)));
+    let mut columns = 1;
+    let fits = |c: &char| {
+        columns += c.width().unwrap_or(0);
+        columns <= width
+    };
+    line.chars().take_while(fits).chain(['…']).collect()
+}
+
+fn mark(state: State) -> char {
+    match state {
+        State::Good => '✓',
+        State::Waiting | State::Folded(_) => '…',
+        State::Deleting => '✗',
     }
-    if !entry.waiting_for.is_empty() {
-        text.push_str("  waiting for: ");
-        text.push_str(&entry.waiting_for);
-    }
-    text
 }
 
 /// Returns the lines that lead to an entry, for example `│  ├─ `.
@@ -91,6 +120,7 @@ fn painted(text: &str, state: State) -> String {
         State::Good => "32",
         State::Waiting => "33",
         State::Deleting => "35",
+        State::Folded(_) => "2",
     };
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
@@ -116,7 +146,7 @@ mod tests {
             label: format!("Kind {name}"),
             state,
             summary: String::new(),
-            waiting_for: waiting_for.into(),
+            causes: waiting_for.split_terminator("; ").map(str::to_owned).collect(),
             since: Some(DateTime::UNIX_EPOCH),
         }
     }
@@ -139,7 +169,23 @@ mod tests {
             "   └─ ✓ Kind e",
         ];
         assert_eq!(tree(&entries, now, 200, false), expected);
-        assert_eq!(tree(&entries, now, 20, false)[0].chars().count(), 20);
+    }
+
+    #[test]
+    fn the_first_cause_is_shown_at_every_width() {
+        let mut entry = entry(1, "first-control-plane-79z9t", State::Waiting, "InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node");
+        entry.summary = "Provisioning v1.35.0".to_owned();
+        let now = DateTime::UNIX_EPOCH + chrono::Duration::seconds(12);
+        let lines = [
+            (160, "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node"),
+            (140, "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota (+1)"),
+            (100, "└─ … Kind first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
+            (87, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
+            (60, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VM…"),
+        ];
+        for (width, expected) in lines {
+            assert_eq!(tree(&[entry.clone()], now, width, false), [expected], "{width}");
+        }
     }
 
     #[test]

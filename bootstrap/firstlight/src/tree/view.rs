@@ -1,23 +1,21 @@
 //! Keeps the tree up to date from the caches of the controllers, and redraws it when one of them changes.
 
-use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::object::Kind;
 use engine::{Manager, Objects as Cached};
-use machinery::clock::Clock;
 use schemas::cluster::{Cluster, Machine, MachineDeployment};
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::DevCluster;
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
-use super::model::{self, Entry, Objects};
-use super::render;
+use super::model::{self, Objects};
+use super::screen::Screen;
 
 /// The pause after a redraw, so that changes within this time are drawn together.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -102,66 +100,6 @@ fn values<K: Kind>(objects: &Cached<K>) -> Vec<Value> {
     objects.all().iter().filter_map(|object| serde_json::to_value(object.as_ref()).ok()).collect()
 }
 
-/// Draws entries: in place on a terminal, otherwise as lines with changes.
-pub struct Screen {
-    clock: Clock,
-    terminal: bool,
-    drawn: usize,
-    before: BTreeMap<String, String>,
-}
-
-impl Screen {
-    /// Creates a screen on standard output.
-    pub fn new(clock: &Clock) -> Self {
-        Self {
-            clock: clock.clone(),
-            terminal: std::io::stdout().is_terminal(),
-            drawn: 0,
-            before: BTreeMap::new(),
-        }
-    }
-
-    /// Returns whether the output is a terminal, which must be redrawn regularly because of the ages.
-    pub fn is_terminal(&self) -> bool {
-        self.terminal
-    }
-
-    /// Draws `entries`.
-    ///
-    /// # Errors
-    /// Standard output is closed.
-    pub fn draw(&mut self, entries: &[Entry]) -> std::io::Result<()> {
-        let mut out = std::io::stdout().lock();
-        if !self.terminal {
-            let time = self.clock.now().format("%H:%M:%S%.3f");
-            for line in render::changes(&mut self.before, entries) {
-                writeln!(out, "{time} {line}")?;
-            }
-            return out.flush();
-        }
-        let lines = render::tree(entries, self.clock.now(), terminal_width(), true);
-        if self.drawn > 0 {
-            write!(out, "\u{1b}[{}A", self.drawn)?;
-        }
-        for line in &lines {
-            writeln!(out, "\u{1b}[2K{line}")?;
-        }
-        for _ in lines.len()..self.drawn {
-            writeln!(out, "\u{1b}[2K")?;
-        }
-        self.drawn = self.drawn.max(lines.len());
-        out.flush()
-    }
-}
-
-fn terminal_width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.unwrap_or(DEFAULT_WIDTH)
-}
-
-/// The width if COLUMNS is not set. Longer lines are truncated, so that each entry has one line.
-const DEFAULT_WIDTH: usize = 160;
-
 /// Draws the tree until `done` returns true for the objects, or for ever.
 ///
 /// # Errors
@@ -171,17 +109,23 @@ pub async fn show(
     screen: &mut Screen,
     mut done: impl FnMut(&Objects) -> bool,
 ) -> std::io::Result<()> {
+    let mut resized = signal(SignalKind::window_change())?;
     loop {
         let objects = view.objects();
         screen.draw(&model::entries(&objects))?;
         if done(&objects) {
             return Ok(());
         }
-        if screen.is_terminal() {
-            // Whether the timeout elapsed or not, the next iteration draws the current state.
-            drop(tokio::time::timeout(TICK, view.changed()).await);
-        } else {
-            view.changed().await;
+        let tick = async {
+            match screen.is_terminal() {
+                true => tokio::time::sleep(TICK).await,
+                false => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = view.changed() => {}
+            () = tick => {}
+            _ = resized.recv() => {}
         }
         tokio::time::sleep(REDRAW).await;
     }

@@ -1,15 +1,21 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
+mod goal;
+
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use machinery::clock::Clock;
 
+use self::goal::{Goal, Timeline, seconds};
 use super::pivot::{AfterUp, Stage};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
+use crate::logging;
 use crate::manifests::apply::apply_all;
 use crate::manifests::read::{Document, read_all};
 use crate::options::parse_duration;
@@ -17,8 +23,9 @@ use crate::options::server::ServerOptions;
 use crate::output::say;
 use crate::process::Process;
 use crate::signals::{Interrupted, Signals};
-use crate::tree::model::{Objects, all_at_rest, all_available, entries};
-use crate::tree::view::{Screen, View, show};
+use crate::tree::model::{Objects, entries};
+use crate::tree::screen::Screen;
+use crate::tree::view::{View, show};
 
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
@@ -29,10 +36,16 @@ pub struct UpOptions {
     /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filename: Vec<PathBuf>,
-    /// Give up when the clusters are not Available after this time, as 90s, 10m or 1h
+    /// Give up when the goal is not reached after this time, as 90s, 10m or 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub wait: Option<std::time::Duration>,
-    /// Stop, with exit code 0, as soon as every cluster is Available
+    /// The goal of --wait and --exit [default: available; with --exit: complete]
+    #[arg(long, value_name = "GOAL", value_enum, conflicts_with_all = ["exit_when_available", "pivot_to"])]
+    pub wait_for: Option<Goal>,
+    /// Stop, with exit code 0, as soon as the goal is reached
+    #[arg(long, conflicts_with = "pivot_to")]
+    pub exit: bool,
+    /// As --exit --wait-for available
     #[arg(long)]
     pub exit_when_available: bool,
     /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
@@ -44,20 +57,36 @@ pub struct UpOptions {
 }
 
 impl UpOptions {
+    /// Returns the goal. A pivot begins only when all machines exist, because a Machine without a Node cannot be moved.
+    fn goal(&self) -> Goal {
+        match self.wait_for {
+            Some(goal) => goal,
+            None if self.exit || self.pivot_to.is_some() => Goal::Complete,
+            None => Goal::Available,
+        }
+    }
+
+    fn exits(&self) -> bool {
+        self.exit || self.exit_when_available
+    }
+
     /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
     pub fn wants_nothing(&self) -> bool {
         self.filename.is_empty()
             && self.wait.is_none()
-            && !self.exit_when_available
+            && !self.exits()
             && self.pivot_to.is_none()
     }
 }
 
-/// Runs until the process is interrupted or, with `--exit-when-available`, until every cluster is Available.
+/// Runs until the process is interrupted or, with `--exit`, until the goal is reached.
 ///
 /// # Errors
 /// A manifest is invalid (found before the server starts, if possible), the server cannot start, or the time of `--wait` has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {
+    let clock = Clock::system();
+    let mut screen = Screen::new(&clock);
+    let log = start_log(options, &screen)?;
     let documents = read_all(&options.filename)?;
     if options.install.install {
         if options.pivot_to.is_none() {
@@ -75,14 +104,27 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     }
     let mut signals = Signals::catch()?;
     let process = Process::start(&options.server).await?;
-    say(&format!(
-        "firstlight is up at https://{}\nexport KUBECONFIG={}\n\n",
+    screen.print(&format!(
+        "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
         crate::certificates::reachable(process.address),
         process.kubeconfig.display()
     ))?;
-    let outcome = follow(&process, &documents, options, &mut signals).await;
+    let outcome = follow(&process, &documents, options, &mut signals, &mut screen).await;
     process.stop().await;
     outcome
+}
+
+/// Starts the log. Beside a tree that is redrawn in place, the log is a file of the data directory; returns the line that names it.
+fn start_log(options: &UpOptions, screen: &Screen) -> Result<String> {
+    if !screen.is_terminal() || !std::io::stderr().is_terminal() {
+        logging::start(true);
+        return Ok(String::new());
+    }
+    let directory = DataDirectory::locate(options.server.directory.data_dir.as_deref())?;
+    directory.create()?;
+    let path = directory.log();
+    logging::start_in_file(&path)?;
+    Ok(format!("Log: {}\n", path.display()))
 }
 
 async fn follow(
@@ -90,6 +132,7 @@ async fn follow(
     documents: &[Document],
     options: &UpOptions,
     signals: &mut Signals,
+    screen: &mut Screen,
 ) -> Result<()> {
     let view = View::new(&process.manager);
     view.ready().await;
@@ -102,7 +145,7 @@ async fn follow(
             if reached.load(Ordering::Relaxed) || nothing_wanted { Ok(()) } else { Err(Interrupted(signal).into()) }
         }
         error = process.store_failed() => Err(error),
-        outcome = bring_up(process, &view, documents, options, &reached) => outcome,
+        outcome = bring_up(process, &view, documents, options, &reached, screen) => outcome,
     }
 }
 
@@ -114,6 +157,7 @@ async fn bring_up(
     documents: &[Document],
     options: &UpOptions,
     reached: &AtomicBool,
+    screen: &mut Screen,
 ) -> Result<()> {
     let mut pivot = None;
     if let Some(target) = &options.pivot_to {
@@ -121,19 +165,19 @@ async fn bring_up(
         let to_come = AfterUp::new(from, process.data(), target).await?;
         match to_come.stage().await? {
             Stage::Interrupted => {
-                say("The pivot was interrupted; it goes on.\n\n")?;
+                screen.print("The pivot was interrupted; it goes on.\n\n")?;
                 return to_come.run(Stage::Interrupted, &options.install).await;
             }
-            Stage::Done => return say(&handed_over_already(target)),
+            Stage::Done => return Ok(screen.print(&handed_over_already(target))?),
             Stage::New => pivot = Some(to_come),
         }
     }
     let client = process.plane.client("firstlight-up");
     for applied in apply_all(&process.plane.registry, &client, documents).await? {
-        say(&format!("{} {}\n", applied.what, applied.outcome))?;
+        screen.print(&format!("{} {}\n", applied.what, applied.outcome))?;
     }
-    say("\n")?;
-    watch(process, view, options, pivot.as_ref(), reached).await
+    screen.print("\n")?;
+    watch(process, view, options, pivot.as_ref(), reached, screen).await
 }
 
 /// Returns the message for clusters that have already been handed over. Applying the manifests again would create the clusters a second
@@ -152,42 +196,61 @@ async fn watch(
     options: &UpOptions,
     pivot: Option<&AfterUp>,
     reached: &AtomicBool,
+    screen: &mut Screen,
 ) -> Result<()> {
-    let clock = machinery::clock::Clock::system();
-    let mut screen = Screen::new(&clock);
-    // A pivot begins only when everything is at rest, because a Machine without a Node cannot be moved.
-    let enough = if pivot.is_some() { all_at_rest } else { all_available };
-    let until_available = show(view, &mut screen, enough);
+    let mut timeline = Timeline::new(&Clock::system());
+    let until_goal = async {
+        show(view, screen, |objects| timeline.reaches(Goal::Available, objects)).await?;
+        screen.print(&format!("\n{}", timeline.available()))?;
+        match options.goal() {
+            Goal::Available => Ok(()),
+            Goal::Complete => until_complete(view, screen, &mut timeline).await,
+        }
+    };
     match options.wait {
-        None => until_available.await?,
-        Some(limit) => match tokio::time::timeout(limit, until_available).await {
+        None => until_goal.await?,
+        Some(limit) => match tokio::time::timeout(limit, until_goal).await {
             Ok(outcome) => outcome?,
-            Err(_) => bail!("not Available after {}s:\n{}", limit.as_secs(), missing(&view.objects())),
+            Err(_) => bail!(
+                "not {} after {}s:\n{}",
+                options.goal().name(),
+                limit.as_secs(),
+                missing(&view.objects())
+            ),
         },
     }
     if let Some(pivot) = pivot {
-        say("\nAvailable. Handing over.\n\n")?;
+        screen.print("Handing over.\n\n")?;
         return pivot.run(Stage::New, &options.install).await;
     }
     reached.store(true, Ordering::Relaxed);
-    say(&next_steps(process, &view.objects()))?;
-    if options.exit_when_available {
+    if options.exits() {
         return Ok(());
     }
-    show(view, &mut screen, |_| false).await?;
+    screen.print(&next_steps(process, &view.objects()))?;
+    if options.goal() == Goal::Available {
+        until_complete(view, screen, &mut timeline).await?;
+    }
+    show(view, screen, |_| false).await?;
     Ok(())
+}
+
+async fn until_complete(view: &View, screen: &mut Screen, timeline: &mut Timeline) -> std::io::Result<()> {
+    show(view, screen, |objects| timeline.reaches(Goal::Complete, objects)).await?;
+    screen.print(&format!("All machines are there after {}.\n\n", seconds(timeline.elapsed())))
 }
 
 /// Returns the objects that are not Available yet, each on a line.
 fn missing(objects: &Objects) -> String {
-    let waiting = entries(objects).into_iter().filter(|entry| !entry.waiting_for.is_empty());
-    let lines: Vec<String> = waiting.map(|entry| format!("  {}: {}", entry.key, entry.waiting_for)).collect();
+    let waiting = entries(objects).into_iter().filter(|entry| !entry.causes.is_empty());
+    let lines: Vec<String> =
+        waiting.map(|entry| format!("  {}: {}", entry.key, entry.causes.join("; "))).collect();
     if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
 }
 
 fn next_steps(process: &Process, objects: &Objects) -> String {
     let mut text = format!(
-        "\nAvailable. Next:\n  export KUBECONFIG={}\n  kubectl get clusters,machines -A\n",
+        "Next:\n  export KUBECONFIG={}\n  kubectl get clusters,machines -A\n",
         process.kubeconfig.display()
     );
     for cluster in &objects.clusters {

@@ -1,0 +1,65 @@
+//! Reads the conditions of objects, as the API server returns them. Pure.
+
+use serde_json::Value;
+
+/// Follows from other conditions and says nothing about their cause, so it is listed last.
+const CONSEQUENCE: &str = "RemoteConnectionProbe";
+
+/// Returns the condition of this type.
+pub fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == condition_type)
+}
+
+/// Returns whether the object has this condition, and it is true.
+pub fn is_true(object: &Value, condition_type: &str) -> bool {
+    condition(object, condition_type).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Returns the causes in the condition's message, each on one line; or its reason if it has no message. Messages of summaries have a
+/// list item for each cause, with nested items.
+pub fn causes(condition: &Value) -> Vec<String> {
+    let text = condition["message"].as_str().unwrap_or_default();
+    let mut causes: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let nested = line.starts_with(' ');
+        let line = line.trim().trim_start_matches("* ");
+        match causes.last_mut().filter(|_| nested) {
+            Some(cause) => {
+                cause.push_str(if cause.ends_with(':') { " " } else { "; " });
+                cause.push_str(line);
+            }
+            None => causes.push(line.to_owned()),
+        }
+    }
+    if causes.is_empty() {
+        causes.extend(condition["reason"].as_str().filter(|reason| !reason.is_empty()).map(str::to_owned));
+    }
+    causes.sort_by_key(|cause| cause.starts_with(CONSEQUENCE));
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn causes_are_lines_and_the_cause_comes_before_its_consequence() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("no quota left", &["no quota left"]),
+            (
+                "* RemoteConnectionProbe: not yet\n* InfrastructureReady: no quota left",
+                &["InfrastructureReady: no quota left", "RemoteConnectionProbe: not yet"],
+            ),
+            (
+                "* Machine a:\n  * InfrastructureReady: VM\n  * NodeHealthy: none\n* Machine b: gone",
+                &["Machine a: InfrastructureReady: VM; NodeHealthy: none", "Machine b: gone"],
+            ),
+            ("", &["NotReady"]),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(causes(&json!({"reason": "NotReady", "message": message})), expected);
+        }
+    }
+}

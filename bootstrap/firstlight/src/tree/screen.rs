@@ -1,0 +1,125 @@
+//! Draws the tree: in place on a terminal, otherwise as lines with changes.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Stdout, Write};
+
+use crossterm::cursor::{MoveTo, MoveUp};
+use crossterm::style::Print;
+use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
+use crossterm::{QueueableCommand, terminal};
+use machinery::clock::Clock;
+
+use super::fold::fold;
+use super::model::Entry;
+use super::render;
+
+/// The columns and rows of a terminal that does not tell them.
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
+
+/// The output of `up`: text that stays, and the tree below it.
+pub struct Screen {
+    clock: Clock,
+    terminal: Option<Terminal>,
+    before: BTreeMap<String, String>,
+}
+
+/// A terminal on standard output.
+struct Terminal {
+    size: (u16, u16),
+    /// The number of lines of the tree that are on the screen.
+    drawn: usize,
+    /// All text above the tree. It is printed again after a change of the size, since terminals wrap old lines in different ways.
+    above: String,
+    colour: bool,
+}
+
+impl Screen {
+    /// Creates a screen on standard output.
+    pub fn new(clock: &Clock) -> Self {
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        // A dumb terminal cannot move the cursor.
+        let moves = std::io::stdout().is_terminal() && variable("TERM") != "dumb";
+        let terminal = moves.then(|| Terminal {
+            size: size(),
+            drawn: 0,
+            above: String::new(),
+            colour: variable("NO_COLOR").is_empty(),
+        });
+        Self { clock: clock.clone(), terminal, before: BTreeMap::new() }
+    }
+
+    /// Returns whether the tree is redrawn in place. Then it must be redrawn regularly, because it contains ages.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// Prints text above the tree, where it stays. The next [`Screen::draw`] shows the tree again.
+    ///
+    /// # Errors
+    /// Standard output is closed.
+    pub fn print(&mut self, text: &str) -> std::io::Result<()> {
+        let mut out = std::io::stdout();
+        if let Some(terminal) = &mut self.terminal {
+            terminal.erase(&mut out)?;
+            terminal.above.push_str(text);
+        }
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Draws the tree.
+    ///
+    /// # Errors
+    /// Standard output is closed.
+    pub fn draw(&mut self, entries: &[Entry]) -> std::io::Result<()> {
+        let mut out = std::io::stdout();
+        let now = self.clock.now();
+        let Some(terminal) = &mut self.terminal else {
+            let time = now.format("%H:%M:%S%.3f");
+            for line in render::changes(&mut self.before, entries) {
+                writeln!(out, "{time} {line}")?;
+            }
+            return out.flush();
+        };
+        out.queue(BeginSynchronizedUpdate)?;
+        terminal.erase(&mut out)?;
+        let (columns, rows) = terminal.size;
+        // The cursor is on the line below the tree. A line of all columns would wrap on some terminals.
+        let (width, rows) = (usize::from(columns.max(2)) - 1, usize::from(rows.max(2)) - 1);
+        let lines = render::tree(&fold(entries, rows), now, width, terminal.colour);
+        terminal.drawn = lines.len();
+        for line in lines {
+            out.queue(Print(line))?.queue(Print("\n"))?;
+        }
+        out.queue(EndSynchronizedUpdate)?;
+        out.flush()
+    }
+}
+
+impl Terminal {
+    /// Removes the tree from the screen. After a change of the size, the whole screen is drawn anew.
+    fn erase(&mut self, out: &mut Stdout) -> std::io::Result<()> {
+        let size = size();
+        if size != self.size {
+            self.size = size;
+            out.queue(Clear(ClearType::All))?.queue(MoveTo(0, 0))?.queue(Print(&self.above))?;
+        } else if self.drawn > 0 {
+            out.queue(MoveUp(u16::try_from(self.drawn).unwrap_or(u16::MAX)))?;
+            out.queue(Print("\r"))?.queue(Clear(ClearType::FromCursorDown))?;
+        }
+        self.drawn = 0;
+        Ok(())
+    }
+}
+
+/// Returns the columns that a line may have, if standard output is a terminal.
+pub fn width() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| usize::from(size().0))
+}
+
+/// Returns the columns and rows of the terminal.
+fn size() -> (u16, u16) {
+    // Some pseudo-terminals report a size of zero until somebody sets it.
+    let found = terminal::size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
+    found.unwrap_or(DEFAULT_SIZE)
+}
