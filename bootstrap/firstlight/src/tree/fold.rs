@@ -113,7 +113,10 @@ mod tests {
         assert_eq!(shown(&entries, 12), machines);
         let objects = "-a\n  -control\n    2 more, all ready\n    -3\n  3 more, all ready\nb\n  2 more, all ready\nc\n  2 more, all ready";
         assert_eq!(shown(&entries, 10), objects);
-        assert_eq!(shown(&entries, 8), "-a\n  -control\n    2 more, all ready\n    -3\n  3 more, all ready\n6 more, all ready");
+        assert_eq!(
+            shown(&entries, 8),
+            "-a\n  -control\n    2 more, all ready\n    -3\n  3 more, all ready\n6 more, all ready"
+        );
         assert_eq!(shown(&entries, 3), "-a\n  -control\n12 more, 1 not ready");
     }
 

@@ -232,9 +232,15 @@ mod tests {
             ..Objects::default()
         };
         let entries = entries(&objects);
-        assert_eq!(entries[0].causes, ["InfrastructureReady: no quota left", "ControlPlaneAvailable: waiting"]);
+        assert_eq!(
+            entries[0].causes,
+            ["InfrastructureReady: no quota left", "ControlPlaneAvailable: waiting"]
+        );
         assert_eq!(entries[1].label, "DevCluster first");
-        assert_eq!((entries[1].state, entries[1].causes.join("; ")), (State::Waiting, "no quota left".to_owned()));
+        assert_eq!(
+            (entries[1].state, entries[1].causes.join("; ")),
+            (State::Waiting, "no quota left".to_owned())
+        );
         assert!(entries[1].since.is_some());
         assert!(!all_available(&objects));
     }

@@ -173,13 +173,27 @@ mod tests {
 
     #[test]
     fn the_first_cause_is_shown_at_every_width() {
-        let mut entry = entry(1, "first-control-plane-79z9t", State::Waiting, "InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node");
+        let mut entry = entry(
+            1,
+            "first-control-plane-79z9t",
+            State::Waiting,
+            "InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node",
+        );
         entry.summary = "Provisioning v1.35.0".to_owned();
         let now = DateTime::UNIX_EPOCH + chrono::Duration::seconds(12);
         let lines = [
-            (160, "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node"),
-            (140, "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota (+1)"),
-            (100, "└─ … Kind first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
+            (
+                160,
+                "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node",
+            ),
+            (
+                140,
+                "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota (+1)",
+            ),
+            (
+                100,
+                "└─ … Kind first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
+            ),
             (87, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
             (60, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VM…"),
         ];

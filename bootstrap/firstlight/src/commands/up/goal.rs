@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use machinery::clock::{Clock, Instant};
+use machinery::clock::Clock;
+use tokio::time::Instant;
 
 use crate::tree::model::{Objects, all_at_rest, all_available, all_have};
 
@@ -43,7 +44,6 @@ const STEPS: [(&str, &str); 3] = [
 
 /// Records when each step was first seen to be done in all clusters.
 pub struct Timeline {
-    clock: Clock,
     start: Instant,
     steps: [Option<Duration>; STEPS.len()],
 }
@@ -51,7 +51,7 @@ pub struct Timeline {
 impl Timeline {
     /// Starts the measurement.
     pub fn new(clock: &Clock) -> Self {
-        Self { clock: clock.clone(), start: clock.monotonic(), steps: [None; STEPS.len()] }
+        Self { start: clock.monotonic(), steps: [None; STEPS.len()] }
     }
 
     /// Records the steps that are done; returns whether the goal is reached.
@@ -99,7 +99,8 @@ mod tests {
         let clock = Clock::simulated(chrono::DateTime::UNIX_EPOCH);
         let mut timeline = Timeline::new(&clock);
         let cluster = |done: &[&str]| {
-            let conditions: Vec<_> = done.iter().map(|name| json!({"type": name, "status": "True"})).collect();
+            let conditions: Vec<_> =
+                done.iter().map(|name| json!({"type": name, "status": "True"})).collect();
             Objects { clusters: vec![json!({"status": {"conditions": conditions}})], ..Objects::default() }
         };
         let mut done = Vec::new();

@@ -72,10 +72,7 @@ impl UpOptions {
 
     /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
     pub fn wants_nothing(&self) -> bool {
-        self.filename.is_empty()
-            && self.wait.is_none()
-            && !self.exits()
-            && self.pivot_to.is_none()
+        self.filename.is_empty() && self.wait.is_none() && !self.exits() && self.pivot_to.is_none()
     }
 }
 
