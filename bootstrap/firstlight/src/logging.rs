@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
 
+use crate::tree::screen::has_colours;
+
 /// A larger log is renamed at the next start; the renamed log before it is lost.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -18,7 +20,7 @@ pub fn start(quiet: bool) {
         .with_env_filter(filter(if quiet { "warn" } else { "info" }))
         .with_writer(std::io::stderr);
     let outcome = if std::io::stderr().is_terminal() {
-        builder.with_target(false).try_init()
+        builder.with_target(false).with_ansi(has_colours()).try_init()
     } else {
         builder.json().with_target(true).try_init()
     };

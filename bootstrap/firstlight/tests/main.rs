@@ -6,3 +6,4 @@ mod features;
 mod image;
 mod metal;
 mod state;
+mod terminal;

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::cache::Change;
 use crate::error::{Error, Result};
+use crate::failures::Failures;
 use crate::manager::Manager;
 use crate::metrics::Outcome;
 use crate::object::{Kind, NamespacedName, Request};
@@ -146,6 +147,7 @@ impl Controller {
             synced.await;
         }
         let mut running = JoinSet::new();
+        let failures = Arc::<Failures>::default();
         loop {
             if running.len() >= self.concurrency {
                 running.join_next().await;
@@ -156,7 +158,8 @@ impl Controller {
                 Some(_) = running.join_next(), if !running.is_empty() => {}
                 request = self.queue.next() => {
                     let (name, manager) = (self.name, self.manager.clone());
-                    let task = Task { name, manager, queue: self.queue.clone(), time_limit: self.time_limit };
+                    let (queue, failures) = (self.queue.clone(), failures.clone());
+                    let task = Task { name, manager, queue, failures, time_limit: self.time_limit };
                     running.spawn(work(task, reconciler.clone(), request));
                 }
             }
@@ -169,12 +172,13 @@ struct Task {
     name: &'static str,
     manager: Manager,
     queue: Arc<Queue>,
+    failures: Arc<Failures>,
     time_limit: Duration,
 }
 
 /// Reconciles one object. A panic ends this reconcile only and is retried like an error.
 async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
-    let Task { name, manager, queue, time_limit } = task;
+    let Task { name, manager, queue, failures, time_limit } = task;
     let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
     let reconcile = tokio::time::timeout(time_limit, reconciler.reconcile(request.clone()));
     let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
@@ -183,6 +187,7 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let outcome = match result {
         Ok(Ok(action)) => {
             queue.forget(&request);
+            failures.forget(&request);
             if let Some(delay) = action.requeue_after {
                 queue.add_after(request.clone(), delay);
             }
@@ -190,7 +195,7 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
         }
         Ok(Err(error)) => {
             let delay = queue.add_after_failure(request.clone());
-            report(name, &request, &error, delay);
+            failures.log(name, &request, &error, delay);
             Outcome::Error
         }
         Err(panic) => {
@@ -203,16 +208,6 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     drop(active);
     manager.metrics().reconciled(name, outcome, manager.clock().monotonic() - start);
     queue.done(&request);
-}
-
-/// Logs a failed reconcile. Conflicts are expected when several controllers write one object, so they are
-/// logged at debug level only.
-fn report(name: &'static str, request: &Request, error: &crate::Error, delay: Duration) {
-    if error.is_conflict() {
-        tracing::debug!(controller = name, object = %request, %error, ?delay, "reconcile failed, trying again");
-    } else {
-        tracing::warn!(controller = name, object = %request, %error, ?delay, "reconcile failed, trying again");
-    }
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {

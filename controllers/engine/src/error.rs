@@ -97,9 +97,12 @@ impl Error {
         self.is(409, "AlreadyExists")
     }
 
-    /// Whether the API server returned 409 because the object changed since it was read.
+    /// Whether the API server returned 409 because the object changed since it was read; of several errors, whether this is true for each.
     pub fn is_conflict(&self) -> bool {
-        self.is(409, "Conflict")
+        match self {
+            Self::Several(errors) => errors.iter().all(Self::is_conflict),
+            error => error.is(409, "Conflict"),
+        }
     }
 
     /// Combines several errors into one; `Ok` if there are none.

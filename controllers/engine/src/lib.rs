@@ -18,6 +18,7 @@ pub mod error;
 pub mod etcd;
 pub mod events;
 pub mod external;
+mod failures;
 pub mod finalizer;
 pub mod manager;
 pub mod metrics;

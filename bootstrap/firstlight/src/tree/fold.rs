@@ -16,7 +16,7 @@ pub fn fold(entries: &[Entry], rows: usize) -> Vec<Entry> {
         let shown = rows.saturating_sub(1);
         let rest = &folded[shown..];
         let waiting = rest.iter().filter(|entry| !is_ready(entry.state)).count();
-        let count: usize = rest.iter().map(|entry| folded_count(entry)).sum();
+        let count: usize = rest.iter().map(folded_count).sum();
         let more = more(0, count, &format!("{waiting} not ready"));
         folded.truncate(shown);
         folded.push(more);

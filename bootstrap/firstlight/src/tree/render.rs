@@ -195,7 +195,7 @@ mod tests {
                 "└─ … Kind first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
             ),
             (87, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
-            (60, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VM…"),
+            (60, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: V…"),
         ];
         for (width, expected) in lines {
             assert_eq!(tree(&[entry.clone()], now, width, false), [expected], "{width}");

@@ -36,15 +36,9 @@ struct Terminal {
 impl Screen {
     /// Creates a screen on standard output.
     pub fn new(clock: &Clock) -> Self {
-        let variable = |name: &str| std::env::var(name).unwrap_or_default();
-        // A dumb terminal cannot move the cursor.
-        let moves = std::io::stdout().is_terminal() && variable("TERM") != "dumb";
-        let terminal = moves.then(|| Terminal {
-            size: size(),
-            drawn: 0,
-            above: String::new(),
-            colour: variable("NO_COLOR").is_empty(),
-        });
+        let moves = std::io::stdout().is_terminal() && !is_dumb();
+        let terminal =
+            moves.then(|| Terminal { size: size(), drawn: 0, above: String::new(), colour: has_colours() });
         Self { clock: clock.clone(), terminal, before: BTreeMap::new() }
     }
 
@@ -110,6 +104,16 @@ impl Terminal {
         self.drawn = 0;
         Ok(())
     }
+}
+
+/// Returns whether a terminal may get colours: not if it is dumb, or if the variable `NO_COLOR` is set.
+pub fn has_colours() -> bool {
+    !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A dumb terminal cannot move the cursor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Returns the columns that a line may have, if standard output is a terminal.
