@@ -1,7 +1,7 @@
-//! Parsing of objects, compiled once.
+//! Parsers of objects, compiled only once.
 //!
-//! `serde_json` is generic: a call of `from_slice::<Pod>` compiles the parser of a Pod into the crate with the call, and into each
-//! other crate with such a call. These parsers are megabytes of machine code, so that all crates call [`FromJson::from_json`].
+//! `serde_json` is generic: each crate that calls `from_slice::<Pod>` contains its own copy of the parser of a Pod. These parsers are
+//! megabytes of machine code. Therefore all crates call [`FromJson::from_json`].
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -10,7 +10,7 @@ use kube::core::{DynamicObject, PartialObjectMeta};
 
 /// An object that can be parsed.
 pub trait FromJson: Sized {
-    /// Parses the text of an object.
+    /// Parses the JSON text of an object.
     ///
     /// # Errors
     /// The text is not JSON, or it is not an object of this type.

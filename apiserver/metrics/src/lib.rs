@@ -1,8 +1,8 @@
-//! The registry of metrics that all parts of a process share: server, store and controllers register what they count, and whoever serves
-//! `/metrics` writes all of it.
+//! The registry of metrics that all parts of a process share. The server, the store and the controllers register their metrics, and
+//! `/metrics` serves all of them.
 //!
-//! A part asks the registry for its metrics with [`Metrics::part`], so that two of a kind in one process (two managers, say) count
-//! together and no name is written twice.
+//! A part gets its metrics with [`Metrics::part`], so that two instances of a part in one process, for example two managers, share their
+//! metrics and no metric is registered twice.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 /// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The metrics of a process. Clones share everything.
+/// The metrics of a process. Clones share one registry.
 #[derive(Clone, Default)]
 pub struct Metrics(Arc<Mutex<State>>);
 
@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Metrics {
-    /// The metrics `P` of one part of the process; `register` makes and registers them when they are first asked for.
+    /// Returns the metrics `P` of one part of the process. The first call for `P` creates and registers them with `register`.
     pub fn part<P: Clone + Send + Sync + 'static>(&self, register: impl FnOnce(&mut Registry) -> P) -> P {
         let mut state = self.0.lock();
         if let Some(part) = state.parts.get(&TypeId::of::<P>()).and_then(|part| part.downcast_ref::<P>()) {
@@ -37,10 +37,10 @@ impl Metrics {
         part
     }
 
-    /// All metrics as they are now, in the OpenMetrics text format.
+    /// Returns the current values of all metrics in the OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // A `String` takes everything.
+        // Writing to a `String` cannot fail.
         let _ = encode(&mut text, &self.0.lock().registry);
         text
     }

@@ -1,4 +1,4 @@
-//! What the controllers count, under the names and with the labels that controller-runtime made common, so that dashboards made for it
+//! Metrics of the controllers and their queues. Names and labels are those of controller-runtime, so that dashboards for controller-runtime
 //! show these controllers, too.
 
 use std::fmt;
@@ -28,7 +28,7 @@ struct ControllerLabels {
     controller: &'static str,
 }
 
-/// Both say the same; dashboards use either.
+/// Labels of a queue. Both labels are the name of the controller, because dashboards use either of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct QueueLabels {
     name: &'static str,
@@ -37,13 +37,13 @@ struct QueueLabels {
 
 type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// Seconds: some of the bounds that controller-runtime has.
+/// Upper bounds in seconds, a subset of controller-runtime's.
 const RECONCILE_BUCKETS: [f64; 21] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 15.0, 25.0,
     40.0, 60.0,
 ];
 
-/// The metrics of the controllers that share a registry of metrics.
+/// The metrics of all controllers that share a registry. Clones share the values.
 #[derive(Clone)]
 pub struct Metrics {
     reconciles: Family<ResultLabels, Counter>,
@@ -60,7 +60,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The metrics of controllers in `metrics`.
+    /// Returns the metrics of the controllers in the registry `metrics`, and registers them at the first call.
     pub fn of(metrics: &metrics::Metrics) -> Self {
         metrics.part(Self::register)
     }
@@ -104,17 +104,17 @@ impl Metrics {
         metrics
     }
 
-    /// How many reconciles of `controller` ended with `result`: `success`, `requeue_after`, `error`.
+    /// Returns the number of reconciles of `controller` with `result`: `success`, `requeue_after` or `error`.
     pub fn count(&self, controller: &'static str, result: &'static str) -> u64 {
         self.reconciles.get_or_create(&ResultLabels { controller, result }).get()
     }
 
-    /// How many reconciles of `controller` panicked.
+    /// Returns the number of reconciles of `controller` that panicked.
     pub fn panics(&self, controller: &'static str) -> u64 {
         self.panics.get_or_create(&ControllerLabels { controller }).get()
     }
 
-    /// What the queue of `controller` counts.
+    /// Returns the metrics that the queue of `controller` updates.
     pub(crate) fn of_queue(&self, controller: &'static str) -> QueueMetrics {
         let labels = QueueLabels { name: controller, controller };
         QueueMetrics {
@@ -125,16 +125,16 @@ impl Metrics {
         }
     }
 
-    /// Shows what waits in `queue`, and what is worked on.
+    /// Adds `queue` to the queues whose depth and running work are read at each scrape.
     pub(crate) fn show_queue(&self, controller: &'static str, queue: &Arc<Queue>) {
         self.queues.0.lock().push((controller, Arc::downgrade(queue)));
     }
 
-    /// The controller starts with so many workers.
+    /// Records that the controller starts with `workers` workers.
     pub(crate) fn started(&self, controller: &'static str, workers: usize) {
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         self.workers.get_or_create(&ControllerLabels { controller }).set(workers);
-        // A dashboard shows nothing for metrics that do not exist yet.
+        // Creates the metrics with the value 0, because a dashboard shows nothing for a metric that does not exist yet.
         let labels = ControllerLabels { controller };
         drop(self.active.get_or_create(&labels));
         drop(self.errors.get_or_create(&labels));
@@ -144,7 +144,7 @@ impl Metrics {
         }
     }
 
-    /// A reconcile begins; it ends when the value is dropped.
+    /// Counts a running reconcile until the returned value is dropped.
     pub(crate) fn active(&self, controller: &'static str) -> Active {
         let gauge = self.active.get_or_create_owned(&ControllerLabels { controller });
         gauge.inc();
@@ -190,7 +190,7 @@ impl Drop for Active {
 /// A queue with the name of its controller.
 type NamedQueue = (&'static str, Weak<Queue>);
 
-/// The queues of all controllers, looked at when metrics are read.
+/// The queues of all controllers. Their load is read at each scrape.
 #[derive(Clone, Default)]
 struct Queues(Arc<Mutex<Vec<NamedQueue>>>);
 

@@ -32,8 +32,8 @@ impl Default for Features {
     }
 }
 
-/// Cluster API's feature gates of 1.14: name, and whether it is alpha. Gates that only managers use are
-/// accepted, too, so that the same text works for both.
+/// The feature gates of Cluster API 1.14, each with its name and whether it is alpha. Gates that only upstream's managers use are included,
+/// so that the same flag value works for both.
 const GATES: &[(&str, bool)] = &[
     ("ClusterResourceSet", false),
     ("ClusterTopology", true),
@@ -48,8 +48,8 @@ const GATES: &[(&str, bool)] = &[
     ("RuntimeSDK", true),
 ];
 
-/// What the controllers of this program do not implement, and the family of controllers (`--controllers`) that would have to: turned on
-/// beside them, objects would be accepted and nothing would happen.
+/// Feature gates that the controllers of this program do not implement, each with the family of controllers (`--controllers`) that would
+/// implement it. If such a gate were on while that family runs, the server would accept objects and nothing would happen.
 const NOT_IMPLEMENTED: &[(&str, &str)] = &[
     ("ClusterTopology", "core"),
     ("InPlaceUpdates", "core"),

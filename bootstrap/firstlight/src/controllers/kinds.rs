@@ -1,4 +1,4 @@
-//! What becomes of the objects of each kind that is served: which controller acts on them, or that none does.
+//! The controller of each kind that the server serves, and the kinds without a controller.
 
 use engine::GroupKind;
 
@@ -9,8 +9,8 @@ const CORE: &str = "cluster.x-k8s.io";
 const ADDONS: &str = "addons.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
-/// Kinds that upstream's managers act on and nothing here does, each with the family of controllers that it would belong to. Their
-/// objects are stored, and nothing else happens.
+/// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
+/// reconcile it. The server stores their objects, and nothing else happens.
 const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(CORE, "ClusterClass"), "core"),
     (GroupKind::new(CORE, "MachineDrainRule"), "core"),
@@ -21,15 +21,15 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
 ];
 
-/// Whether the controllers that run are those that would have to act on this kind, and do not. Where their family does not run,
-/// somebody else's controllers are expected.
+/// Returns whether the kind is in [`UNIMPLEMENTED`] and its family of controllers runs. If the family does not run, another program is
+/// expected to reconcile the kind.
 pub fn unimplemented(group: &str, kind: &str, running: &Selection) -> bool {
     UNIMPLEMENTED
         .iter()
         .any(|(known, family)| known.group == group && known.kind == kind && running.names().contains(family))
 }
 
-/// The help of `--controllers`: the families, and below them their kinds.
+/// Returns the long help of `--controllers`: the families with their kinds.
 pub fn help() -> String {
     let families = families();
     let names: Vec<&str> = families.iter().map(|family| family.name).collect();
@@ -66,7 +66,7 @@ mod tests {
     const IPAM: &str = "ipam.cluster.x-k8s.io";
     const METAL3: &str = "metal3.io";
 
-    /// Kinds that no controller reconciles, here or upstream: others read them, or write them as a result.
+    /// Kinds that no controller reconciles, neither here nor upstream. Controllers of other kinds read or write their objects.
     const DATA: &[GroupKind] = &[
         GroupKind::new(ADDONS, "ClusterResourceSetBinding"),
         GroupKind::new(BOOTSTRAP, "KubeadmConfigTemplate"),
@@ -75,7 +75,7 @@ mod tests {
         GroupKind::new(INFRASTRUCTURE, "DevClusterTemplate"),
         GroupKind::new(INFRASTRUCTURE, "DevMachinePoolTemplate"),
         GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
-        // Providers of addresses (IPAM) are installed by themselves, as upstream.
+        // As upstream, an IPAM provider is installed separately.
         GroupKind::new(IPAM, "IPAddress"),
         GroupKind::new(IPAM, "IPAddressClaim"),
         GroupKind::new(METAL3, "FirmwareSchema"),
@@ -84,7 +84,7 @@ mod tests {
         GroupKind::new("netboot.firstlight.dev", "DHCPLease"),
     ];
 
-    /// The table of README.md and docs/ARCHITECTURE.md.
+    /// Returns the table that README.md and docs/ARCHITECTURE.md must contain.
     fn page() -> String {
         let mut text = "| `--controllers` | reconciles |\n|---|---|\n".to_owned();
         for family in families() {

@@ -1,4 +1,4 @@
-//! The controllers of this program: the table of all of them, which of them run, and what follows for the kinds that are served.
+//! The controllers of this program: the table of their families, the selection of families that run, and the kinds without a controller.
 
 mod kinds;
 mod selection;

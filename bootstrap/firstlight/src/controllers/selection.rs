@@ -1,4 +1,4 @@
-//! `--controllers`.
+//! The flag `--controllers`, which selects families of controllers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,37 +12,37 @@ use super::table::{Context, Family, families};
 pub struct Selection(Vec<&'static str>);
 
 impl Selection {
-    /// No controllers.
+    /// The empty selection.
     pub const NONE: Self = Self(Vec::new());
 
-    /// Every controller.
+    /// Selects every family.
     pub fn all() -> Self {
         Self(families().into_iter().map(|family| family.name).collect())
     }
 
-    /// These controllers but for the family `name`.
+    /// Returns the selection without the family `name`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|family| *family != name);
         self
     }
 
-    /// The names of the families.
+    /// Returns the names of the selected families.
     pub fn names(&self) -> &[&'static str] {
         &self.0
     }
 
-    /// Whether no controller runs.
+    /// Returns whether no family is selected.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The entries of clusterctl's inventory for these controllers.
+    /// Returns the entries of clusterctl's inventory for the selected families.
     pub fn inventory(&self) -> Vec<InventoryEntry> {
         self.families().flat_map(|family| family.inventory).collect()
     }
 
-    /// The chosen rows of the table, in its order.
+    /// The selected families, in the order in which they start.
     fn families(&self) -> impl Iterator<Item = Family> {
         families().into_iter().filter(|family| self.0.contains(&family.name))
     }
@@ -72,14 +72,14 @@ impl FromStr for Selection {
     }
 }
 
-/// Starts the chosen controllers; they end with the manager.
+/// Starts the selected controllers. They run until the manager ends.
 pub fn start(context: &Context, selection: &Selection) {
     for family in selection.families() {
         (family.start)(context);
     }
 }
 
-/// `a, b and c`
+/// Joins names to a list such as `a, b and c`.
 fn listed(names: &[&str]) -> String {
     match names {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),

@@ -1,44 +1,44 @@
-//! The table of all controllers. A controller is a line in its crate's `PROVIDERS`, a family of them a line here.
+//! The table of the families of controllers. Each crate of controllers lists its controllers in `PROVIDERS`; each crate is a family here.
 
 use std::sync::Arc;
 
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use metal::preprovisioning::BootImages;
 
-/// The address of the simulated infrastructure's workload clusters.
+/// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
-/// What controllers are started with.
+/// The dependencies with which controllers start.
 #[derive(Clone)]
 pub struct Context {
-    /// What all controllers of the process share.
+    /// The manager, which all controllers of the process share.
     pub manager: Manager,
-    /// Network interfaces through which Wake-on-LAN's packets are sent.
+    /// Network interfaces through which Wake-on-LAN packets are sent.
     pub interfaces: Vec<String>,
-    /// What bare metal is served to boot. Without it PreprovisioningImages are left to another program.
+    /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
     pub boot_images: Option<BootImages>,
 }
 
 impl Context {
-    /// The context of controllers that work on another process's API server, where no machine is started over the network.
+    /// Creates the context of controllers that connect to the API server of another process. They boot no machine over the network.
     pub fn new(manager: &Manager) -> Self {
         Self { manager: manager.clone(), interfaces: Vec::new(), boot_images: None }
     }
 }
 
-/// Controllers that `--controllers` chooses together.
+/// A family of controllers, which `--controllers` selects by one name.
 pub(super) struct Family {
-    /// What `--controllers` calls it.
+    /// Name of the family in `--controllers`.
     pub name: &'static str,
     /// The kinds that its controllers reconcile.
     pub kinds: Vec<GroupKind>,
-    /// The providers that clusterctl's inventory names.
+    /// The entries of the family in clusterctl's inventory.
     pub inventory: Vec<InventoryEntry>,
-    /// Starts its controllers; they end with the manager.
+    /// Starts the controllers of the family. They run until the manager ends.
     pub start: Box<dyn Fn(&Context)>,
 }
 
-/// Every family, in the order in which they start.
+/// Returns all families, in the order in which they start.
 pub(super) fn families() -> Vec<Family> {
     vec![
         Family::new("core", cluster_core::PROVIDERS, |_| ()),
@@ -54,7 +54,7 @@ pub(super) fn families() -> Vec<Family> {
 }
 
 impl Family {
-    /// The family of `providers`, whose controllers share what `shared` makes.
+    /// Creates the family with the controllers of `providers`. `shared` creates the value that they share besides the manager.
     fn new<C>(name: &'static str, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
         let controllers = || providers.iter().flat_map(|provider| provider.controllers);
         Self {

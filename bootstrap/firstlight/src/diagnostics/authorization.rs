@@ -1,4 +1,4 @@
-//! Who may read metrics: the cluster is asked, as controller-runtime's metrics server does.
+//! Authorization of requests for metrics with TokenReviews and SubjectAccessReviews, as in controller-runtime's metrics server.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
@@ -9,26 +9,26 @@ use k8s_openapi::api::authorization::v1::{
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-/// Asks the cluster who sent a request, and whether they may.
+/// Authenticates and authorizes requests through the API server of the cluster.
 pub(super) struct Authorizer {
     tokens: Api<TokenReview>,
     reviews: Api<SubjectAccessReview>,
 }
 
 impl Authorizer {
-    /// Asks with `client`, which must be allowed to create reviews.
+    /// `client` must be allowed to create TokenReviews and SubjectAccessReviews.
     pub(super) fn new(client: Client) -> Self {
         Self { tokens: Api::all(client.clone()), reviews: Api::all(client) }
     }
 
-    /// Whether the sender of `headers` may get `path`: the status to refuse with, otherwise.
+    /// Checks that the user of the bearer token in `headers` may get `path`. Otherwise the error is the status of the response.
     pub(super) async fn check(&self, headers: &HeaderMap, path: &str) -> Result<(), StatusCode> {
         let user = self.user(headers).await.map_err(unavailable)?.ok_or(StatusCode::UNAUTHORIZED)?;
         let allowed = self.may_get(user, path).await.map_err(unavailable)?;
         if allowed { Ok(()) } else { Err(StatusCode::FORBIDDEN) }
     }
 
-    /// Who has the bearer token; `None` where there is none or nobody has it.
+    /// Returns the user of the bearer token, or `None` if there is no token or the cluster does not accept it.
     async fn user(&self, headers: &HeaderMap) -> kube::Result<Option<UserInfo>> {
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let Some(token) = header.and_then(|text| text.strip_prefix("Bearer ")) else { return Ok(None) };

@@ -1,7 +1,7 @@
-//! What `firstlight controllers` shows of itself, with the flags of upstream's managers: `/metrics`, `/healthz` and `/readyz`.
+//! The endpoints `/metrics`, `/healthz` and `/readyz` of `firstlight controllers`, with the flags of upstream's managers.
 //!
-//! Metrics are served over HTTPS, to those whom the cluster lets read `/metrics`, as controller-runtime does. Nothing is served unless an
-//! address is given.
+//! As in controller-runtime, metrics are served over HTTPS, and only to users whom the cluster allows to get `/metrics`. Without the flags
+//! no endpoint is served.
 
 mod authorization;
 mod options;
@@ -22,20 +22,20 @@ pub use options::{Address, DiagnosticsOptions};
 use authorization::Authorizer;
 use site::{Site, serve};
 
-/// What is served, and where. It ends with the manager.
+/// The addresses of the running endpoints, which end with the manager. `None` if an endpoint is not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// Where `/metrics` is.
+    /// Address of `/metrics`.
     pub metrics: Option<SocketAddr>,
-    /// Where `/healthz` and `/readyz` are.
+    /// Address of `/healthz` and `/readyz`.
     pub health: Option<SocketAddr>,
 }
 
 impl Diagnostics {
-    /// Serves what `options` name.
+    /// Starts the endpoints for which `options` has an address.
     ///
     /// # Errors
-    /// An address that cannot be listened on.
+    /// The process cannot listen on an address, or the certificate cannot be created.
     pub async fn start(options: &DiagnosticsOptions, manager: &Manager) -> Result<Self> {
         let mut started = Self::default();
         if let Some(listener) = bind(options.health_addr.as_ref(), "--health-addr").await? {
@@ -61,7 +61,7 @@ async fn bind(address: Option<&Address>, flag: &str) -> Result<Option<TcpListene
     for candidate in address.candidates() {
         match TcpListener::bind(candidate).await {
             Ok(listener) => return Ok(Some(listener)),
-            // A machine without IPv6 has all its addresses in IPv4.
+            // The host may have no IPv6; the next candidate is the unspecified IPv4 address.
             Err(_) if candidate.is_ipv6() && address.candidates().len() > 1 => {}
             Err(error) => return Err(error).with_context(|| format!("{flag}: cannot listen on {candidate}")),
         }
@@ -69,7 +69,8 @@ async fn bind(address: Option<&Address>, flag: &str) -> Result<Option<TcpListene
     Ok(None)
 }
 
-/// TLS with a certificate that nobody knows: a scraper that wants to be sure whom it asks reaches the port through the API server.
+/// Creates TLS with a certificate of a new authority, which no scraper trusts. A scraper that must authenticate the server connects
+/// through the API server.
 fn acceptor(manager: &Manager) -> Result<TlsAcceptor> {
     let (name, now, random) = ("firstlight-controllers", manager.clock().now(), manager.random());
     let authority = CertificateAuthority::generate(

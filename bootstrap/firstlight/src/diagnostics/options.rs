@@ -1,11 +1,11 @@
-//! The flags, named as those of upstream's managers.
+//! The flags for metrics and health checks, with the names that upstream's managers use.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use clap::{ArgAction, Args};
 
-/// Where metrics and health are served.
+/// The flags for the addresses of metrics and health checks.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DiagnosticsOptions {
     /// Address of /metrics, as :8443 or 127.0.0.1:8443 [default: not served]
@@ -22,13 +22,13 @@ pub struct DiagnosticsOptions {
     pub health_addr: Option<Address>,
 }
 
-/// An address to listen on, as Go writes it: `127.0.0.1:8443`, `[::1]:8443`, `localhost:8443`, or `:8443` for all addresses of the machine.
-/// `0` and the empty text are no address.
+/// An address to listen on, in the syntax of Go: `127.0.0.1:8443`, `[::1]:8443`, `localhost:8443`, or `:8443` for all addresses of the
+/// host. `0` and the empty text disable the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address(Vec<SocketAddr>);
 
 impl Address {
-    /// The addresses to try, the first that can be listened on is meant.
+    /// Returns the addresses to try in order; the server listens on the first one that works. Empty if the endpoint is disabled.
     pub fn candidates(&self) -> &[SocketAddr] {
         &self.0
     }

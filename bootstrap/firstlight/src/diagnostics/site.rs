@@ -1,4 +1,4 @@
-//! The HTTP sites: a path each, few connections, little time for each of them.
+//! The HTTP servers of metrics and health checks, with limits on connections and on the time of a handshake.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,25 +20,25 @@ use tokio_rustls::TlsAcceptor;
 
 use super::authorization::Authorizer;
 
-/// Connections at the same time: a few scrapers and probes.
+/// Maximum number of simultaneous connections, enough for a few scrapers and probes.
 const CONNECTIONS: usize = 32;
-/// How long a handshake, or the head of a request, may take.
+/// Maximum time of a TLS handshake, and of the head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is served on an address.
+/// The endpoints that one address serves.
 pub(super) enum Site {
     /// `/healthz` and `/readyz`.
     Health(Manager),
     /// `/metrics`.
     Metrics {
-        /// What is counted.
+        /// The metrics of the process.
         metrics: metrics::Metrics,
-        /// Who may read it; `None` lets everybody.
+        /// Authorizes requests. `None` allows every request.
         authorizer: Option<Box<Authorizer>>,
     },
 }
 
-/// Serves until it is dropped.
+/// Serves `site` until the future is dropped.
 pub(super) async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, site: Arc<Site>) {
     let seats = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
@@ -110,7 +110,7 @@ impl Site {
     }
 }
 
-/// Whether `path` is `check` or below it, as `/readyz/ping` is.
+/// Returns whether `path` is `check` or below it, for example `/readyz/ping` for `/readyz`.
 fn is(path: &str, check: &str) -> bool {
     path.strip_prefix(check).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

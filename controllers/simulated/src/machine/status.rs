@@ -1,4 +1,4 @@
-//! What the status of a DevMachine says.
+//! Writes the status of a DevMachine.
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary, summarize};
@@ -9,7 +9,7 @@ use super::plan::{self, Plan, parts};
 use crate::workload::objects::provider_id;
 use crate::workload::part::Part;
 
-/// Writes the plan into the DevMachine.
+/// Writes the conditions of the plan, the condition Ready, and, once the Node runs, the provider ID into the DevMachine.
 pub(super) fn write(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, now: DateTime<Utc>) {
     for condition in &plan.conditions {
         let mut condition = condition.clone();
