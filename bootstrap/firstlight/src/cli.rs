@@ -44,7 +44,7 @@ pub enum Command {
     ///
     /// Ctrl-C stops; the next `up` on the same data directory goes on where it was.
     #[command(
-        after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit-when-available\n  cat cluster.yaml | firstlight up -f -"
+        after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit\n  cat cluster.yaml | firstlight up -f -"
     )]
     Up(UpOptions),
     /// Start everything without the live view: for systemd, containers and tests

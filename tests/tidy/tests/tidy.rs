@@ -129,6 +129,25 @@ fn every_test_file_is_part_of_a_program() {
     assert!(programs > 0);
 }
 
+/// Unit tests of a library or program with `test = false` would never run.
+#[test]
+fn no_unit_test_is_switched_off() {
+    let mut found = Vec::new();
+    for folder in crates() {
+        let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().expect("TOML");
+        let is_off = |target: &toml::Value| target.get("test").and_then(toml::Value::as_bool) == Some(false);
+        let (source, mut files) = (folder.join("src"), Vec::new());
+        if manifest.get("lib").is_some_and(is_off) {
+            sources(&source, &mut files);
+        }
+        let programs = manifest.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
+        let paths = programs.filter(|program| is_off(program)).filter_map(|program| program["path"].as_str());
+        files.extend(paths.map(|path| folder.join(path)));
+        found.extend(files.into_iter().filter(|file| read(file).contains("#[test]")));
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// All folders with their own manifest.
 fn crates() -> Vec<PathBuf> {
     let listed = Command::new("git")
