@@ -83,7 +83,6 @@ impl UpOptions {
 pub async fn run(options: &UpOptions) -> Result<()> {
     let clock = Clock::system();
     let mut screen = Screen::new(&clock);
-    let log = start_log(options, &screen)?;
     let documents = read_all(&options.filename)?;
     if options.install.install {
         if options.pivot_to.is_none() {
@@ -100,6 +99,7 @@ pub async fn run(options: &UpOptions) -> Result<()> {
         }
     }
     let mut signals = Signals::catch()?;
+    let log = start_log(options, &screen)?;
     let process = Process::start(&options.server).await?;
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
