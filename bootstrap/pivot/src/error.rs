@@ -6,14 +6,16 @@ use crate::finding::Finding;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A server refuses a request or cannot be reached.
-    #[error("{server}: {what}: {}", message(.source))]
+    #[error("{server}: {what}: {}", message(.cause, *.has_answered))]
     Server {
         /// The role of the server: `source` or `target`.
         server: &'static str,
         /// The verb and the object.
         what: String,
-        /// The error of the client.
-        source: Box<kube::Error>,
+        /// The error of the client. Its sources are part of the message.
+        cause: Box<kube::Error>,
+        /// Whether the server answered any request of this process before.
+        has_answered: bool,
     },
     /// The answer of a server does not conform to its API.
     #[error("{server}: {what}: the answer cannot be read: {source}")]
@@ -80,20 +82,33 @@ pub enum Error {
 /// The result of a step.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-fn message(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        kube::Error::Service(source) => {
-            format!("cannot be reached: {source}; the pivot can go on with --resume when it is back")
+fn message(error: &kube::Error, has_answered: bool) -> String {
+    match (error, has_answered) {
+        (kube::Error::Api(status), _) => status.message.clone(),
+        (kube::Error::Service(source), true) => {
+            let cause = innermost(source.as_ref());
+            format!("the server no longer answers: {cause}; the pivot can go on with --resume when it is back")
         }
-        other => other.to_string(),
+        (kube::Error::Service(source), false) => {
+            format!("the server of the kubeconfig does not answer: {}", innermost(source.as_ref()))
+        }
+        (other, _) => other.to_string(),
     }
+}
+
+/// Returns the first cause of an error, for example `Connection refused (os error 111)`; the errors around it only name its layers.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 impl Error {
     fn code(&self) -> Option<(u16, &str)> {
         match self {
-            Self::Server { source, .. } => match source.as_ref() {
+            Self::Server { cause, .. } => match cause.as_ref() {
                 kube::Error::Api(status) => Some((status.code, &status.reason)),
                 _ => None,
             },

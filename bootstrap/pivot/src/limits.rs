@@ -14,6 +14,8 @@ pub const BATCH: usize = 64;
 pub const DELETE_BATCH: usize = 500;
 /// How often a request is tried again that found no connection or that an overloaded server refused.
 pub const RETRIES: u32 = 5;
+/// The same for a server that has not answered yet: a wrong or dead address is reported within two seconds.
+pub const RETRIES_AT_FIRST: u32 = 3;
 /// The first pause before a retry; it doubles each time.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How long providers may hold objects back; clusterctl waits as long.

@@ -1,8 +1,9 @@
 //! `firstlight backup`, `restore` and `verify`.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
 
@@ -17,6 +18,9 @@ pub struct BackupOptions {
     /// The file to write, or - for standard output
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Replace an existing file without asking
+    #[arg(long)]
+    pub overwrite: bool,
     /// Where the data is.
     #[command(flatten)]
     pub directory: DirectoryOptions,
@@ -53,6 +57,9 @@ pub struct VerifyOptions {
 /// The errors of [`backup::take`].
 pub async fn run(options: &BackupOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    if !options.overwrite && options.file.is_file() {
+        ask_to_overwrite(&options.file)?;
+    }
     let header = backup::take(&directory, &options.file, &Clock::system()).await?;
     if options.file == Path::new("-") {
         // Standard output has the backup, so nothing else may be printed.
@@ -64,6 +71,21 @@ pub async fn run(options: &BackupOptions) -> Result<()> {
         header.revision,
         options.file.display()
     ))
+}
+
+/// Asks on a terminal; without one there is nobody to ask.
+fn ask_to_overwrite(file: &Path) -> Result<()> {
+    let file = file.display();
+    if !std::io::stdin().is_terminal() {
+        bail!("{file} exists; replace it with --overwrite, or name another file");
+    }
+    say(&format!("{file} exists. Replace it? [y/N] "))?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        bail!("{file} was not replaced");
+    }
+    Ok(())
 }
 
 /// Runs `restore`.

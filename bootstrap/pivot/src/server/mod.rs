@@ -3,7 +3,7 @@
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use http::{Method, Request, Response};
@@ -28,6 +28,7 @@ pub struct Server {
     client: Client,
     clock: Clock,
     requests: Arc<AtomicU64>,
+    has_answered: Arc<AtomicBool>,
     /// By how many seconds the server's clock is ahead of ours, according to its answers.
     skew: Arc<Mutex<Option<i64>>>,
 }
@@ -85,7 +86,7 @@ struct PageMetadata {
 impl Server {
     /// The server behind `client`, called `role` in errors: `source` or `target`.
     pub fn new(role: &'static str, client: Client, clock: Clock) -> Self {
-        Self { role, client, clock, requests: Arc::default(), skew: Arc::default() }
+        Self { role, client, clock, requests: Arc::default(), has_answered: Arc::default(), skew: Arc::default() }
     }
 
     /// The role of the server: `source` or `target`.
@@ -249,7 +250,7 @@ impl Server {
                 .map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;
             match self.once(request).await {
                 Ok(text) => return serde_json::from_slice(&text).map_err(unreadable),
-                Err(error) if attempt < limits::RETRIES && is_passing(&error) => {
+                Err(error) if attempt < self.retries() && is_passing(&error) => {
                     tracing::debug!(server = self.role, what, %error, "trying again");
                 }
                 Err(error) => return Err(self.failed(what, error)),
@@ -258,6 +259,10 @@ impl Server {
             attempt += 1;
             pause *= 2;
         }
+    }
+
+    fn retries(&self) -> u32 {
+        if self.has_answered.load(Ordering::Relaxed) { limits::RETRIES } else { limits::RETRIES_AT_FIRST }
     }
 
     async fn once(&self, request: Request<Vec<u8>>) -> Result<Vec<u8>, kube::Error> {
@@ -269,6 +274,7 @@ impl Server {
     async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, kube::Error> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let answer = self.client.send(request.map(Body::from)).await?;
+        self.has_answered.store(true, Ordering::Relaxed);
         let date = answer.headers().get(http::header::DATE).and_then(|date| date.to_str().ok());
         if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
             let ahead = date.with_timezone(&Utc) - self.clock.now();
@@ -287,7 +293,8 @@ impl Server {
     }
 
     fn failed(&self, what: &str, source: kube::Error) -> Error {
-        Error::Server { server: self.role, what: what.to_owned(), source: Box::new(source) }
+        let has_answered = self.has_answered.load(Ordering::Relaxed);
+        Error::Server { server: self.role, what: what.to_owned(), cause: Box::new(source), has_answered }
     }
 }
 

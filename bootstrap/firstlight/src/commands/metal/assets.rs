@@ -63,11 +63,15 @@ pub fn run(command: &Command) -> Result<()> {
             Ok(())
         }
         Command::Verify(directory) => {
-            let wrong = assets(directory)?.verify()?;
-            if wrong.is_empty() {
-                return say("all files are what they were\n");
+            let assets = assets(directory)?;
+            if assets.list()?.is_empty() {
+                return say("There are no boot files to verify; `firstlight metal assets add` takes them from files or packages.\n");
             }
-            bail!("not as they were: {}; add them again", wrong.join(", "))
+            let wrong = assets.verify()?;
+            if wrong.is_empty() {
+                return say("All files match their checksums.\n");
+            }
+            bail!("these files do not match their checksums: {}; add them again", wrong.join(", "))
         }
     }
 }
