@@ -10,10 +10,12 @@ use crate::commands::image::ImageOptions;
 use crate::commands::inspect::{KubeconfigOptions, StatusOptions, VersionOptions};
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
+use crate::commands::serve::ServeOptions;
+use crate::commands::stop::StopOptions;
 use crate::commands::up::UpOptions;
 use crate::commands::verbs::Verb;
 use crate::commands::verbs::tools::GlobalOptions;
-use crate::options::server::ServerOptions;
+use crate::commands::wait::WaitOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -48,7 +50,14 @@ pub enum Command {
     )]
     Up(UpOptions),
     /// Start everything without the live view: for systemd, containers and tests
-    Serve(ServerOptions),
+    #[command(
+        after_help = "Example:\n  firstlight serve --detach && kubectl apply -f cluster.yaml && firstlight wait --timeout 10m; firstlight stop"
+    )]
+    Serve(ServeOptions),
+    /// Wait until the clusters of a running server are Available, or have all their machines
+    Wait(WaitOptions),
+    /// Stop the server of the data directory
+    Stop(StopOptions),
     /// Run the controllers alone, against the cluster of a kubeconfig
     Controllers(ControllersOptions),
     /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
@@ -120,7 +129,7 @@ impl Cli {
     pub fn check(&self) -> Result<(), String> {
         match &self.command {
             Command::Up(options) => options.server.features().map(drop),
-            Command::Serve(options) => options.features().map(drop),
+            Command::Serve(options) => options.server.features().map(drop),
             _ => Ok(()),
         }
     }
@@ -144,7 +153,7 @@ mod tests {
             let cli = Cli::try_parse_from(["firstlight", "serve"].iter().chain(arguments))
                 .map_err(|error| error.to_string())?;
             let Command::Serve(options) = cli.command else { return Err("not serve".to_owned()) };
-            options.features()
+            options.server.features()
         };
         let on = ["--feature-gates", "ClusterTopology=true"];
         let none = ["--controllers", "none"];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use store::EngineError;
 
 /// The directory with all data of one server.
 #[derive(Debug, Clone)]
@@ -140,6 +141,35 @@ impl DataDirectory {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Returns the server that runs on this directory.
+    ///
+    /// # Errors
+    /// There is none, or the file about it is damaged.
+    pub fn running_server(&self) -> Result<Running> {
+        self.running()?.with_context(|| {
+            format!(
+                "no server runs on {}; start one with `firstlight up` or `firstlight serve`",
+                self.0.display()
+            )
+        })
+    }
+
+    /// Returns whether a process has this directory open.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn is_locked(&self) -> Result<bool> {
+        if !self.0.exists() {
+            return Ok(false);
+        }
+        // Opening a directory locks it, and fails if another process has the lock.
+        match store::DataDirectory::open(&self.0) {
+            Ok(_) => Ok(false),
+            Err(EngineError::InUse { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 

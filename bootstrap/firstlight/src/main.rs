@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs};
+use firstlight::commands::{
+    backup, completion, controllers, image, inspect, metal, pivot, serve, stop, up, verbs, wait,
+};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 use firstlight::signals::Interrupted;
@@ -86,6 +88,8 @@ fn run(cli: Cli) -> Result<()> {
         match command {
             Command::Up(options) => up::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
+            Command::Wait(options) => wait::run(&options).await,
+            Command::Stop(options) => stop::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,
             Command::Pivot(options) => pivot::run(&options).await,
             Command::Move(options) => pivot::run_move(&options).await,

@@ -1,6 +1,7 @@
 //! Tests of the program's commands, each with its own server.
 
 mod backup;
+mod detach;
 mod diagnostics;
 mod features;
 mod image;

@@ -87,7 +87,9 @@ fn message(error: &kube::Error, has_answered: bool) -> String {
         (kube::Error::Api(status), _) => status.message.clone(),
         (kube::Error::Service(source), true) => {
             let cause = innermost(source.as_ref());
-            format!("the server no longer answers: {cause}; the pivot can go on with --resume when it is back")
+            format!(
+                "the server no longer answers: {cause}; the pivot can go on with --resume when it is back"
+            )
         }
         (kube::Error::Service(source), false) => {
             format!("the server of the kubeconfig does not answer: {}", innermost(source.as_ref()))

@@ -82,12 +82,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
 /// No server runs on the directory, or it does not answer.
 pub async fn status(options: &StatusOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
-    let Some(running) = directory.running()? else {
-        bail!(
-            "no server runs on {}; start one with `firstlight up` or `firstlight serve`",
-            directory.path().display()
-        );
-    };
+    let running = directory.running_server()?;
     let client = connection::client(&running.kubeconfig).await?;
     let version = client.apiserver_version().await;
     let version =

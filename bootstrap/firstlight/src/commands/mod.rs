@@ -3,10 +3,13 @@
 pub mod backup;
 pub mod completion;
 pub mod controllers;
+mod goal;
 pub mod image;
 pub mod inspect;
 pub mod metal;
 pub mod pivot;
 pub mod serve;
+pub mod stop;
 pub mod up;
 pub mod verbs;
+pub mod wait;

@@ -1,5 +1,7 @@
 //! `firstlight serve`: the same as `up`, without the live view.
 
+mod detached;
+
 use std::ffi::OsStr;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -7,18 +9,34 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::handed_over;
 use crate::options::server::ServerOptions;
 use crate::process::Process;
 use crate::signals::Signals;
 
+/// Options of `serve`.
+#[derive(Debug, Clone, Args)]
+pub struct ServeOptions {
+    /// Options shared with `up`.
+    #[command(flatten)]
+    pub server: ServerOptions,
+    /// Return as soon as the API answers; the server runs on without this terminal, until `firstlight stop`
+    #[arg(long)]
+    pub detach: bool,
+}
+
 /// Serves until the process is interrupted.
 ///
 /// # Errors
 /// The server cannot start, or its store cannot be written any more.
-pub async fn run(options: &ServerOptions) -> Result<()> {
+pub async fn run(options: &ServeOptions) -> Result<()> {
+    let (options, detach) = (&options.server, options.detach);
     handed_over::before_start(options)?;
+    if detach {
+        return detached::start(options).await;
+    }
     let mut signals = Signals::catch()?;
     let process = Process::start(options).await?;
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");

@@ -86,7 +86,14 @@ struct PageMetadata {
 impl Server {
     /// The server behind `client`, called `role` in errors: `source` or `target`.
     pub fn new(role: &'static str, client: Client, clock: Clock) -> Self {
-        Self { role, client, clock, requests: Arc::default(), has_answered: Arc::default(), skew: Arc::default() }
+        Self {
+            role,
+            client,
+            clock,
+            requests: Arc::default(),
+            has_answered: Arc::default(),
+            skew: Arc::default(),
+        }
     }
 
     /// The role of the server: `source` or `target`.

@@ -65,7 +65,9 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Verify(directory) => {
             let assets = assets(directory)?;
             if assets.list()?.is_empty() {
-                return say("There are no boot files to verify; `firstlight metal assets add` takes them from files or packages.\n");
+                return say(
+                    "There are no boot files to verify; `firstlight metal assets add` takes them from files or packages.\n",
+                );
             }
             let wrong = assets.verify()?;
             if wrong.is_empty() {

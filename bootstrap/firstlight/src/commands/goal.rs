@@ -1,4 +1,4 @@
-//! The goal of `up`, and the time that its steps took.
+//! The goal of `up` and `wait`, and the time that its steps took.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use machinery::clock::Clock;
 use tokio::time::Instant;
 
-use crate::tree::model::{Objects, all_at_rest, all_available, all_have};
+use crate::tree::model::{Objects, all_at_rest, all_available, all_have, entries};
 
-/// What `up` waits for.
+/// What a command waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Goal {
     /// Every Cluster is Available: it serves its API and has enough machines
@@ -86,6 +86,14 @@ pub fn seconds(duration: Duration) -> String {
         10..120 => format!("{}s", duration.as_secs()),
         whole => format!("{}m{}s", whole / 60, whole % 60),
     }
+}
+
+/// Returns the objects that are not Available yet, each on a line.
+pub fn missing(objects: &Objects) -> String {
+    let waiting = entries(objects).into_iter().filter(|entry| !entry.causes.is_empty());
+    let lines: Vec<String> =
+        waiting.map(|entry| format!("  {}: {}", entry.key, entry.causes.join("; "))).collect();
+    if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
-mod goal;
-
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
 
-use self::goal::{Goal, Timeline, seconds};
+use super::goal::{Goal, Timeline, missing, seconds};
 use super::pivot::{AfterUp, Stage};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
@@ -23,7 +21,7 @@ use crate::options::server::ServerOptions;
 use crate::output::say;
 use crate::process::Process;
 use crate::signals::{Interrupted, Signals};
-use crate::tree::model::{Objects, entries};
+use crate::tree::model::Objects;
 use crate::tree::screen::Screen;
 use crate::tree::view::{View, show};
 
@@ -235,14 +233,6 @@ async fn watch(
 async fn until_complete(view: &View, screen: &mut Screen, timeline: &mut Timeline) -> std::io::Result<()> {
     show(view, screen, |objects| timeline.reaches(Goal::Complete, objects)).await?;
     screen.print(&format!("All machines are there after {}.\n\n", seconds(timeline.elapsed())))
-}
-
-/// Returns the objects that are not Available yet, each on a line.
-fn missing(objects: &Objects) -> String {
-    let waiting = entries(objects).into_iter().filter(|entry| !entry.causes.is_empty());
-    let lines: Vec<String> =
-        waiting.map(|entry| format!("  {}: {}", entry.key, entry.causes.join("; "))).collect();
-    if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
 }
 
 fn next_steps(process: &Process, objects: &Objects) -> String {

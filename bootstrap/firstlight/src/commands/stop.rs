@@ -1,0 +1,56 @@
+//! `firstlight stop`: ends the server of a data directory.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use machinery::clock::Clock;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::data_directory::DataDirectory;
+use crate::options::{DirectoryOptions, parse_duration};
+use crate::output::say;
+
+/// How often the end of the server is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Options of `stop`.
+#[derive(Debug, Clone, Args)]
+pub struct StopOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Give up after this time, as 90s or 10m
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
+    pub timeout: Duration,
+}
+
+/// Stops the server with SIGTERM and waits until it has released the data directory. Without a server there is nothing to do.
+///
+/// # Errors
+/// The server is still starting, belongs to another user, or does not end in time.
+pub async fn run(options: &StopOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let path = directory.path().display();
+    // The file about the server outlives a killed one. The lock does not, so that no other process with the same number is ended.
+    if !directory.is_locked()? {
+        return say(&format!("No server runs on {path}.\n"));
+    }
+    let Some(running) = directory.running()? else {
+        bail!("the server on {path} is still starting; try again");
+    };
+    let pid = i32::try_from(running.pid).ok().and_then(Pid::from_raw);
+    let pid = pid.with_context(|| format!("{} is not the number of a process", running.pid))?;
+    kill_process(pid, Signal::TERM).with_context(|| format!("cannot stop process {}", running.pid))?;
+    let ended = async {
+        while directory.is_locked()? {
+            Clock::system().sleep(LOOK).await;
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    match tokio::time::timeout(options.timeout, ended).await {
+        Ok(ended) => ended?,
+        Err(_) => bail!("process {} has not ended after {}s", running.pid, options.timeout.as_secs()),
+    }
+    say(&format!("Stopped. `firstlight up` or `firstlight serve` on {path} goes on from here.\n"))
+}

@@ -1,0 +1,40 @@
+//! A server in the background: `serve --detach`, `wait` and `stop`.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a command to its end; returns its exit code and what it printed.
+fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(arguments)
+        .arg("--data-dir")
+        .arg(data)
+        .output()
+        .unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
+}
+
+#[test]
+fn a_detached_server_runs_until_it_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let serve = ["serve", "--detach", "--controllers", "none", "--listen", "127.0.0.1:0"];
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["stop"], 0, "No server runs on"),
+        (&["wait", "--timeout", "1s"], 1, "no server runs on"),
+        (&serve, 0, "firstlight is up at https://127.0.0.1:"),
+        (&serve, 1, "already; stop it with `firstlight stop`"),
+        (&["status"], 0, "No clusters."),
+        (&["wait", "--timeout", "1s"], 1, "not complete after 1s:\n  there is no Cluster"),
+        (&["stop"], 0, "Stopped."),
+        (&["stop"], 0, "No server runs on"),
+        (&["serve", "--detach", "--listen", "192.0.2.1:1"], 1, "cannot listen on 192.0.2.1:1"),
+    ];
+    for (arguments, code, expected) in cases {
+        let (found, printed) = run(arguments, &data);
+        assert!(printed.contains(expected), "{arguments:?}: {printed}");
+        assert_eq!(found, Some(code), "{arguments:?}: {printed}");
+    }
+}
