@@ -19,7 +19,7 @@ const AUTHORITY: &str = "firstlight-ca";
 /// The common name of the server's certificate.
 const SERVER: &str = "firstlight-apiserver";
 
-/// How often the certificates are checked. They are valid for a year.
+/// The interval at which the certificates are checked. They are valid for a year.
 const CHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// The administrator's group, which may do everything.

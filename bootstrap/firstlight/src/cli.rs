@@ -20,8 +20,8 @@ use crate::commands::wait::WaitOptions;
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
 /// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
-/// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available. Which kinds
-/// have a controller, and which are only stored, is in `firstlight up --help` (--controllers).
+/// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available.
+/// `firstlight up --help` lists the kinds that have a controller, and those that are only stored (--controllers).
 #[derive(Debug, Parser)]
 #[command(
     name = "firstlight",
@@ -31,7 +31,7 @@ use crate::commands::wait::WaitOptions;
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     /// Options of clusterctl's verbs.
@@ -44,7 +44,7 @@ pub struct Cli {
 pub enum Command {
     /// Start everything, apply manifests, and show the clusters until they are Available
     ///
-    /// Ctrl-C stops; the next `up` on the same data directory goes on where it was.
+    /// Ctrl-C stops the server; the next `up` on the same data directory continues from there.
     #[command(
         after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit\n  cat cluster.yaml | firstlight up -f -"
     )]
@@ -62,17 +62,17 @@ pub enum Command {
     Controllers(ControllersOptions),
     /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
     ///
-    /// Both are this program, which answers to these names.
+    /// Both files are this program, which acts as kube-apiserver or etcd when it is started under that name.
     #[command(after_help = "Example:\n  eval $(firstlight envtest bin/envtest) && go test ./...")]
     Envtest {
-        /// The directory; it is made where it does not exist
+        /// The directory; it is created if it does not exist
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
     /// Hand everything over to another management cluster: journaled, verified, resumable
     ///
     /// The source is paused, every object is copied with its status, read back and compared, then the target takes over and the source
-    /// is emptied. Interrupted anywhere, it goes on with --resume, or back with --roll-back until the target has taken over.
+    /// is emptied. An interrupted pivot is continued with --resume, or undone with --roll-back as long as the target has not taken over.
     #[command(
         after_help = "Examples:\n  firstlight pivot --to-kubeconfig real.kubeconfig --dry-run\n  firstlight pivot --to-kubeconfig real.kubeconfig\n  firstlight pivot --kubeconfig broken.kubeconfig --to-kubeconfig ~/.local/share/firstlight/kubeconfig"
     )]
@@ -81,29 +81,30 @@ pub enum Command {
     Move(MoveOptions),
     /// Print the path of the kubeconfig, or with --raw its content
     Kubeconfig(KubeconfigOptions),
-    /// Show whether a server runs on the data directory, and the clusters it has
+    /// Show the server that runs on the data directory, and its clusters
     Status(StatusOptions),
-    /// Write everything of a data directory into one file, while its server runs or not
+    /// Back up a data directory to one file; its server may be running
     ///
-    /// The file holds every object at one moment, with the keys of the certificate authority and of tokens: keep it as you keep keys.
+    /// The file holds all objects as of one revision, and the private keys of the certificate authority and of tokens: protect it like a
+    /// private key.
     #[command(
         after_help = "Examples:\n  firstlight backup /var/backups/firstlight-$(date +%F)\n  firstlight backup - | ssh vault 'cat > firstlight.backup'"
     )]
     Backup(BackupOptions),
-    /// Make a data directory of a backup
+    /// Create a data directory from a backup
     ///
-    /// Objects have the UIDs and resourceVersions that they had. Clients that saw later changes are told to read anew. If its clusters
-    /// were handed over after the backup was taken, do not start it beside the server that has them now.
+    /// Objects keep their UIDs and resourceVersions. Clients that saw later changes are told to list again. If the clusters were handed
+    /// over after the backup was taken, do not start a server on the restored directory: another server manages them now.
     #[command(
         after_help = "Example:\n  firstlight restore /var/backups/firstlight-2026-11-22 --data-dir restored"
     )]
     Restore(RestoreOptions),
-    /// Check that a data directory, or a backup, is whole
+    /// Check that a data directory or a backup is complete and undamaged
     #[command(
         after_help = "Examples:\n  firstlight verify\n  firstlight verify /var/backups/firstlight-2026-11-22"
     )]
     Verify(VerifyOptions),
-    /// Bare metal: hosts and the machines that become hosts
+    /// Manage bare metal: hosts, and machines that become hosts
     #[command(subcommand)]
     Metal(Metal),
     /// clusterctl's verbs
@@ -111,7 +112,7 @@ pub enum Command {
     Verb(Verb),
     /// Print the version
     Version(VersionOptions),
-    /// Write a container image of this program: an OCI archive, made without any tool
+    /// Write a container image of this program as an OCI archive; no other tool is needed
     #[command(after_help = "Example:\n  firstlight image -o - | podman load")]
     Image(ImageOptions),
     /// Print a completion script for a shell

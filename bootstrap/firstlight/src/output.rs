@@ -1,4 +1,4 @@
-//! What commands print to standard output.
+//! Output of commands on standard output.
 
 use std::io::Write;
 

@@ -53,7 +53,7 @@ pub struct Plane {
     pub registry: Registry,
     /// The API server, which answers requests.
     pub server: Server,
-    /// What server, store and controllers count.
+    /// The metrics registry of server, store and controllers.
     pub metrics: metrics::Metrics,
     doors: Doors,
 }

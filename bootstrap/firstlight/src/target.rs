@@ -1,4 +1,4 @@
-//! Which cluster a command is about.
+//! The options that select the cluster of a command.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::options::DirectoryOptions;
 /// The timeout of a connection to a server on this machine.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The cluster that a command works on.
+/// The options that select the cluster of a command.
 #[derive(Debug, Clone, Args)]
 pub struct TargetOptions {
     /// Kubeconfig of the management cluster [default: the server on --data-dir, else $KUBECONFIG, else ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context within the kubeconfig
+    /// The context within the kubeconfig.
     #[command(flatten)]
     pub context: Context,
-    /// Where the data of the server is.
+    /// The data directory of the server.
     #[command(flatten)]
     pub directory: DirectoryOptions,
 }
 
-/// `--kubeconfig-context`.
+/// The option `--kubeconfig-context`.
 #[derive(Debug, Clone, Args)]
 pub struct Context {
     /// Context within the kubeconfig [default: its current context]

@@ -22,7 +22,7 @@ pub struct Finding {
     pub object: String,
     /// The problem.
     pub what: String,
-    /// What the user should do.
+    /// Advice for the user.
     pub advice: String,
 }
 

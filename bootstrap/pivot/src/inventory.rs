@@ -1,4 +1,4 @@
-//! What the source contains: the kinds are read once, the objects each time they are needed.
+//! The inventory of the source: its kinds are read once, its objects each time they are needed.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -12,23 +12,23 @@ pub const NAMESPACES_LISTED_ALONE: usize = 4;
 pub const BATCH: usize = 64;
 /// Objects that one deletion request removes; a server limits a request to one minute.
 pub const DELETE_BATCH: usize = 500;
-/// How often a request is tried again that found no connection or that an overloaded server refused.
+/// The number of retries of a request that found no connection or that an overloaded server refused.
 pub const RETRIES: u32 = 5;
-/// The same for a server that has not answered yet: a wrong or dead address is reported within two seconds.
+/// The number of such retries while a server has never answered, so that a wrong or dead address is reported within two seconds.
 pub const RETRIES_AT_FIRST: u32 = 3;
 /// The first pause before a retry; it doubles each time.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// How long providers may hold objects back; clusterctl waits as long.
+/// The time for which providers may block the move of objects; clusterctl waits as long.
 pub const BLOCK_MOVE_WAIT: Duration = Duration::from_secs(150);
-/// How long a provider may take to prepare what it hands over; a provider that does not run never does.
+/// The time in which a provider must prepare its handover. A provider that does not run never does.
 pub const HAND_OVER_WAIT: Duration = Duration::from_secs(5);
-/// The longest pause before a watch that ended is started again.
+/// The longest pause before a watch that ended is restarted.
 pub const HELD_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// How often objects that keep changing are copied again before the pivot gives up.
+/// The number of times that changing objects are copied again before the pivot gives up.
 pub const ROUNDS: u32 = 8;
 /// Pause between two such rounds.
 pub const ROUND_PAUSE: Duration = Duration::from_millis(250);
-/// Clocks may differ by this much before there is a warning.
+/// A larger difference between two clocks causes a warning.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(5);
-/// Bytes of one record of a journal.
+/// The largest record of a journal, in bytes.
 pub const RECORD: usize = 64 * 1024 * 1024;

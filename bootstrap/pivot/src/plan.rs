@@ -35,12 +35,12 @@ pub struct Stay {
     pub why: String,
 }
 
-/// What moves, in groups: the owners of an object are in earlier groups. Deletion goes in the reverse order.
+/// The objects that move, in groups: the owners of an object are in earlier groups. Objects are deleted in the reverse order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The groups.
     pub groups: Vec<Vec<Step>>,
-    /// What does not move. Secrets and ConfigMaps that stay are not listed.
+    /// The objects that do not move. Secrets and ConfigMaps that stay are not listed.
     pub stays: Vec<Stay>,
 }
 

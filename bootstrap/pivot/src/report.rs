@@ -40,7 +40,7 @@ pub struct Entry {
     /// Whether it moved although `clusterctl move` would have left it behind.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beyond_clusterctl: bool,
-    /// How it was verified.
+    /// The method of verification.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub verified: &'static str,
 }
@@ -59,9 +59,9 @@ pub struct Report {
     pub target: String,
     /// One entry per object.
     pub objects: Vec<Entry>,
-    /// What preflight found.
+    /// The findings of the preflight.
     pub findings: Vec<Finding>,
-    /// How many objects preflight tried to create in a dry run.
+    /// The number of objects that the preflight tried to create in a dry run.
     pub tried: usize,
     /// Duration of each phase in seconds.
     pub seconds: Vec<(Phase, f64)>,

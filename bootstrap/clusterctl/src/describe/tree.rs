@@ -31,7 +31,7 @@ pub(super) enum Content {
 pub(super) enum Filter {
     Nothing,
     All,
-    /// Those that need attention.
+    /// `Available`, `Ready`, and the conditions that need attention.
     NonZero,
 }
 

@@ -21,7 +21,7 @@ pub struct BackupOptions {
     /// Replace an existing file without asking
     #[arg(long)]
     pub overwrite: bool,
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
 }
@@ -32,10 +32,10 @@ pub struct RestoreOptions {
     /// The backup to restore, or - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Where the data shall be.
+    /// The data directory to create.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Restore although the data directory is not empty; what is there is kept as DIR.replaced
+    /// Restore even if the data directory is not empty; its content is kept as DIR.replaced
     #[arg(long)]
     pub replace: bool,
 }
@@ -43,10 +43,10 @@ pub struct RestoreOptions {
 /// Options of `verify`.
 #[derive(Debug, Clone, Args)]
 pub struct VerifyOptions {
-    /// A backup, or - for standard input [default: the data directory is verified]
+    /// The backup to verify, or - for standard input [default: verify the data directory]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
 }
@@ -73,7 +73,7 @@ pub async fn run(options: &BackupOptions) -> Result<()> {
     ))
 }
 
-/// Asks on a terminal; without one there is nobody to ask.
+/// Asks whether to replace the file. Fails if the user declines, or if standard input is not a terminal.
 fn ask_to_overwrite(file: &Path) -> Result<()> {
     let file = file.display();
     if !std::io::stdin().is_terminal() {

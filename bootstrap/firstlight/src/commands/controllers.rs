@@ -22,7 +22,7 @@ pub struct ControllersOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
-    /// What is shown of them.
+    /// The endpoints for metrics and health checks.
     #[command(flatten)]
     pub diagnostics: DiagnosticsOptions,
 }

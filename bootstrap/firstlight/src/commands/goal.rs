@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::tree::model::{Objects, all_at_rest, all_available, all_have, entries};
 
-/// What a command waits for.
+/// The state of the clusters for which a command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Goal {
     /// Every Cluster is Available: it serves its API and has enough machines

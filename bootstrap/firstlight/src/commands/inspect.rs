@@ -17,10 +17,10 @@ use crate::tree::view::View;
 /// Options of `kubeconfig`.
 #[derive(Debug, Clone, Args)]
 pub struct KubeconfigOptions {
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Print the content instead of the path; it holds a private key
+    /// Print the content instead of the path; the content includes a private key
     #[arg(long)]
     pub raw: bool,
 }
@@ -28,10 +28,10 @@ pub struct KubeconfigOptions {
 /// Options of `status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusOptions {
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Form of the output
+    /// The option `-o`.
     #[command(flatten)]
     pub output: OutputOptions,
 }
@@ -51,7 +51,7 @@ pub enum VersionOutput {
     Json,
     /// YAML
     Yaml,
-    /// The number alone, as `clusterctl version -o short` prints it
+    /// Only the version of clusterctl, as `clusterctl version -o short` prints it
     Short,
 }
 

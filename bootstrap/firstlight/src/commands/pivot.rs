@@ -29,13 +29,13 @@ pub struct PivotOptions {
     /// Kubeconfig of the target
     #[arg(long, value_name = "FILE")]
     pub to_kubeconfig: PathBuf,
-    /// The two clusters and what moves.
+    /// The options that `pivot` and `move` share.
     #[command(flatten)]
     pub way: WayOptions,
     /// Keep the objects at the source, paused and marked as moved
     #[arg(long)]
     pub keep_source: bool,
-    /// What is installed at the target.
+    /// The installation at the target.
     #[command(flatten)]
     pub install: InstallOptions,
 }
@@ -46,27 +46,27 @@ pub struct MoveOptions {
     /// Kubeconfig of the target
     #[arg(long, value_name = "FILE", required_unless_present = "to_directory")]
     pub to_kubeconfig: Option<PathBuf>,
-    /// Write the objects into this directory instead of a target; the source keeps them and goes on
+    /// Write the objects to this directory instead of a target; the source keeps them and continues to reconcile them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["to_kubeconfig", "from_directory", "resume"])]
     pub to_directory: Option<PathBuf>,
     /// Read the objects from this directory instead of a source
     #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "resume", "roll_back"])]
     pub from_directory: Option<PathBuf>,
-    /// Which warnings of the servers not to show; none are shown
+    /// Has no effect, because warnings of the servers are never shown; accepted for compatibility with clusterctl
     #[arg(long, value_name = "WHICH", value_parser = ["default", "all", "none"], default_value = "default")]
     pub hide_api_warnings: String,
-    /// The two clusters and what moves.
+    /// The options that `pivot` and `move` share.
     #[command(flatten)]
     pub way: WayOptions,
 }
 
-/// What `pivot` and `move` have in common.
+/// The options that `pivot` and `move` share: the two clusters, the scope and the mode.
 #[derive(Debug, Clone, Args)]
 pub struct WayOptions {
-    /// Where the source's data is, when it is a running firstlight.
+    /// The data directory of the source, if the source is a running firstlight.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Kubeconfig of the source, when it is another cluster than the data directory's
+    /// Kubeconfig of the source [default: the server on --data-dir]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of that kubeconfig
@@ -75,10 +75,10 @@ pub struct WayOptions {
     /// Context of the target's kubeconfig
     #[arg(long, value_name = "NAME")]
     pub to_kubeconfig_context: Option<String>,
-    /// Move only what is in this namespace [default: pivot moves all, move the namespace of the source's kubeconfig]
+    /// Move only the objects of this namespace [default: all namespaces for pivot, the namespace of the source's kubeconfig for move]
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Print what would move and what stands in the way; change nothing
+    /// Print the objects that would move, and the obstacles; change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Finish a pivot that was interrupted
@@ -87,14 +87,14 @@ pub struct WayOptions {
     /// Undo a pivot that was interrupted before the target took over
     #[arg(long, conflicts_with = "dry_run")]
     pub roll_back: bool,
-    /// With --roll-back: the target is gone for good, so undo at the source alone. Should the target come back, it still has paused copies of what had
-    /// been copied: delete them there before anybody unpauses them
+    /// With --roll-back, if the target is lost for good: undo only at the source. If the target comes back, it still has paused copies of
+    /// the objects: delete them there before anybody unpauses them
     #[arg(long, requires = "roll_back")]
     pub target_is_gone: bool,
-    /// Where the journal is [default: pivot.journal in the data directory, else below $XDG_STATE_HOME/firstlight/pivots]
+    /// File of the journal [default: pivot.journal in the data directory, else a file in $XDG_STATE_HOME/firstlight/pivots]
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Form of the report
+    /// The option `-o`.
     #[command(flatten)]
     pub output: OutputOptions,
 }

@@ -22,7 +22,7 @@ pub struct ServeOptions {
     /// Options shared with `up`.
     #[command(flatten)]
     pub server: ServerOptions,
-    /// Return as soon as the API answers; the server runs on without this terminal, until `firstlight stop`
+    /// Return as soon as the API answers; the server keeps running in the background until `firstlight stop`
     #[arg(long)]
     pub detach: bool,
 }

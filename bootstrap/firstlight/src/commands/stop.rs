@@ -11,16 +11,16 @@ use crate::data_directory::DataDirectory;
 use crate::options::{DirectoryOptions, parse_duration};
 use crate::output::say;
 
-/// How often the end of the server is looked for.
+/// The interval at which the lock of the data directory is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Options of `stop`.
 #[derive(Debug, Clone, Args)]
 pub struct StopOptions {
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Give up after this time, as 90s or 10m
+    /// Give up after this time, for example 90s or 10m
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
     pub timeout: Duration,
 }
@@ -32,7 +32,8 @@ pub struct StopOptions {
 pub async fn run(options: &StopOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let path = directory.path().display();
-    // The file about the server outlives a killed one. The lock does not, so that no other process with the same number is ended.
+    // After a crash, the file of the running server still exists, but the lock is released. Checking the lock prevents a signal to another
+    // process that has got the same process ID since.
     if !directory.is_locked()? {
         return say(&format!("No server runs on {path}.\n"));
     }

@@ -34,7 +34,7 @@ pub struct UpOptions {
     /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filename: Vec<PathBuf>,
-    /// Give up when the goal is not reached after this time, as 90s, 10m or 1h
+    /// Give up if the goal is not reached after this time, for example 90s, 10m or 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub wait: Option<std::time::Duration>,
     /// The goal of --wait and --exit [default: available; with --exit: complete]
@@ -43,13 +43,13 @@ pub struct UpOptions {
     /// Stop, with exit code 0, as soon as the goal is reached
     #[arg(long, conflicts_with = "pivot_to")]
     pub exit: bool,
-    /// As --exit --wait-for available
+    /// Same as --exit --wait-for available
     #[arg(long)]
     pub exit_when_available: bool,
-    /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
+    /// Hand everything over to the cluster of this kubeconfig as soon as the clusters are complete, as `firstlight pivot` does; then stop
     #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
     pub pivot_to: Option<PathBuf>,
-    /// What is installed there.
+    /// The installation at the target of the pivot.
     #[command(flatten)]
     pub install: InstallOptions,
 }

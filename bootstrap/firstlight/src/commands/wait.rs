@@ -15,13 +15,13 @@ use crate::tree::view::View;
 /// Options of `wait`.
 #[derive(Debug, Clone, Args)]
 pub struct WaitOptions {
-    /// What to wait for
+    /// State of the clusters to wait for
     #[arg(long = "for", value_name = "GOAL", value_enum, default_value = "complete")]
     pub goal: Goal,
-    /// Give up after this time, as 90s or 10m [default: never]
+    /// Give up after this time, for example 90s or 10m [default: never]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
 }
@@ -29,7 +29,7 @@ pub struct WaitOptions {
 /// Waits until all clusters of the data directory's server have reached the goal.
 ///
 /// # Errors
-/// No server runs, or the time is over; the message names what is missing.
+/// No server runs, or the timeout has passed; the message lists the objects that are not ready.
 pub async fn run(options: &WaitOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let running = directory.running_server()?;

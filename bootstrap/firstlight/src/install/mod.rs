@@ -19,7 +19,7 @@ pub use manifests::{NAMESPACE, owned, shared};
 use crate::image;
 use crate::names::FIELD_MANAGER;
 
-/// How long a new kind may take until it is served.
+/// The time within which a new CRD must become Established.
 const ESTABLISHED: Duration = Duration::from_secs(30);
 /// The interval at which that is checked.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -29,10 +29,10 @@ const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kube
 /// Options of an installation.
 #[derive(Debug, Clone, Default, Args)]
 pub struct InstallOptions {
-    /// Run the controllers at the target: install their kinds where they are missing, and this program as a Deployment
+    /// Run the controllers at the target: install the CRDs that are missing there, and this program as a Deployment
     #[arg(long)]
     pub install: bool,
-    /// Image of the Deployment; `firstlight image` makes it [default: localhost/firstlight:vVERSION]
+    /// Image of the Deployment; `firstlight image` creates it [default: localhost/firstlight:vVERSION]
     #[arg(long, value_name = "REF", requires = "install")]
     pub image: Option<String>,
 }

@@ -13,42 +13,41 @@ use metal_provisioning::{HTTP_PORT, HTTPS_PORT};
 
 use super::subnet::SubnetOption;
 
-/// Starting machines over the network.
+/// The options for network boot.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Bare metal")]
 pub struct NetbootOptions {
-    /// Start machines over the network of this interface, and no other: DHCP, TFTP, HTTP; may be repeated. Needs root
+    /// Boot machines on the network of this interface, with DHCP, TFTP and HTTP; may be repeated. Needs root
     #[arg(long = "netboot-interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
-    /// Who gives addresses on that network
+    /// Assignment of IP addresses on that network
     #[arg(long = "netboot-dhcp", value_enum, default_value_t, requires = "interfaces")]
     pub dhcp: Dhcp,
-    /// Addresses to give: FIRST-LAST in the interface's network [default: the upper half of that network]; may be repeated
+    /// Addresses to assign: FIRST-LAST in the interface's network [default: the upper half of that network]; may be repeated
     #[arg(long = "netboot-pool", value_name = "FIRST-LAST", requires = "interfaces")]
     pub pools: Vec<Range>,
-    /// Give addresses of IPv6, too, in this network of 64 bits, in which the interface has an address: PREFIX/64 [default: only say
-    /// over IPv6 what to boot]
+    /// Assign IPv6 addresses, too, in this network, in which the interface must have an address: PREFIX/64 [default: DHCPv6 only announces
+    /// the boot file]
     #[arg(long = "netboot-prefix-v6", value_name = "PREFIX", value_parser = prefix_v6, requires = "interfaces")]
     pub prefix_v6: Option<Ipv6Addr>,
-    /// What machines in a network are told: its router, its name server, and the addresses to give (as --netboot-pool). A network that no
-    /// interface has is one behind DHCP relays; may be repeated
+    /// DHCP settings of a network: its router, its name server, and the addresses to assign (as --netboot-pool). A network that no
+    /// interface has is served through DHCP relays; may be repeated
     #[arg(
         long = "netboot-subnet",
         value_name = "NETWORK/BITS[,router=A][,dns=A][,pool=A-B]…",
         requires = "interfaces"
     )]
     pub subnets: Vec<SubnetOption>,
-    /// Give addresses although another DHCP server answers
+    /// Assign addresses even if another DHCP server answers on that network
     #[arg(long = "netboot-beside-dhcp-server", requires = "interfaces")]
     pub beside: bool,
-    /// Leave machines alone that no BareMetalHost and no reservation describes; otherwise they are inspected, and wait for approval
+    /// Ignore machines without a BareMetalHost or a reservation [default: they are inspected, and wait for approval]
     #[arg(long = "netboot-known-only", requires = "interfaces")]
     pub known_only: bool,
     /// A folder of images, served as http://ADDRESS:8080/images/
     #[arg(long = "netboot-images", value_name = "DIR", requires = "interfaces")]
     pub images: Option<PathBuf>,
-    /// Arguments of the kernel that agents run on, after those that it always has (the console of a server: console=ttyS1,115200); may be
-    /// repeated
+    /// Additional kernel arguments for machines that run the agent, for example console=ttyS1,115200 for a serial console; may be repeated
     #[arg(
         long = "netboot-kernel-arguments",
         value_name = "ARGUMENTS",
@@ -65,17 +64,17 @@ pub struct NetbootOptions {
     pub https_port: u16,
 }
 
-/// Who gives addresses.
+/// The assignment of IP addresses by DHCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Dhcp {
-    /// This server gives addresses and says what to boot
+    /// This server assigns addresses and announces the boot file
     #[default]
     Full,
-    /// Another server gives addresses; this one only says what to boot
+    /// Another server assigns addresses; this server only announces the boot file
     Proxy,
-    /// This server gives addresses to hosts that it knows, and to nobody else
+    /// This server assigns addresses only to hosts that it knows
     Reservations,
-    /// This server neither gives addresses nor says what to boot: machines start from virtual media
+    /// This server does not answer DHCP requests: machines boot from virtual media
     Off,
 }
 

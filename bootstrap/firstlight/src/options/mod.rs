@@ -1,4 +1,4 @@
-//! Options that several commands have, and how their values are read.
+//! Options that several commands share, and the parsers of their values.
 
 pub mod server;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-/// Where the server keeps its data.
+/// The option for the data directory of the server.
 #[derive(Debug, Clone, Args)]
 pub struct DirectoryOptions {
     /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
@@ -15,7 +15,7 @@ pub struct DirectoryOptions {
     pub data_dir: Option<PathBuf>,
 }
 
-/// `-o`.
+/// The option `-o`.
 #[derive(Debug, Clone, Args)]
 pub struct OutputOptions {
     /// Form of the output
@@ -35,7 +35,7 @@ pub enum Output {
 /// Reads a duration as `90s`, `10m` or `1h30m`.
 ///
 /// # Errors
-/// Where it is none.
+/// The text is not a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     machinery::duration::parse(text)
         .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))

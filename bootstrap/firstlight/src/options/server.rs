@@ -12,36 +12,36 @@ use crate::netboot::NetbootOptions;
 /// Options of `serve`, and of `up`.
 #[derive(Debug, Clone, Args)]
 pub struct ServerOptions {
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// Address to listen on; port 0 takes any free one. Only loopback unless you say otherwise
+    /// Address to listen on; port 0 chooses a free port. The default accepts connections only from this machine
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     pub listen: std::net::SocketAddr,
     /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
     ///
-    /// Without one, and listening on loopback or on all addresses, the Service leads nowhere: it has no Endpoints.
+    /// Without this flag, if --listen is loopback or all addresses, the Service has no Endpoints.
     #[arg(long, value_name = "ADDR")]
     pub advertise_address: Option<std::net::IpAddr>,
-    /// Where to write the administrator's kubeconfig [default: <data-dir>/kubeconfig]
+    /// File for the administrator's kubeconfig [default: <data-dir>/kubeconfig]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// How objects are stored
+    /// Storage of objects
     #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
     pub store: StoreChoice,
-    /// Bytes that objects and their history may take; beyond, only deletions and what makes nothing larger is taken, as by etcd
+    /// Limit in bytes for objects and their history; above it, only deletions and updates that do not enlarge objects are accepted
     #[arg(long, value_name = "BYTES", default_value_t = store::limits::QUOTA_BYTES)]
     pub quota_backend_bytes: u64,
-    /// Start although the clusters of this directory were handed over by a pivot; its journal is set aside
+    /// Start even though a pivot has handed over the clusters of this directory; the journal of the pivot is renamed
     #[arg(long)]
     pub start_afresh: bool,
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
-    /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
+    /// Feature gates of Cluster API, in the syntax of upstream's managers: ClusterTopology=true,MachinePool=false
     ///
-    /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
-    /// runs them decides.
+    /// May be repeated. Upstream's defaults apply, but gates of controllers that do not run here (--controllers) are on, because the
+    /// program that runs those controllers decides.
     #[arg(long, value_name = "GATE=true|false,…")]
     pub feature_gates: Vec<Gates>,
     /// Starting machines over the network.

@@ -19,7 +19,7 @@ use super::screen::Screen;
 
 /// The pause after a redraw, so that changes within this time are drawn together.
 const REDRAW: Duration = Duration::from_millis(100);
-/// How often a terminal is redrawn without changes, to update the ages.
+/// The interval at which a terminal is redrawn without changes, to update the ages.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The caches with the objects of the tree.

@@ -50,7 +50,7 @@ pub struct Graph {
     pub kept: Vec<Option<&'static str>>,
 }
 
-/// Which part of the source moves.
+/// The part of the source that moves.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// Only objects in this namespace, and what they need, move; if empty, everything moves.

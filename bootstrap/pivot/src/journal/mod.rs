@@ -45,7 +45,7 @@ impl Journal {
         &self.state
     }
 
-    /// Where the journal is, for messages.
+    /// Returns the path of the journal, for messages.
     pub fn path(&self) -> String {
         self.disk.path()
     }

@@ -106,7 +106,7 @@ impl Server {
         &self.clock
     }
 
-    /// How many requests were sent so far.
+    /// Returns the number of requests that were sent so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }

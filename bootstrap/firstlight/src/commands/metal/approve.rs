@@ -17,7 +17,7 @@ pub struct ApproveOptions {
     /// Names of the machines, or the MAC addresses through which they booted
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// Which cluster.
+    /// The management cluster.
     #[command(flatten)]
     pub target: TargetOptions,
 }

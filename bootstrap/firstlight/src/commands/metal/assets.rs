@@ -10,10 +10,10 @@ use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
 use crate::output::say;
 
-/// What is done.
+/// Commands under `metal assets`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Take over kernels, modules, stubs and iPXE programs from files or unpacked packages
+    /// Add kernels, kernel modules, stubs and iPXE programs from files or unpacked packages
     #[command(
         after_help = "Example:\n  dpkg-deb -x linux-image-6.1.0-56-cloud-amd64_*.deb unpacked\n  dpkg-deb -x systemd-boot-efi_*.deb unpacked\n  firstlight metal assets add unpacked"
     )]
@@ -27,10 +27,10 @@ pub enum Command {
 /// Options of `add`.
 #[derive(Debug, Args)]
 pub struct AddOptions {
-    /// A file or a folder; what is of use is recognised
+    /// A file or a folder; boot files in it are recognised
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Where the data is.
+    /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
 }

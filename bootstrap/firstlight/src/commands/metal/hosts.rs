@@ -23,10 +23,10 @@ pub struct HostsOptions {
     /// Only the hosts of this namespace [default: all]
     #[arg(short = 'n', long)]
     pub namespace: Option<String>,
-    /// Form of the output
+    /// The option `-o`.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Which cluster.
+    /// The management cluster.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -46,7 +46,7 @@ pub struct Report {
 pub struct Host {
     /// The namespace.
     pub namespace: String,
-    /// The user name.
+    /// The name.
     pub name: String,
     /// `status.provisioning.state`, or `new` if it is empty.
     pub state: String,

@@ -9,10 +9,10 @@ pub mod power;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// What is done.
+/// Commands under `metal`.
 #[derive(Debug, Subcommand)]
 pub enum Metal {
-    /// Show hosts with what they are doing and waiting for, and machines that wait for approval
+    /// Show hosts with their states and the events they wait for, and machines that wait for approval
     Hosts(hosts::HostsOptions),
     /// Let unknown machines become hosts
     ///
@@ -21,17 +21,17 @@ pub enum Metal {
     Approve(approve::ApproveOptions),
     /// Create hosts, and the Secrets of their BMCs, from a list
     ///
-    /// Everything is checked by the server first; with one thing wrong, nothing is created. The list is CSV with a header, or a YAML list
+    /// The server checks all objects first; if one of them is refused, nothing is created. The list is CSV with a header, or a YAML list
     /// of maps with the same names.
     #[command(after_help = import::HELP)]
     Import(import::ImportOptions),
-    /// Switch a host on; for one without a BMC: note that somebody did
+    /// Switch a host on; for a host without a BMC, record that somebody switched it on
     PowerOn(power::PowerOptions),
-    /// Switch a host off; for one without a BMC: note that somebody did
+    /// Switch a host off; for a host without a BMC, record that somebody switched it off
     PowerOff(power::PowerOptions),
     /// Restart a host
     Reboot(power::RebootOptions),
-    /// The site's own files that machines boot: kernels, their modules, the stub of unified kernel images, iPXE
+    /// Manage boot files of this site: kernels, kernel modules, the stub of unified kernel images, iPXE
     #[command(subcommand)]
     Assets(assets::Command),
 }

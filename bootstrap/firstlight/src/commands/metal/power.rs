@@ -13,7 +13,7 @@ use crate::output::say;
 use crate::reboot::RebootRequest;
 use crate::target::TargetOptions;
 
-/// Which host.
+/// The options that select a host.
 #[derive(Debug, Args)]
 pub struct HostOptions {
     /// Name of the BareMetalHost
@@ -21,7 +21,7 @@ pub struct HostOptions {
     /// Its namespace [default: that of the kubeconfig's context]
     #[arg(short = 'n', long)]
     pub namespace: Option<String>,
-    /// Which cluster.
+    /// The management cluster.
     #[command(flatten)]
     pub target: TargetOptions,
 }
@@ -29,7 +29,7 @@ pub struct HostOptions {
 /// Options of `metal power-on` and `metal power-off`.
 #[derive(Debug, Args)]
 pub struct PowerOptions {
-    /// Which host.
+    /// The host.
     #[command(flatten)]
     pub host: HostOptions,
 }
@@ -37,13 +37,13 @@ pub struct PowerOptions {
 /// Options of `metal reboot`.
 #[derive(Debug, Args)]
 pub struct RebootOptions {
-    /// Which host.
+    /// The host.
     #[command(flatten)]
     pub host: HostOptions,
-    /// Cut the power, in place of asking the system to end
+    /// Cut the power instead of shutting the operating system down
     #[arg(long)]
     pub hard: bool,
-    /// Also while the host is inspected or provisioned, which then begins anew
+    /// Restart even while the host is inspected or provisioned, which then starts again from the beginning
     #[arg(long)]
     pub force: bool,
 }

@@ -13,21 +13,21 @@ use crate::data_directory::{DataDirectory, Running};
 use crate::options::server::ServerOptions;
 use crate::output::say;
 
-/// How often the start of the server is looked for.
+/// The interval at which the start of the server is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Starts this program again without `--detach`, and returns as soon as its API answers. Its output is appended to the log of the data
 /// directory.
 ///
 /// # Errors
-/// The directory is in use, or the server ends before its API answers; the message has its last words.
+/// The directory is in use, or the server ends before its API answers; the message has the last line of its log.
 pub(super) async fn start(options: &ServerOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     if directory.is_locked()? {
         bail!("a server runs on {} already; stop it with `firstlight stop`", directory.path().display());
     }
     directory.create()?;
-    // The file of an earlier server would be taken for that of this one.
+    // The file of an earlier server must not be mistaken for the file of the new server.
     directory.remove_running();
     let mut child = spawn(&directory)?;
     let running = wait(&directory, &mut child).await?;

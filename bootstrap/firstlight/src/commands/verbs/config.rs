@@ -7,7 +7,7 @@ use clusterctl::configuration::repositories;
 use super::tools::Tools;
 use crate::output::say;
 
-/// What is shown.
+/// Commands under `config`.
 #[derive(Debug, Subcommand)]
 pub enum Config {
     /// The known providers and their repositories

@@ -10,7 +10,7 @@ use super::tools::Tools;
 use crate::output::say;
 use crate::target::TargetOptions;
 
-/// What is shown.
+/// Commands under `describe`.
 #[derive(Debug, Subcommand)]
 pub enum Describe {
     /// A cluster and what it is made of
@@ -27,7 +27,8 @@ pub struct ClusterOptions {
     namespace: Option<String>,
     #[command(flatten)]
     target: TargetOptions,
-    /// Show all conditions of: all, a kind, or kind/name, separated by commas; with + behind it only those with something to say
+    /// Show the conditions of these objects: all, a kind, or kind/name, separated by commas; append + to an entry for only those conditions
+    /// that need attention
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     show_conditions: String,
     /// Show MachineSets
@@ -39,13 +40,13 @@ pub struct ClusterOptions {
     /// Show templates of infrastructure and bootstrap configuration
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, hide_default_value = true, hide_possible_values = true)]
     show_templates: bool,
-    /// Show infrastructure and bootstrap configuration that say the same as their machine
+    /// Show infrastructure and bootstrap configuration even if they report the same state as their machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, hide_default_value = true, hide_possible_values = true)]
     echo: bool,
     /// Show machines in the same state as one line
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set, value_name = "BOOL", hide_possible_values = true)]
     grouping: bool,
-    /// Show conditions of the version v1beta2; without, those of v1beta1
+    /// Show conditions of v1beta2; with --v1beta2=false, those of v1beta1
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = ArgAction::Set, hide = true)]
     v1beta2: Option<bool>,
     /// Colours [default: on a terminal]; the variable NO_COLOR turns them off

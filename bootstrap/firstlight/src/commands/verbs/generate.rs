@@ -14,14 +14,14 @@ use crate::data_directory::write_private;
 use crate::output::say;
 use crate::target::TargetOptions;
 
-/// What is generated.
+/// Commands under `generate`.
 #[derive(Debug, Subcommand)]
 pub enum Generate {
     /// The manifests of a cluster, from a template
     Cluster(Box<ClusterOptions>),
     /// The components of a provider
     Provider(ProviderOptions),
-    /// A template of anything
+    /// The objects of any template
     Yaml(YamlOptions),
 }
 
@@ -50,7 +50,7 @@ pub struct ClusterOptions {
     /// Variant of the provider's template
     #[arg(short = 'f', long)]
     flavor: Option<String>,
-    /// Template: a file, an address, or - for standard input
+    /// Template: a file, a URL, or - for standard input
     #[arg(long, value_name = "URL")]
     from: Option<String>,
     /// ConfigMap that holds the template
@@ -79,10 +79,10 @@ pub struct ProviderOptions {
     /// Namespace to install in [default: that of the components]
     #[arg(short = 'n', long, value_name = "NAMESPACE")]
     target_namespace: Option<String>,
-    /// Print what the components are, instead of them
+    /// Print a description of the components instead of their manifests
     #[arg(long)]
     describe: bool,
-    /// Leave variables as they are
+    /// Do not substitute variables
     #[arg(long)]
     raw: bool,
     /// File to write to
@@ -90,10 +90,10 @@ pub struct ProviderOptions {
     write_to: Option<String>,
 }
 
-/// Which provider, as `name[:version]`.
+/// The options that select one provider, as `name[:version]`.
 #[derive(Debug, Args)]
 pub struct ProviderChoice {
-    /// Core provider, as cluster-api:v1.14.0
+    /// Core provider, for example cluster-api:v1.14.0
     #[arg(long, value_name = "PROVIDER")]
     core: Option<String>,
     /// Bootstrap provider
@@ -119,7 +119,7 @@ pub struct ProviderChoice {
 /// Options of `generate yaml`.
 #[derive(Debug, Args)]
 pub struct YamlOptions {
-    /// Template: a file, an address, or - for standard input
+    /// Template: a file, a URL, or - for standard input
     #[arg(long, value_name = "URL", default_value = "-")]
     from: String,
     /// Print the template's variables

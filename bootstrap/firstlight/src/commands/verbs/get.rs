@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use crate::output::say;
 use crate::target::TargetOptions;
 
-/// What is printed.
+/// Commands under `get`.
 #[derive(Debug, Subcommand)]
 pub enum Get {
     /// The kubeconfig of a cluster

@@ -30,7 +30,7 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// As clusterctl's library takes them.
+    /// Returns the providers by type, without empty names.
     pub fn chosen(self) -> Chosen {
         Chosen {
             core: self.core.filter(|name| !name.is_empty()).into_iter().collect(),
@@ -44,13 +44,13 @@ impl Providers {
     }
 }
 
-/// Waiting for providers.
+/// The options for waiting until providers run.
 #[derive(Debug, Args)]
 pub struct WaitOptions {
     /// Wait until the providers run
     #[arg(long)]
     wait_providers: bool,
-    /// How long to wait, in seconds
+    /// Time to wait, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     wait_provider_timeout: u32,
 }

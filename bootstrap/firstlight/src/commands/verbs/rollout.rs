@@ -7,7 +7,7 @@ use clusterctl::rollout::{self, Action};
 use super::tools::Tools;
 use crate::target::TargetOptions;
 
-/// What is done.
+/// Commands under `rollout`.
 #[derive(Debug, Subcommand)]
 pub enum Rollout {
     /// Replace every machine
@@ -17,11 +17,11 @@ pub enum Rollout {
     Restart(RolloutOptions),
     /// Stop replacing machines
     Pause(RolloutOptions),
-    /// Go on replacing machines
+    /// Resume replacing machines
     Resume(RolloutOptions),
 }
 
-/// Options of the three.
+/// Options of `rollout restart`, `rollout pause` and `rollout resume`.
 #[derive(Debug, Args)]
 pub struct RolloutOptions {
     /// machinedeployment/NAME or kubeadmcontrolplane/NAME

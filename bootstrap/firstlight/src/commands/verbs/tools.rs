@@ -1,4 +1,4 @@
-//! What all verbs work with.
+//! The global options and the dependencies of clusterctl's verbs.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use clusterctl::network::Https;
 use clusterctl::repository::Fetcher;
 use machinery::clock::Clock;
 
-/// Options of all of clusterctl's verbs.
+/// Options that all of clusterctl's verbs share.
 #[derive(Debug, Clone, Args)]
 pub struct GlobalOptions {
     /// clusterctl's configuration: a file or an https:// address [default: $XDG_CONFIG_HOME/cluster-api/clusterctl.yaml]
     #[arg(long, global = true, value_name = "FILE", help_heading = "clusterctl's verbs")]
     pub config: Option<String>,
-    /// Verbosity; RUST_LOG says more exactly what is logged
+    /// Verbosity; RUST_LOG selects more precisely which messages are logged
     #[arg(short = 'v', long = "v", global = true, value_name = "LEVEL", hide = true)]
     pub verbosity: Option<u8>,
 }
@@ -30,10 +30,10 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those of `options`.
+    /// Creates the dependencies with the configuration that `options` names.
     ///
     /// # Errors
-    /// A configuration that cannot be read.
+    /// The configuration cannot be read, or there is no HTTPS client.
     pub async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {
         let network = Arc::new(Https::new()?);
         let clock = Clock::system();

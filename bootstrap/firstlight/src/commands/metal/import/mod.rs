@@ -44,13 +44,13 @@ pub struct ImportOptions {
     /// The list: a file that ends in .csv, .yaml, .yml or .json
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Namespace of hosts that name none [default: that of the kubeconfig's context]
+    /// Namespace of hosts for which the list gives no namespace [default: that of the kubeconfig's context]
     #[arg(short = 'n', long)]
     pub namespace: Option<String>,
-    /// Only check
+    /// Only check the list; create nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Which cluster.
+    /// The management cluster.
     #[command(flatten)]
     pub target: TargetOptions,
 }
