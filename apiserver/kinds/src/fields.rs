@@ -20,7 +20,6 @@ pub(crate) fn annotated(object: &Value, key: &str) -> bool {
     meta::annotations(object).is_some_and(|annotations| annotations.contains_key(key))
 }
 
-/// Returns an `Invalid` error at `field` that contains `value`.
 /// Removes a field of the object at the JSON pointer `at`.
 pub(crate) fn remove(object: &mut Value, at: &str, field: &str) {
     if let Some(holder) = object.pointer_mut(at).and_then(Value::as_object_mut) {
@@ -37,6 +36,7 @@ pub(crate) fn empty_list_to_null(object: &mut Value, at: &str) {
     }
 }
 
+/// Returns an `Invalid` error at `field` that contains `value`.
 pub(crate) fn invalid(
     field: impl Into<String>,
     value: impl Into<Value>,

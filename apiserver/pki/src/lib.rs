@@ -27,6 +27,5 @@ pub const AUTHORITY_VALIDITY_DAYS: i64 = 3650;
 /// Default validity of all other certificates: one year.
 pub const LEAF_VALIDITY_DAYS: i64 = 365;
 
-/// How long before "now" the validity of a certificate starts, so that hosts whose clocks are behind accept
-/// it.
+/// Certificates are valid from this many minutes before their creation, so that hosts whose clocks are behind accept them.
 pub const BACKDATE_MINUTES: i64 = 5;

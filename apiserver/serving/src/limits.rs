@@ -8,11 +8,11 @@ pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 pub const CONNECTIONS: usize = 4096;
 /// Connections of unauthenticated clients per listener. A further one closes another one.
 pub const STRANGERS: usize = 1024;
-/// How long a connection of an authenticated user may be idle; an open watch is not idle.
+/// Idle timeout of a connection of an authenticated user. A connection with an open watch is not idle.
 pub const IDLE: Duration = Duration::from_secs(5 * 60);
-/// How long an unauthenticated connection may be idle.
+/// Idle timeout of an unauthenticated connection.
 pub const STRANGER_IDLE: Duration = Duration::from_secs(30);
-/// How long a client may stop reading a response.
+/// The time for which a client may stop reading a response.
 pub const STALLED: Duration = Duration::from_secs(60);
 /// Concurrent requests of one HTTP/2 connection.
 pub const HTTP2_STREAMS: u32 = 250;
@@ -54,7 +54,7 @@ pub const WARNING_CHARACTERS: usize = 4 * 1024;
 pub const CUT_WARNING_CHARACTERS: usize = 256;
 /// Time for in-flight requests to finish at shutdown.
 pub const SHUTDOWN: Duration = Duration::from_secs(10);
-/// How long a closing connection without a request in progress may send less than [`QUIET_BYTES`].
+/// The time for which a closing connection without a request in progress may send less than [`QUIET_BYTES`].
 pub const QUIET: Duration = Duration::from_secs(1);
 /// Minimum progress in bytes during [`QUIET`].
 pub const QUIET_BYTES: u64 = 64 * 1024;
@@ -64,7 +64,7 @@ pub const UPLOAD_AT_SHUTDOWN: Duration = Duration::from_secs(1);
 pub const GZIP_FROM_BYTES: usize = 128 * 1024;
 /// Length in bytes of `fieldManager`.
 pub const FIELD_MANAGER_BYTES: usize = 128;
-/// How many bytes of a body an error message shows.
+/// The number of bytes of a body that an error message shows.
 pub const BODY_SUMMARY_BYTES: usize = 30;
 /// Time between two bookmarks of a watch.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);

@@ -48,7 +48,7 @@ pub(crate) struct Metrics {
     limits: Family<LimitLabels, Counter>,
 }
 
-/// What the store holds and may hold, as it is when metrics are read.
+/// Collects the metrics of the store at the time when metrics are read: its size, its quota, its history and its watchers.
 struct StoreFigures(Store);
 
 impl fmt::Debug for StoreFigures {

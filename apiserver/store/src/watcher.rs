@@ -27,7 +27,7 @@ impl Drop for Registration {
     }
 }
 
-/// Returns the events below a prefix in the order of their revisions, without gaps and duplicates. Dropping the watcher
+/// A stream of the events below a prefix in the order of their revisions, without gaps and duplicates. Dropping the watcher
 /// ends the watch.
 ///
 /// Invariant: events in `read` are older than those in `unread`, these are not after `looked_through`, and those in the

@@ -14,7 +14,7 @@ use crate::names::MANIFEST_HASH;
 pub struct ClusterApiAdmission {
     /// The enabled feature gates.
     pub features: Features,
-    /// The controllers that run beside the server: who creates an object that they should act on, and do not, is warned.
+    /// The controllers that run in this process. A client that creates an object of a kind that they do not implement gets a warning.
     pub controllers: Selection,
 }
 

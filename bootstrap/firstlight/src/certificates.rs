@@ -318,7 +318,7 @@ mod tests {
         assert!(facts.not_after > clock.now() + chrono::Duration::days(300));
     }
 
-    /// The first start has a clock that is ahead, so its certificates are not valid for years.
+    /// The clock of the first start is years ahead, so its certificates are not valid yet.
     #[tokio::test(start_paused = true)]
     async fn what_is_not_valid_yet_is_made_again_with_the_same_key() {
         let folder = tempfile::tempdir().unwrap();

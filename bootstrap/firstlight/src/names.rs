@@ -1,4 +1,4 @@
-//! Names that what this program writes is known by.
+//! The field manager, the user and the annotations of the objects that this program writes.
 
 /// The field manager of the plane's own writes.
 pub const FIELD_MANAGER: &str = "firstlight";

@@ -14,7 +14,7 @@ use crate::messages;
 
 /// A Machine younger than this is left out while it has no `UpToDate` condition.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
-/// How many names the list of unhealthy Machines has at most.
+/// The maximum number of names in the list of unhealthy Machines.
 const UNHEALTHY_NAMES: usize = 3;
 
 fn sources<'a>(machines: &'a [Arc<Machine>]) -> Vec<Source<'a>> {

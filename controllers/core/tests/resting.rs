@@ -1,4 +1,4 @@
-//! Where Cluster API's own controllers are settled, these controllers have nothing to change. Each line of
+//! These controllers change nothing in a cluster that Cluster API's own controllers have settled. Each line of
 //! `data/resting.jsonl` holds the objects of a settled cluster, recorded from Cluster API v1.14.0 after it
 //! was created, scaled and upgraded.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]

@@ -55,7 +55,7 @@ struct State<K> {
     indexes: Vec<Index<K>>,
 }
 
-/// How many UIDs are remembered: far more than the requests that can be in flight.
+/// The number of UIDs that are remembered: far more than the requests that can be in flight.
 const TOMBSTONES: usize = 4096;
 
 #[derive(Default)]

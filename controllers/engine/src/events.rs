@@ -17,7 +17,7 @@ use crate::object::Kind;
 use crate::objects::FIELD_MANAGER;
 use crate::time;
 
-/// How many events of a component are remembered, to count repetitions.
+/// The number of events of a component that are remembered, to count repetitions.
 const REMEMBERED: usize = 1024;
 /// A repetition later than this starts a new event.
 const REPEAT_SECONDS: i64 = 600;

@@ -32,9 +32,9 @@ pub struct ManagerOptions {
     pub clock: Clock,
     /// The door to randomness.
     pub random: Random,
-    /// The door to other machines.
+    /// The network, through which connections to other machines are made.
     pub network: Arc<dyn Network>,
-    /// Where the controllers count.
+    /// The metrics registry in which the controllers count.
     pub metrics: metrics::Metrics,
 }
 
@@ -84,22 +84,22 @@ impl Manager {
         &self.0.options.random
     }
 
-    /// The door to other machines.
+    /// Returns the network, through which connections to other machines are made.
     pub fn network(&self) -> &Arc<dyn Network> {
         &self.0.options.network
     }
 
-    /// What all controllers count.
+    /// Returns the metrics of all controllers.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// All metrics of the process, for other parts to count in.
+    /// Returns all metrics of the process, in which other components count, too.
     pub fn all_metrics(&self) -> &metrics::Metrics {
         &self.0.options.metrics
     }
 
-    /// Whether every cache holds what the server has: until then controllers may wait.
+    /// Returns whether every cache has been filled. Until then, controllers may wait.
     pub fn is_synced(&self) -> bool {
         self.0.caches.are_synced()
     }

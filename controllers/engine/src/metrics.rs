@@ -169,7 +169,7 @@ impl Metrics {
     }
 }
 
-/// How a reconcile ended.
+/// The result of a reconcile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Success,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
 
-/// How often a status patch is retried with the latest conditions after a conflict.
+/// The number of times that a status patch is retried with the latest conditions after a conflict.
 const CONFLICT_RETRIES: usize = 5;
 
 /// Returns the merge patch (RFC 7386) that turns `from` into `to`; `None` if they are equal.

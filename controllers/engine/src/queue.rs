@@ -29,44 +29,44 @@ pub struct Queue {
     changed: Notify,
 }
 
-/// What a queue counts.
+/// The metrics of a queue.
 #[derive(Clone)]
 pub struct QueueMetrics {
     /// Objects that were queued.
     pub adds: Counter,
     /// Objects that were queued for a later time.
     pub retries: Counter,
-    /// Seconds that an object waited.
+    /// Seconds that objects waited for a reconcile.
     pub waited: Histogram,
-    /// Seconds that an object was worked on.
+    /// Seconds that reconciles took.
     pub worked: Histogram,
 }
 
 impl Default for QueueMetrics {
-    /// Metrics that nobody reads.
+    /// Returns metrics that are not registered.
     fn default() -> Self {
         let (adds, retries) = (Counter::default(), Counter::default());
         Self { adds, retries, waited: Histogram::new([]), worked: Histogram::new([]) }
     }
 }
 
-/// How much a queue has to do at a moment.
+/// The load of a queue at a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Objects that wait.
+    /// The number of objects that wait for a reconcile.
     pub waiting: usize,
-    /// For how long all that are worked on have been, together.
+    /// The sum of the durations of all running reconciles.
     pub unfinished: Duration,
-    /// For how long the one has been that takes longest.
+    /// The duration of the longest running reconcile.
     pub longest: Duration,
 }
 
 #[derive(Default)]
 struct State {
     ready: VecDeque<Request>,
-    /// What waits, and since when.
+    /// The requests in `ready`, each with the time at which it was added.
     queued: BTreeMap<Request, Instant>,
-    /// What is worked on, and since when.
+    /// The requests that are being reconciled, each with the start of its reconcile.
     working: BTreeMap<Request, Instant>,
     again: BTreeSet<Request>,
     delayed: BTreeMap<(Instant, u64), Request>,
@@ -102,7 +102,7 @@ impl State {
         self.due.insert(request, key);
     }
 
-    /// Adds what is due; returns how much was not there already.
+    /// Adds the delayed requests that are due. Returns the number of those that did not wait already.
     fn release_due(&mut self, now: Instant) -> u64 {
         let mut added = 0;
         while let Some((key, _)) = self.delayed.first_key_value() {
@@ -117,8 +117,8 @@ impl State {
         added
     }
 
-    /// What to work on next, and how long it waited. Its delayed requests are dropped: the reconcile decides anew when it wants to be
-    /// called again.
+    /// Removes and returns the next request, and the time for which it waited. Its delayed request is dropped, because the reconcile
+    /// decides anew when it must run again.
     fn pop(&mut self, now: Instant) -> Option<(Request, Duration)> {
         let request = self.ready.pop_front()?;
         let since = self.queued.remove(&request).unwrap_or(now);
@@ -130,19 +130,19 @@ impl State {
     }
 }
 
-/// What became of an addition.
+/// The result of an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Added {
-    /// It waits to be worked on.
+    /// The request waits for a reconcile.
     Ready,
-    /// It is worked on now, and once more afterwards.
+    /// The object is being reconciled, and will be reconciled again afterwards.
     Later,
-    /// It was there already.
+    /// The request was already in the queue.
     Known,
 }
 
 impl Queue {
-    /// An empty queue that measures delays with `clock` and counts in `metrics`.
+    /// Creates an empty queue that measures delays with `clock` and counts in `metrics`.
     pub fn new(clock: Clock, metrics: QueueMetrics) -> Self {
         Self { clock, metrics, state: Mutex::default(), changed: Notify::new() }
     }
@@ -223,7 +223,7 @@ impl Queue {
         }
     }
 
-    /// How much there is to do now.
+    /// Returns the current load.
     pub fn load(&self) -> Load {
         let (now, state) = (self.clock.monotonic(), self.state.lock());
         let running = state.working.values().map(|since| now - *since);

@@ -42,7 +42,7 @@ pub(crate) struct Watcher<K: Kind> {
     pub is_remote: bool,
 }
 
-/// How a watch ended.
+/// The action after the end of a watch.
 enum End {
     /// Resume at the last version seen.
     Resume,

@@ -81,7 +81,7 @@ pub fn external_etcd(config: &ClusterConfiguration) -> Option<&ExternalEtcd> {
     config.etcd.as_ref()?.external.as_ref()
 }
 
-/// How keys and authorities are created according to the cluster configuration: ECDSA P-256 unless it names
+/// The parameters for new keys and authorities, from the cluster configuration: ECDSA P-256 unless it names
 /// another algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recipe {

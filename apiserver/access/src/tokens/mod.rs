@@ -23,7 +23,7 @@ pub use claims::{Bound, Claims, Reference};
 use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token};
 use kinds::user::User;
 
-/// How many verified tokens are cached.
+/// The number of verified tokens that are cached.
 const REMEMBERED_TOKENS: usize = 4096;
 
 /// Default issuer and audience of tokens, the same that installers choose for kube-apiserver.

@@ -101,7 +101,7 @@ pub(crate) enum MacroKind {
 /// A macro call, for example `target.all(first, second, body)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Macro {
-    /// Which macro it is.
+    /// The kind of macro.
     pub kind: MacroKind,
     /// The list, map or optional that the macro ranges over.
     pub target: Expr,

@@ -155,7 +155,8 @@ pub trait Strategy: Send + Sync {
         None
     }
 
-    /// How often the update validation of the kind validates labels, annotations and owners again, and how often finalizers.
+    /// Returns how many more times the update validation of the kind validates labels, annotations and owners, and how many more times
+    /// finalizers.
     /// Each repetition repeats the errors. Some kinds validate the whole object again, some only changes, some neither.
     fn metadata_repeats(&self) -> (usize, usize) {
         (1, 1)

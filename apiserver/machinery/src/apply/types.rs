@@ -45,7 +45,7 @@ pub enum ScalarType {
 pub struct ListAtom<'a> {
     /// The type of the items.
     pub element: Type<'a>,
-    /// How the list is merged.
+    /// The merge type of the list.
     pub list_type: ListType,
     /// The keys of a list of type `map`.
     pub keys: &'a [String],

@@ -1,4 +1,4 @@
-//! Which connections are closed: too many unauthenticated ones, idle ones, stalled ones, and all at the end
+//! Connections that the server closes: too many unauthenticated ones, idle ones, stalled ones, and all at the end
 //! of the server.
 
 use std::convert::Infallible;

@@ -21,7 +21,7 @@ use crate::names::FIELD_MANAGER;
 
 /// The time within which a new CRD must become Established.
 const ESTABLISHED: Duration = Duration::from_secs(30);
-/// The interval at which that is checked.
+/// The interval at which the CRD is checked.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The label selector of the Deployments of upstream's controllers.
 const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kubeadm,control-plane-kubeadm)";

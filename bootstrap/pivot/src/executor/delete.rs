@@ -193,8 +193,8 @@ impl Pivot {
         self.source.patch(&format!("release {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
     }
 
-    /// Returns whether an object is still equivalent to the verified one although it was written since: controllers may have recorded
-    /// the pause, or a killed run may have marked it.
+    /// Compares an object with its verified state. A write since then does not matter if the object is still equivalent: controllers may
+    /// have recorded the pause, or a killed run may have marked it.
     async fn unchanged(&self, kind: &Kind, key: &Key, verified: &Verified) -> Result<State> {
         let Some(now) = self.source.find(&format!("get {key}"), &path(kind, key)).await? else {
             return Ok(State::Gone);

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use crate::change::Reference;
 use crate::messages;
 
-/// How many names of a kind a message lists at most.
+/// The maximum number of names of a kind in a message.
 const LISTED: usize = 5;
 
 /// The objects to delete.

@@ -1,4 +1,4 @@
-//! What a Cluster depends on.
+//! Reads the objects on which the plan of a Cluster depends.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(super) struct ClusterController {
 }
 
 impl ClusterController {
-    /// Reads it.
+    /// Reads the state on which the plan of `cluster` depends.
     pub(super) async fn read(&self, cluster: Arc<Cluster>) -> Observed {
         let name = NamespacedName::of(cluster.as_ref());
         let infrastructure =

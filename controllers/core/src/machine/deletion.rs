@@ -20,7 +20,7 @@ const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 /// This process tries to delete a Node for at least this long, even after the deletion's time-out.
 const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
-/// How long a step of a deletion that no event ends waits before it is looked at again.
+/// The interval at which a step of a deletion is checked again if no event reports its end.
 const DELETION_RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";

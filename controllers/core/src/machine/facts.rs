@@ -1,4 +1,4 @@
-//! What can be told from a Machine, and from its infrastructure object, alone.
+//! Facts that follow from a Machine, or from its infrastructure object, alone.
 
 use engine::ExternalObject;
 use schemas::cluster::Machine;
@@ -24,7 +24,7 @@ pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
     initialization.is_some_and(|initialization| initialization.bootstrap_data_secret_created == Some(true))
 }
 
-/// The Node that the Machine has found.
+/// Returns the name of the Machine's Node; `None` until the Machine has one.
 pub(super) fn node_name(machine: &Machine) -> Option<&str> {
     machine.status.as_ref()?.node_ref.as_ref().map(|node| node.name.as_str())
 }

@@ -1,4 +1,4 @@
-//! Reads what a Machine depends on.
+//! Reads the objects on which the plan of a Machine depends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::change::Reference;
 pub(super) const BY_PROVIDER_ID: &str = "providerID";
 /// Index of Machines and of Pods by Node.
 pub(super) const BY_NODE: &str = "node";
-/// How long a reconcile waits for the first list of a workload cluster's Pods.
+/// The time for which a reconcile waits for the first list of a workload cluster's Pods.
 const PODS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The controller of Machines.
@@ -34,12 +34,12 @@ pub(super) struct MachineController {
     pub external: External,
     pub recorder: engine::events::Recorder,
     pub queue: Arc<engine::Queue>,
-    /// When this process first tried to delete the Node of each Machine.
+    /// The time at which this process first tried to delete the Node of each Machine.
     pub node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
 }
 
 impl MachineController {
-    /// Reads it.
+    /// Reads the state on which the plan of `machine` depends.
     pub(super) async fn read(&self, machine: Arc<Machine>, cluster: Arc<Cluster>) -> Observed {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         let name = NamespacedName::of(cluster.as_ref());
@@ -162,7 +162,7 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
     }
 }
 
-/// The names of Machines.
+/// Returns the requests for Machines.
 pub(super) fn names(machines: &[Arc<Machine>]) -> Vec<Request> {
     machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
 }

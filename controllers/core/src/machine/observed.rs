@@ -1,4 +1,4 @@
-//! What a Machine depends on, as it was read.
+//! The observed state on which the plan of a Machine depends.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub struct Observed {
     pub has_control_plane_machines: bool,
     /// The Pods on the Node, only read while the Machine is being deleted; `None` if they are not known.
     pub pods: Option<Vec<Arc<Pod>>>,
-    /// When this process first tried to delete the Node.
+    /// The time at which this process first tried to delete the Node.
     pub node_deletion_since: Option<DateTime<Utc>>,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,

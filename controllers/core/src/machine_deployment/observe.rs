@@ -1,4 +1,4 @@
-//! What a MachineDeployment depends on.
+//! Reads the objects on which the plan of a MachineDeployment depends.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(super) struct MachineDeploymentController {
 }
 
 impl MachineDeploymentController {
-    /// Reads it.
+    /// Reads the state on which the plan of `deployment` depends.
     pub(super) async fn read(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
         let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
         let name = deployment.metadata.name.clone().unwrap_or_default();

@@ -31,9 +31,9 @@ impl Set {
 pub struct Limits {
     /// `spec.replicas` of the MachineDeployment.
     pub replicas: i32,
-    /// How many Machines above `replicas` may exist during the rollout.
+    /// The number of Machines above `replicas` that may exist during the rollout.
     pub surge: i32,
-    /// How many Machines may be unavailable during the rollout.
+    /// The number of Machines that may be unavailable during the rollout.
     pub unavailable: i32,
 }
 

@@ -29,8 +29,8 @@ const NOT_PROPAGATED: &[&str] = &[
     DISABLE_CREATE,
     "cluster.x-k8s.io/conversion-data",
 ];
-/// How much of a MachineDeployment's name goes into the names of its MachineSets; with the dash and the
-/// five-character suffix that is at most 63 characters.
+/// The maximum length of the part of a MachineDeployment's name that the names of its MachineSets begin with. With the dash and the
+/// five-character suffix, a name has at most 63 characters.
 const LONGEST_BASE: usize = 57;
 
 fn revision(set: &MachineSet) -> i64 {

@@ -16,7 +16,7 @@ use schemas::meta::ContractVersionedObjectReference;
 use super::facts::set_name_label;
 use super::observe::{MachineSetController, Observed};
 
-/// Who makes Machines and what belongs to them.
+/// The field manager of Machines and of their bootstrap and infrastructure objects.
 pub(super) const FIELD_MANAGER: &str = "capi-machineset";
 /// The longest allowed name of a Machine, in bytes.
 const LONGEST_NAME: usize = 63;

@@ -1,4 +1,4 @@
-//! What can be told from a MachineSet alone.
+//! Facts that follow from a MachineSet alone.
 
 use engine::names::SET_NAME;
 use engine::owners;

@@ -1,4 +1,4 @@
-//! What a MachineSet depends on.
+//! Reads the objects on which the plan of a MachineSet depends.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use schemas::cluster::{Cluster, Machine, MachineSet};
 use crate::change::Reference;
 use crate::selector;
 
-/// Index of Machines that nobody controls, by namespace.
+/// Index of Machines without a controller, by namespace.
 pub(super) const BY_ORPHAN: &str = "orphan";
 
 /// The state of the world that a MachineSet's plan depends on.
@@ -48,7 +48,7 @@ pub(super) struct MachineSetController {
 }
 
 impl MachineSetController {
-    /// Reads it.
+    /// Reads the state on which the plan of `set` depends.
     pub(super) async fn read(&self, set: Arc<MachineSet>, cluster: Arc<Cluster>) -> Observed {
         let namespace = set.metadata.namespace.clone().unwrap_or_default();
         let spec = &set.spec.template.spec;

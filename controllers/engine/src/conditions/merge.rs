@@ -4,7 +4,7 @@ use schemas::meta::Condition;
 
 use super::{FALSE, TRUE, UNKNOWN};
 
-/// How much a source condition matters in a merge, the most important first.
+/// The priority of a source condition in a merge; the highest priority comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Something is wrong.

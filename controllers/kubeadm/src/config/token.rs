@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use machinery::random::Random;
 
-/// How long a token is valid.
+/// The time for which a token is valid.
 pub const LIFETIME: Duration = Duration::minutes(15);
 /// Interval between two checks of a token that may still be needed.
 pub const CHECK: std::time::Duration = std::time::Duration::from_secs(15 * 60 / 3);

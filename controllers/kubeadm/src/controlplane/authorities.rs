@@ -1,4 +1,4 @@
-//! Which authorities and keys of a control plane are there.
+//! The existing and the missing authorities and keys of a control plane.
 
 use super::observed::Observed;
 use crate::certificates::{self, Purpose};

@@ -12,7 +12,7 @@ use super::observed::component_conditions;
 use crate::names::{self, condition};
 use schemas::version::Version;
 
-/// How a control plane node enters the cluster.
+/// The way in which a control plane node enters the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// By `kubeadm init`.

@@ -17,7 +17,7 @@ use super::observed::{component_conditions, is_healthy, node_name};
 use super::status::Inputs;
 use crate::names::{CONTROL_PLANE_ROLE, condition};
 
-/// How long a newly initialised control plane may fail to report etcd's members.
+/// The time for which a newly initialised control plane may fail to report etcd's members.
 const NEW_CONTROL_PLANE: Duration = Duration::minutes(2);
 /// A problem that lasts longer than this is reported even while the control plane is available.
 const LASTING: Duration = Duration::seconds(10);

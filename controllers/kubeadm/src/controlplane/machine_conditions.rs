@@ -12,7 +12,7 @@ use super::observed::{ControlPlaneMachine, Observed, View};
 use crate::etcd::Etcd;
 use crate::names::{CONTROL_PLANE_ROLE, condition};
 
-/// How long the connection may be down before the conditions become `Unknown`.
+/// The time for which the connection may be down before the conditions become `Unknown`.
 const GRACE: Duration = Duration::minutes(5);
 
 const DELETING: &str = "Machine is deleting";

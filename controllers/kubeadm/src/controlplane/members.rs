@@ -11,7 +11,7 @@ use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
 use crate::etcd::{self, Etcd};
 use crate::names::condition;
 
-/// How long a Node may lack an etcd member before this affects availability.
+/// The time for which a Node may lack an etcd member before this affects availability.
 const NEW_NODE: Duration = Duration::minutes(2);
 
 /// The mismatches between members and Machines.

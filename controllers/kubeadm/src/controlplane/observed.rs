@@ -45,7 +45,7 @@ pub struct Observed {
     pub health: Health,
     /// State of the workload cluster; `None` while it is not connected.
     pub workload: Option<View>,
-    /// What failed in the last apply.
+    /// The error of the last apply, or `None` if it succeeded.
     pub failure: Option<String>,
 }
 

@@ -298,7 +298,7 @@ fn outdated<'a>(situation: &Situation<'a>) -> Vec<&'a str> {
     present.map(ControlPlaneMachine::name).filter(|name| situation.outdated.contains_key(*name)).collect()
 }
 
-/// How many Machines there may be beyond the replicas while they are replaced.
+/// Returns the number of Machines above `replicas` that may exist during a rollout.
 fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
     let rollout = control_plane.spec.rollout.as_ref();
     let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());

@@ -1,4 +1,4 @@
-//! Which control planes a change of another object concerns.
+//! Maps a change of another object to the control planes that it affects.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ const NAMESPACE: &str = "kube-system";
 /// The ConfigMap with kubeadm's configuration; [`KEY`] is its key.
 pub const KUBEADM_CONFIG: &str = "kubeadm-config";
 const KEY: &str = "ClusterConfiguration";
-/// How often a write is retried after a conflict.
+/// The number of times that a write is retried after a conflict.
 const RETRIES: usize = 5;
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 

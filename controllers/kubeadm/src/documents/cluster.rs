@@ -24,7 +24,7 @@ pub struct ClusterDocument {
     pub pod_subnet: Option<String>,
     /// Kubernetes version, for example `v1.36.0`.
     pub kubernetes_version: String,
-    /// How long, in seconds, kubeadm waits for the control plane; only written for v1beta3.
+    /// The time in seconds for which kubeadm waits for the control plane; only written for v1beta3.
     pub health_check_seconds: Option<i32>,
 }
 

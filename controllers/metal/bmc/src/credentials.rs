@@ -48,7 +48,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// How a controller's certificate is verified.
+/// The verification of a controller's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
     /// By the certificate authorities of this machine.

@@ -84,7 +84,7 @@ pub(crate) fn is_held(host: &BareMetalHost) -> bool {
     annotation(host, PAUSED).is_some() || annotation(host, DETACHED).is_some()
 }
 
-/// What a controller may do for an object that belongs to a host by its name.
+/// The host with the same name as another object, and the access that the controller of that object has to its machine.
 pub(crate) enum Beside {
     /// The host does not exist.
     Nobody,

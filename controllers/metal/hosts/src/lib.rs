@@ -31,11 +31,11 @@ use schemas::metal3::{
 };
 use schemas::netboot::Agent;
 
-/// What the controllers of bare metal share.
+/// The dependencies that the controllers of bare metal share.
 pub struct Context {
-    /// The door to machines.
+    /// The interface to machines.
     pub control: Arc<dyn control::Control>,
-    /// What is served to boot. Without it PreprovisioningImages are left to another program.
+    /// The boot images. If `None`, another program reconciles PreprovisioningImages.
     pub boot_images: Option<preprovisioning::BootImages>,
 }
 

@@ -2,29 +2,29 @@
 
 use std::time::Duration;
 
-/// How long a machine may take from power-on to the enrolment of its agent. Servers with much memory need ten minutes.
+/// The time from power-on within which the agent of a machine must enrol. Servers with much memory need ten minutes.
 pub const BOOT: Duration = Duration::from_secs(20 * 60);
 /// An agent that has been silent for this long is gone.
 pub const SILENCE: Duration = Duration::from_secs(45);
-/// How long an agent may take to restart its machine before the BMC does it.
+/// The time within which an agent must restart its machine; afterwards the BMC does it.
 pub const RESTART: Duration = Duration::from_secs(90);
-/// How often the power state of a host at rest is read.
+/// The interval at which the power state of an idle host is read.
 pub const POWER_POLL: Duration = Duration::from_secs(60);
-/// How long after power-on the BMC may still report the machine as off.
+/// The time after power-on for which the BMC may still report the machine as off.
 pub const POWER_ON: Duration = Duration::from_secs(30);
-/// How often the power state is read while it should change.
+/// The interval at which the power state is read while it should change.
 pub const POWER_CHANGE: Duration = Duration::from_secs(2);
-/// How often a missing Secret is looked up, in addition to its events.
+/// The interval at which a missing Secret is looked up, in addition to its events.
 pub const SECRET_RETRY: Duration = Duration::from_secs(10);
-/// How often firmware settings and versions are read.
+/// The interval at which firmware settings and versions are read.
 pub const FIRMWARE_POLL: Duration = Duration::from_secs(300);
-/// How often firmware settings and versions are read while they should change.
+/// The interval at which firmware settings and versions are read while they should change.
 pub const FIRMWARE_CHANGE: Duration = Duration::from_secs(60);
-/// How often the state of a firmware update is read.
+/// The interval at which the state of a firmware update is read.
 pub const TASK_POLL: Duration = Duration::from_secs(15);
-/// How long a firmware update may take.
+/// The time within which a firmware update must finish.
 pub const UPDATE: Duration = Duration::from_secs(60 * 60);
-/// How often a failed operation is retried at a BMC.
+/// The interval at which a failed operation is retried at a BMC.
 pub const BMC_RETRY: Duration = Duration::from_secs(60);
 /// The largest number of hosts whose machines boot at the same time for inspection, provisioning or deprovisioning.
 pub const BUSY_HOSTS: usize = 20;

@@ -31,7 +31,7 @@ pub enum HostState {
     Unknown,
 }
 
-/// What a machine starts when it boots over the network.
+/// The program that a machine starts when it boots over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkBoot {
     /// The agent.

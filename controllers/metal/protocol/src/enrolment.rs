@@ -34,7 +34,8 @@ pub struct Endorsement {
     pub proof: String,
 }
 
-/// What only the TPM with an endorsement key can open, for the certificate that asks for it (the agent's `tpm::Binding`).
+/// A challenge that only the TPM with a given endorsement key can open, bound to the certificate of the client that requests it (the
+/// agent's `tpm::Binding`).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Challenge {

@@ -23,7 +23,7 @@ pub enum Action {
     /// Erase the disks.
     #[serde(rename_all = "camelCase")]
     Clean {
-        /// How thoroughly the disks are erased.
+        /// The erase method.
         erase: Erase,
     },
     /// Write an image to the root disk.
@@ -73,7 +73,7 @@ pub struct Deployment {
     pub config_drive: bool,
 }
 
-/// How thoroughly disks are erased.
+/// The method by which disks are erased.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// Partition tables and the signatures of file systems, RAID and LVM, at both ends of each disk and of each partition.

@@ -1,4 +1,4 @@
-//! What a DevCluster depends on.
+//! Reads the objects on which the plan of a DevCluster depends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct DevClusterController {
     pub manager: Manager,
 }
 
-/// Everything that a plan for a DevCluster depends on.
+/// The state on which the plan of a DevCluster depends.
 pub(super) struct Observed {
     /// The DevCluster.
     pub dev: Arc<DevCluster>,
@@ -27,7 +27,7 @@ pub(super) struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The name of its Cluster.
     pub name: NamespacedName,
-    /// Returns the ports of all endpoints. After a restart their clusters may not listen yet, and a new
+    /// The ports of the endpoints of all DevClusters. After a restart their clusters may not listen yet, and a new
     /// cluster must not take their ports.
     pub reserved: BTreeSet<u16>,
 }
@@ -38,13 +38,13 @@ pub(super) fn port(endpoint: &ApiEndpoint) -> Option<u16> {
 }
 
 impl DevClusterController {
-    /// The name of the Cluster that owns a DevCluster.
+    /// Returns the name of the Cluster that owns a DevCluster.
     pub(super) fn cluster_name(&self, dev: &DevCluster) -> Option<NamespacedName> {
         let namespace = dev.metadata.namespace.clone().unwrap_or_default();
         Some(NamespacedName::new(namespace, owner_name(dev, "Cluster")?))
     }
 
-    /// Reads it; `None` for one that no Cluster owns.
+    /// Reads the state for the plan of `dev`; `None` if no Cluster owns it.
     pub(super) fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
         let endpoint =
             |cluster: &Arc<DevCluster>| cluster.spec.control_plane_endpoint.as_ref().and_then(port);

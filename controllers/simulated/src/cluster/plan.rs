@@ -1,4 +1,4 @@
-//! What a DevCluster needs. Pure.
+//! The plan of a DevCluster: the next step and the new status. Pure.
 
 use chrono::{DateTime, Utc};
 use engine::object::is_deleting;
@@ -9,26 +9,26 @@ use schemas::infrastructure::DevCluster;
 use super::observe::{Observed, port};
 use crate::names::CLUSTER_FINALIZER;
 
-/// What to do about a DevCluster.
+/// The plan for a DevCluster.
 pub(super) struct Plan {
-    /// The DevCluster as it should be, but for what the step adds.
+    /// The DevCluster as it should be, without the changes that the step makes.
     pub wanted: DevCluster,
     /// The step.
     pub step: Step,
 }
 
-/// The one thing to do.
+/// The step of a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// End the cluster.
+    /// Stop the workload cluster.
     Remove,
-    /// Let it run, on this port if it has one.
+    /// Run the workload cluster, on this port if its endpoint has one.
     Run(Option<u16>),
-    /// It asks for what is not simulated here: why.
+    /// Report that the DevCluster needs a backend that is not simulated; holds the message.
     Refuse(String),
 }
 
-/// All the rules of a DevCluster.
+/// Returns the plan for a DevCluster.
 pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut wanted = observed.dev.as_ref().clone();
     paused::set(&mut wanted, observed.cluster.as_deref(), now);
@@ -36,7 +36,7 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         finalizer::remove(&mut wanted, CLUSTER_FINALIZER);
         return Plan { wanted, step: Step::Remove };
     }
-    // One that has always run has no `Ready`, as nothing about it can be otherwise.
+    // A DevCluster without problems never gets a `Ready` condition; only one that exists is updated.
     if wanted.condition("Ready").is_some() {
         conditions::set(&mut wanted, now, conditions::is_true("Ready", "Ready"));
     }

@@ -1,4 +1,4 @@
-//! What a DevMachine depends on.
+//! Reads the objects on which the plan of a DevMachine depends.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) struct DevMachineController {
     pub manager: Manager,
 }
 
-/// What was read of a DevMachine and around it.
+/// A DevMachine and the objects that belong to it.
 pub(super) struct Read {
     /// The DevMachine.
     pub dev: Arc<DevMachine>,
@@ -42,7 +42,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// What the plan depends on of it.
+    /// Returns the facts on which the plan depends.
     pub(super) fn observed(&self) -> Observed<'_> {
         let cluster = self.cluster.as_ref();
         let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
@@ -62,7 +62,7 @@ impl Read {
 }
 
 impl DevMachineController {
-    /// The Machine that a DevMachine is for.
+    /// Returns the Machine that owns a DevMachine.
     pub(super) fn machine_of(&self, dev: &DevMachine) -> Option<Arc<Machine>> {
         let namespace = dev.metadata.namespace.clone().unwrap_or_default();
         self.machines.get(&NamespacedName::new(namespace, owner_name(dev, "Machine")?))

@@ -52,7 +52,7 @@ pub struct Known<'a> {
     pub source: SocketAddrV4,
     /// The machine with the MAC address of the message.
     pub machine: &'a Machine,
-    /// Returns the machine that an address is reserved for.
+    /// The function that returns the machine for which an address is reserved.
     pub reserved: Reserved<'a>,
     /// The current time.
     pub now: DateTime<Utc>,

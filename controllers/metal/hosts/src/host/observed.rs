@@ -16,7 +16,7 @@ pub struct Observed {
     pub host: BareMetalHost,
     /// The current time.
     pub now: DateTime<Utc>,
-    /// How the machine is switched on and off.
+    /// The means of switching the machine on and off.
     pub means: Means,
     /// The power state, or a fault of the BMC.
     pub power: Result<Power, Fault>,
@@ -100,7 +100,7 @@ impl Firmware {
     }
 }
 
-/// How a machine is switched on and off.
+/// The means of switching a machine on and off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
     /// By its BMC, with the credentials of this version of the Secret.
@@ -152,7 +152,7 @@ pub struct Agent {
     pub is_gone: bool,
     /// The identifier of its current or last instruction.
     pub id: String,
-    /// How far it is with that; `None` before its first report.
+    /// The state of that instruction; `None` before the first report about it.
     pub state: Option<State>,
     /// The message of that instruction.
     pub message: String,

@@ -24,7 +24,7 @@ pub struct World {
     pub boot: Boot,
     /// The URL of the image that was completely written to the disk.
     pub disk: Option<String>,
-    /// How the disks were last erased.
+    /// The last erase method of the disks.
     pub erased: Option<Erase>,
     /// The agent, while it runs.
     pub agent: Option<Agent>,
