@@ -95,7 +95,7 @@ impl Kind {
         Self { status: true, ..self }
     }
 
-    /// The kind only has `create`; its objects are never stored.
+    /// Marks a kind that only has `create`, and whose objects are never stored.
     pub(crate) const fn answered(self) -> Self {
         Self { verbs: &["create"], ..self }
     }

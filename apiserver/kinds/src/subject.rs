@@ -21,7 +21,7 @@ pub(crate) struct Change<'v> {
 }
 
 impl Change<'_> {
-    /// Whether the write changes the spec. Workloads get warnings only then.
+    /// Returns whether the write changes the spec. Workloads get warnings only then.
     pub(crate) fn is_of_spec(&self) -> bool {
         self.old.is_none_or(|old| old["spec"] != self.object["spec"])
     }

@@ -97,7 +97,7 @@ impl Collector for StoreFigures {
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
 impl Metrics {
-    /// The figures of servers in `registry`, and those of `store`.
+    /// Returns the metrics of the servers in the registry `metrics`; at the first call, registers them and those of `store`.
     pub(crate) fn of(metrics: &metrics::Metrics, store: &Store) -> Self {
         metrics.part(|registry| Self::register(registry, store))
     }

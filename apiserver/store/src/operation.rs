@@ -15,14 +15,14 @@ pub type Value = Box<dyn FnOnce(Revision) -> Bytes + Send>;
 
 /// One operation of a transaction.
 pub enum Operation {
-    /// Creates an operation that writes an object, which must not exist.
+    /// Writes an object, which must not exist.
     Create {
         /// The key of the object.
         key: Key,
         /// The value to write.
         value: Value,
     },
-    /// Creates an operation that replaces an object, which must be at `expected`.
+    /// Replaces an object, which must be at `expected`.
     Update {
         /// The key of the object.
         key: Key,
@@ -33,7 +33,7 @@ pub enum Operation {
         /// Whether this is a step of the object's deletion, which may exceed the quota.
         removal: bool,
     },
-    /// Removes an object that must be at `expected`.
+    /// Removes an object, which must be at `expected`.
     Delete {
         /// The key of the object.
         key: Key,

@@ -77,7 +77,7 @@ impl DataDirectory {
         self.0.join("kubeconfig")
     }
 
-    /// Returns the log of `up` on a terminal.
+    /// Returns the path of the log of `up` on a terminal, and of `serve --detach`.
     pub fn log(&self) -> PathBuf {
         self.0.join("firstlight.log")
     }

@@ -73,8 +73,8 @@ impl Plane {
         Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default()).await
     }
 
-    /// As [`Plane::start`], with other features of Cluster API than upstream has on by default, and with warnings that follow from the
-    /// controllers which will run.
+    /// Like [`Plane::start`], with the given admission of the Cluster API kinds: its feature gates, and its warnings about kinds that no
+    /// controller of this process implements.
     ///
     /// # Errors
     /// The errors of [`Plane::start`].

@@ -27,7 +27,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that must be fixed.
+    /// Returns a finding that must be fixed before the pivot.
     pub fn error(object: impl fmt::Display, what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -37,7 +37,7 @@ impl Finding {
         }
     }
 
-    /// A finding that the user should know.
+    /// Returns a finding that does not prevent the pivot.
     pub fn warning(object: impl fmt::Display, what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(object, what, advice) }
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Writes one line per finding.
+/// Returns the findings as text, with a line for each.
 pub fn in_words(findings: &[Finding]) -> String {
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     format!("nothing was moved:\n{}", lines.join("\n"))

@@ -33,7 +33,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Whether both are the same provider in any version.
+    /// Returns whether both are the same provider, in any version.
     pub fn is(&self, other: &Self) -> bool {
         self.name == other.name && self.kind == other.kind
     }
@@ -57,11 +57,11 @@ pub struct Item {
     pub kind: usize,
     /// Changes if a part of the object changes that must arrive at the target.
     pub fingerprint: u64,
-    /// Why it cannot be copied yet, if so.
+    /// The reason why it cannot be copied yet; `None` if it can.
     pub held: Option<Held>,
 }
 
-/// Why an object cannot be copied yet.
+/// The reason why an object cannot be copied yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// A provider blocks it with an annotation.
@@ -71,7 +71,7 @@ pub enum Held {
 }
 
 impl Held {
-    /// Reads it from an object, or from its metadata alone.
+    /// Reads the reason from an object, or from its metadata alone; `None` if the object can be copied.
     pub fn of(object: &Value) -> Option<Self> {
         let annotation = |name: &str| object["metadata"]["annotations"].get(name);
         if annotation(names::BLOCK_MOVE).is_some() {
@@ -88,13 +88,14 @@ pub struct Inventory {
     pub items: HashMap<Key, Item>,
     /// The order in which they move, and the objects that stay.
     pub plan: Plan,
-    /// Why Clusters, Machines and objects that are being deleted are not ready to move.
+    /// The reasons why Clusters, Machines and objects that are being deleted are not ready to move.
     pub unsteady: Vec<Finding>,
     /// Owners that do not exist at the source or do not move: the object, and `Kind name` of the owner.
     pub lost_owners: Vec<(Key, String)>,
 }
 
-/// Enough to compare an inventory with a later one, without the objects' texts: only one inventory is in memory at a time.
+/// The fingerprints of an inventory, for a comparison with a later one. They lack the objects' texts, so that only one inventory is in
+/// memory at a time.
 pub struct Summary {
     plan: Plan,
     fingerprints: HashMap<Key, u64>,
@@ -107,13 +108,13 @@ impl Inventory {
         Summary { plan: self.plan, fingerprints }
     }
 
-    /// Whether everything that must arrive is the same as in `before`.
+    /// Returns whether everything that must arrive is the same as in `before`.
     pub fn is_same(&self, before: &Summary) -> bool {
         self.plan == before.plan
             && self.items.iter().all(|(key, item)| before.fingerprints.get(key) == Some(&item.fingerprint))
     }
 
-    /// Clusters and ClusterClasses to pause: those that the source does not keep.
+    /// Returns the Clusters and ClusterClasses to pause: those that the source does not keep.
     pub fn roots(&self) -> impl Iterator<Item = &Item> {
         let pausable = |key: &Key| key.is_cluster() || key.is_class();
         self.plan
@@ -133,7 +134,7 @@ impl Discovery {
         Ok(Self { kinds: kinds::kinds(&definitions), definitions, providers })
     }
 
-    /// The scope of the pivot of `namespace`.
+    /// Returns the scope for a pivot of `namespace`.
     pub fn scope(&self, namespace: &str) -> Scope {
         let infrastructure =
             self.providers.iter().filter(|provider| provider.kind == "InfrastructureProvider");
@@ -236,7 +237,7 @@ impl Discovery {
     }
 }
 
-/// An object and what its content says about it.
+/// An object and the facts in its content.
 pub(crate) struct Found {
     node: Node,
     item: Item,
@@ -253,7 +254,7 @@ impl Found {
         Self { node, item, unsteady }
     }
 
-    /// An object from a directory: it moves whatever its content says.
+    /// Returns an object from a directory, which moves whatever its content says.
     pub(crate) fn saved(kind: &Kind, index: usize, (object, value): (Object, Value)) -> Self {
         let mut found = Self::new(kind, index, object, value);
         found.node.facts.moves = true;
@@ -262,7 +263,7 @@ impl Found {
     }
 }
 
-/// The providers in clusterctl's inventory; an empty list if there is no inventory.
+/// Returns the providers in clusterctl's inventory; an empty list if there is no inventory.
 ///
 /// # Errors
 /// The server refuses the request or cannot be reached.

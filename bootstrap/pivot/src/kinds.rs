@@ -32,7 +32,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// A built-in kind of the core group.
+    /// Returns a built-in kind of the core group.
     fn core(kind: &str, plural: &str) -> Self {
         Self {
             group: String::new(),
@@ -46,22 +46,22 @@ impl Kind {
         }
     }
 
-    /// The `apiVersion` of its objects, such as `cluster.x-k8s.io/v1beta2`.
+    /// Returns the `apiVersion` of its objects, such as `cluster.x-k8s.io/v1beta2`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// Plural and group, such as `machines.cluster.x-k8s.io`.
+    /// Returns plural and group, such as `machines.cluster.x-k8s.io`.
     pub fn resource(&self) -> String {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
-    /// Whether this is the kind of this name in this group.
+    /// Returns whether this is the kind of this name in this group.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }
 
-    /// The path of all its objects, or of those in `namespace`.
+    /// Returns the path of all its objects, or of those in `namespace`.
     pub fn path(&self, namespace: &str) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };
         let space = if self.namespaced && !namespace.is_empty() {
@@ -113,22 +113,22 @@ struct Version {
 }
 
 impl Definition {
-    /// Name of the definition, such as `machines.cluster.x-k8s.io`.
+    /// Returns the name of the definition, such as `machines.cluster.x-k8s.io`.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }
 
-    /// The provider that it belongs to, such as `infrastructure-vsphere`; empty if no label names one.
+    /// Returns the provider of the definition, such as `infrastructure-vsphere`; empty if no label names one.
     pub fn provider(&self) -> &str {
         self.metadata.labels.get(names::PROVIDER).map(String::as_str).unwrap_or_default()
     }
 
-    /// Whether objects can be written in this version.
+    /// Returns whether objects can be written in this version.
     pub fn serves(&self, version: &str) -> bool {
         self.spec.versions.iter().any(|known| known.served && known.name == version)
     }
 
-    /// The version in which objects are stored.
+    /// Returns the version in which objects are stored.
     pub fn storage_version(&self) -> Option<&str> {
         self.stored().map(|version| version.name.as_str())
     }
@@ -137,7 +137,7 @@ impl Definition {
         self.spec.versions.iter().find(|version| version.storage)
     }
 
-    /// Whether both have the same schema of `version`: an object that one accepted, the other also accepts.
+    /// Returns whether both have the same schema of `version`: an object that one accepted, the other also accepts.
     pub fn same_schema(&self, other: &Self, version: &str) -> bool {
         let schema = |definition: &Self| {
             let known = definition.spec.versions.iter().find(|known| known.name == version)?;
@@ -153,7 +153,7 @@ impl Definition {
         }
     }
 
-    /// The kind that it defines, or `None` if no version is stored. Clusters, ClusterClasses and ClusterResourceSets move with what
+    /// Returns the kind that it defines, or `None` if no version is stored. Clusters, ClusterClasses and ClusterResourceSets move with what
     /// they own, and so do kinds that a provider labels accordingly (contract of `clusterctl move`).
     fn kind(&self) -> Option<Kind> {
         let stored = self.stored()?;
@@ -176,7 +176,7 @@ impl Definition {
     }
 }
 
-/// The definitions that carry clusterctl's label.
+/// Returns the definitions that carry clusterctl's label.
 ///
 /// # Errors
 /// The server refuses the request or cannot be reached.
@@ -197,8 +197,8 @@ pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
         .collect()
 }
 
-/// The kinds to look at, sorted by group and kind. clusterctl's own inventory describes the providers that run at a server and stays
-/// there.
+/// Returns the kinds to look at, sorted by group and kind. clusterctl's own inventory describes the providers that run at a server and
+/// stays there.
 pub fn kinds(definitions: &[Definition]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = definitions
         .iter()

@@ -16,8 +16,8 @@ const OF_THE_SERVER: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
-/// The object without what naturally differs between servers, and without what the pivot itself changes: the pause, and the conditions
-/// by which controllers confirm it.
+/// Returns the object without what naturally differs between servers, and without what the pivot itself changes: the pause, and the
+/// conditions by which controllers confirm it.
 pub fn normal(mut object: Value) -> Value {
     let is_class = object["kind"] == "ClusterClass";
     if object["kind"] == "Cluster"
@@ -48,7 +48,7 @@ pub fn normal(mut object: Value) -> Value {
     object
 }
 
-/// The normal form without the status.
+/// Returns the normal form without the status.
 pub fn without_status(object: &Value) -> Value {
     let mut object = normal(object.clone());
     if let Some(fields) = object.as_object_mut() {
@@ -84,12 +84,12 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A number that changes if a part of the object changes that must arrive.
+/// Returns a number that changes if a part of the object changes that must arrive.
 pub fn fingerprint(object: Value) -> u64 {
     machinery::hash::fnv1a_64(normal(object).to_string().as_bytes())
 }
 
-/// The path at which two values first differ. The values themselves are not shown, because they may be secret.
+/// Returns the path at which two values first differ. The values themselves are not shown, because they may be secret.
 pub fn difference(one: &Value, other: &Value) -> Option<String> {
     let found = differing(one, other)?;
     Some(if found.is_empty() { "everything".to_owned() } else { found.trim_start_matches('.').to_owned() })

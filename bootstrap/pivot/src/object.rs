@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::kinds::Kind;
 
-/// Names an object at both servers.
+/// The name of an object, the same at both servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// API group; empty for the core group.
@@ -21,17 +21,17 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether it names an object of this kind.
+    /// Returns whether it names an object of this kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }
 
-    /// Whether it is a Cluster.
+    /// Returns whether it is a Cluster.
     pub fn is_cluster(&self) -> bool {
         self.is(crate::names::CLUSTER_GROUP, "Cluster")
     }
 
-    /// Whether it is a ClusterClass.
+    /// Returns whether it is a ClusterClass.
     pub fn is_class(&self) -> bool {
         self.is(crate::names::CLUSTER_GROUP, "ClusterClass")
     }
@@ -64,7 +64,7 @@ impl Text {
     }
 }
 
-/// An object of the source. Its text is kept; it is parsed where it is needed.
+/// An object of the source, stored as text that is parsed when it is needed.
 #[derive(Debug, Clone)]
 pub struct Object {
     /// Group, kind, namespace and name.
@@ -78,7 +78,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// The object of `kind` with this text, and its content as JSON.
+    /// Returns the object of `kind` with this text, and its content as JSON.
     ///
     /// # Errors
     /// The text is not a JSON object.
@@ -101,7 +101,7 @@ impl Object {
         Ok((Self { key, uid: field("uid"), resource_version: field("resourceVersion"), text }, value))
     }
 
-    /// The content as JSON. Parsing cannot fail, because the text was JSON when it was read.
+    /// Returns the content as JSON. Parsing cannot fail, because the text was JSON when it was read.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.text.get()).unwrap_or_default()
     }

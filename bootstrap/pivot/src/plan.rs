@@ -1,4 +1,4 @@
-//! The plan: what moves in which order, what stays and why. Pure, printable, serialisable.
+//! The plan: the objects that move, in their order, and the objects that stay, with the reasons. Pure, printable, serialisable.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,13 +15,13 @@ pub struct Step {
     pub object: Key,
     /// Its identity at the source.
     pub uid: String,
-    /// Why it moves although `clusterctl move` would leave it behind.
+    /// The reason why it moves although `clusterctl move` would leave it behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
-    /// Why the source keeps the object although it is copied.
+    /// The reason why the source keeps the object although it is copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// Whether it is left as it is if the target already has it.
+    /// Whether it is left unchanged if the target already has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
 }
@@ -31,7 +31,7 @@ pub struct Step {
 pub struct Stay {
     /// Group, kind, namespace and name.
     pub object: Key,
-    /// Why it stays.
+    /// The reason why it stays.
     pub why: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a graph.
+    /// Returns the plan of a graph.
     pub fn of(graph: &Graph) -> Self {
         let step = |index: usize| {
             let node = &graph.nodes[index];
@@ -76,22 +76,22 @@ impl Plan {
         Self { groups, stays }
     }
 
-    /// All steps, owners first.
+    /// Returns all steps, owners first.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.groups.iter().flatten()
     }
 
-    /// The number of objects that move.
+    /// Returns the number of objects that move.
     pub fn len(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
 
-    /// Whether nothing moves.
+    /// Returns whether nothing moves.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The namespaces that the target needs.
+    /// Returns the namespaces that the target needs.
     pub fn namespaces(&self) -> BTreeSet<&str> {
         self.steps().map(|step| step.object.namespace.as_str()).filter(|name| !name.is_empty()).collect()
     }

@@ -1,4 +1,4 @@
-//! Reports how far a pivot has come.
+//! Reports the progress of a pivot.
 
 /// The phases, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]

@@ -18,11 +18,11 @@ pub enum Outcome {
     Moved,
     /// It is at the target and kept at the source.
     Copied,
-    /// The target already had it and keeps its own.
+    /// The target already had it, and keeps its own object.
     Left,
     /// It stays at the source.
     Stays,
-    /// It is at the source only again.
+    /// It is only at the source, as before the pivot.
     RolledBack,
 }
 
@@ -34,7 +34,7 @@ pub struct Entry {
     pub object: Key,
     /// The result.
     pub outcome: Outcome,
-    /// The reason, unless it simply moved.
+    /// The reason for the result; empty if the object simply moved.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// Whether it moved although `clusterctl move` would have left it behind.
@@ -134,7 +134,7 @@ impl Report {
         }
     }
 
-    /// The number of objects with this outcome.
+    /// Returns the number of objects with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.objects.iter().filter(|entry| entry.outcome == outcome).count()
     }

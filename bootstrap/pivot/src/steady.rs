@@ -6,8 +6,8 @@ use crate::finding::Finding;
 use crate::names;
 use crate::object::Key;
 
-/// Why an object is not ready to move: it is being deleted, or it is a Cluster or a Machine that is not ready yet (contract of
-/// `clusterctl move`).
+/// Returns the reasons why an object is not ready to move: it is being deleted, or it is a Cluster or a Machine that is not ready yet
+/// (contract of `clusterctl move`).
 pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
     const WAIT: &str = "wait until it is, or delete it, then try again";
     let mut found = Vec::new();

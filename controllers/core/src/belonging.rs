@@ -19,7 +19,7 @@ struct Belonging<K: Kind> {
     cluster_name: fn(&K) -> &str,
 }
 
-/// The row of MachineHealthChecks. It lists no kind, as it does nothing of what their spec asks for.
+/// The descriptor of the controller of MachineHealthChecks. It lists no kind, because it does not implement their spec.
 pub const MACHINE_HEALTH_CHECK: Descriptor = Descriptor {
     name: "machinehealthcheck",
     reconciles: &[],
@@ -27,7 +27,7 @@ pub const MACHINE_HEALTH_CHECK: Descriptor = Descriptor {
         start::<MachineHealthCheck>(manager, MACHINE_HEALTH_CHECK.name, |check| &check.spec.cluster_name);
     },
 };
-/// The row of MachinePools. It lists no kind, as it does nothing of what their spec asks for.
+/// The descriptor of the controller of MachinePools. It lists no kind, because it does not implement their spec.
 pub const MACHINE_POOL: Descriptor = Descriptor {
     name: "machinepool",
     reconciles: &[],

@@ -74,7 +74,7 @@ impl Reference {
         }
     }
 
-    /// The object.
+    /// Returns the object, if it was found.
     pub fn found(&self) -> Option<&ExternalObject> {
         match self {
             Self::Found(object) => Some(object),
@@ -83,7 +83,7 @@ impl Reference {
     }
 }
 
-/// The Cluster called `name`, to which `object` belongs.
+/// Returns the Cluster called `name`, to which `object` belongs.
 pub fn cluster_of<K: Kind<DynamicType = ()>>(
     clusters: &Objects<Cluster>,
     object: &K,
@@ -105,7 +105,7 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
     errors
 }
 
-/// Adds which steps failed to those of the conditions `types` that are true.
+/// Adds the messages of `errors` to those of the conditions `types` that are true.
 pub fn report<K: HasConditions>(object: &mut K, types: &[&str], errors: &[&Error]) {
     let failed: String = errors.iter().map(|error| format!("\n* {error}")).collect();
     let is_meant =

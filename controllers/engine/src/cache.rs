@@ -229,7 +229,7 @@ impl<K: Kind> Cache<K> {
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// Whether it is synced, to be asked without the cache.
+    /// Returns a receiver of whether the cache is synced, which can be read without the cache.
     pub(crate) fn synced(&self) -> watch::Receiver<bool> {
         self.synced.subscribe()
     }

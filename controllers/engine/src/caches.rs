@@ -66,7 +66,7 @@ impl Caches {
         Objects::new(self.client.clone(), dynamic.clone(), cache)
     }
 
-    /// Whether all of them are synced.
+    /// Returns whether all open caches are synced.
     pub fn are_synced(&self) -> bool {
         self.synced.lock().iter().all(|synced| *synced.borrow())
     }

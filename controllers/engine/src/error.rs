@@ -87,17 +87,18 @@ impl Error {
             .is_some_and(|status| status.code == code && (reason.is_empty() || status.reason == reason))
     }
 
-    /// Whether the API server returned 404.
+    /// Returns whether the API server returned 404.
     pub fn is_not_found(&self) -> bool {
         self.is(404, "")
     }
 
-    /// Whether the API server returned 409 because the name is taken.
+    /// Returns whether the API server returned 409 because the name is taken.
     pub fn is_already_exists(&self) -> bool {
         self.is(409, "AlreadyExists")
     }
 
-    /// Whether the API server returned 409 because the object changed since it was read; of several errors, whether this is true for each.
+    /// Returns whether the API server returned 409 because the object changed since it was read; of several errors, whether this is true
+    /// for each.
     pub fn is_conflict(&self) -> bool {
         match self {
             Self::Several(errors) => errors.iter().all(Self::is_conflict),

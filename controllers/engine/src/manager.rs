@@ -28,9 +28,9 @@ use crate::queue::Queue;
 pub struct ManagerOptions {
     /// Client of the management cluster: in-process, or of any other API server.
     pub client: Client,
-    /// The door to time.
+    /// The clock.
     pub clock: Clock,
-    /// The door to randomness.
+    /// The source of random numbers.
     pub random: Random,
     /// The network, through which connections to other machines are made.
     pub network: Arc<dyn Network>,
@@ -74,12 +74,12 @@ impl Manager {
         &self.0.options.client
     }
 
-    /// The door to time.
+    /// Returns the clock.
     pub fn clock(&self) -> &Clock {
         &self.0.options.clock
     }
 
-    /// The door to randomness.
+    /// Returns the source of random numbers.
     pub fn random(&self) -> &Random {
         &self.0.options.random
     }

@@ -48,12 +48,12 @@ pub struct Outcome<K> {
 }
 
 impl<K> Outcome<K> {
-    /// All steps succeeded, and there is nothing to write.
+    /// Returns the outcome of steps that all succeeded, with nothing to write.
     pub fn done(action: Action) -> Self {
         Self { wanted: None, errors: Vec::new(), action }
     }
 
-    /// A step failed on which all other steps depend.
+    /// Returns the outcome of a failed step on which all other steps depend.
     pub fn failed(error: Error) -> Self {
         Self { wanted: None, errors: vec![error], action: Action::done() }
     }

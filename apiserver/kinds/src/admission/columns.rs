@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::columns::{AGE, Column, NAME, column, counter};
 
-/// The columns of a kind of the group.
+/// Returns the columns of a kind of the group.
 pub(crate) fn of(group: &str, kind: &str) -> Option<Vec<Column>> {
     if group != "admissionregistration.k8s.io" {
         return None;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::pods::warnings::{label_name, pod, template};
 use crate::subject::Change;
 
-/// The warnings for a write.
+/// Adds the warnings for a write to `found`.
 pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     let spec = &change.object["spec"];
     if change.group != "batch" || !matches!(change.kind, "Job" | "CronJob") || !change.is_of_spec() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::fields::{annotated, list, text};
 use crate::subject::Change;
 
-/// The warnings for a write.
+/// Adds the warnings for a write to `found`.
 pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     let object = change.object;
     match (change.group, change.kind) {

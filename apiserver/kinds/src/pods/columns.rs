@@ -185,7 +185,7 @@ fn readiness_gates(pod: &Value) -> Value {
     format!("{passed}/{}", gates.len()).into()
 }
 
-/// The columns of a PodTemplate.
+/// Returns the columns of a PodTemplate.
 pub(crate) fn template() -> Vec<Column> {
     vec![
         NAME,

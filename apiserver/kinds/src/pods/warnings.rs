@@ -14,7 +14,7 @@ use crate::subject::Change;
 
 const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
 
-/// The warnings for a write.
+/// Adds the warnings for a write to `found`.
 pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     match (change.group, change.kind) {
         ("", "Pod") => {
@@ -28,7 +28,7 @@ pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// The warnings for the template of a workload.
+/// Adds the warnings for the template of a workload to `found`.
 pub(crate) fn template(spec: &Value, found: &mut Vec<String>) {
     pod("spec.template.", &spec["template"], true, found);
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::columns::{AGE, Column, NAME, column};
 
-/// The columns of a ResourceQuota.
+/// Returns the columns of a ResourceQuota.
 pub(crate) fn quota() -> Vec<Column> {
     vec![
         NAME,

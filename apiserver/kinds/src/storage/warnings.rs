@@ -22,7 +22,7 @@ pub(crate) const VOLUMES: [(&str, &str); 9] = [
 
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// The warnings for a write.
+/// Adds the warnings for a write to `found`.
 pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     match (change.group, change.kind) {
         ("", "PersistentVolume") => volume(change.object, found),

@@ -89,12 +89,12 @@ pub trait Strategy: Send + Sync {
         machinery::names::dns1123_subdomain(if prefix { masked(name) } else { name.to_owned() }.as_str())
     }
 
-    /// Whether a PUT creates an object that does not exist.
+    /// Returns whether a PUT creates an object that does not exist.
     fn create_on_update(&self) -> bool {
         false
     }
 
-    /// Whether a PUT may omit `metadata.resourceVersion`.
+    /// Returns whether a PUT may omit `metadata.resourceVersion`.
     fn unconditional_update(&self) -> bool {
         true
     }
@@ -127,12 +127,12 @@ pub trait Strategy: Send + Sync {
         unknown_field(self.selectable(), field)
     }
 
-    /// Whether a deletion without a propagation policy orphans the dependents.
+    /// Returns whether a deletion without a propagation policy orphans the dependents.
     fn orphans_by_default(&self) -> bool {
         false
     }
 
-    /// Whether a DELETE that removes the object responds with the object instead of a `Status`.
+    /// Returns whether a DELETE that removes the object responds with the object instead of a `Status`.
     fn delete_returns_object(&self) -> bool {
         false
     }
@@ -145,7 +145,7 @@ pub trait Strategy: Send + Sync {
         None
     }
 
-    /// Whether a deletion records its grace period and increments the generation.
+    /// Returns whether a deletion records its grace period and increments the generation.
     fn graceful(&self) -> bool {
         true
     }
@@ -162,22 +162,22 @@ pub trait Strategy: Send + Sync {
         (1, 1)
     }
 
-    /// Whether the validation of a status update repeats the validation of metadata, too, at most once.
+    /// Returns whether the validation of a status update repeats the validation of metadata, too, at most once.
     fn status_repeats_metadata(&self) -> bool {
         true
     }
 
-    /// The fields whose owners the server does not record in a write through `part`, if they differ from the usual ones.
+    /// Returns the fields whose owners the server does not record in a write through `part`, if they differ from the usual ones.
     fn reset(&self, _part: Subresource) -> Option<Reset<'static>> {
         None
     }
 
-    /// The warning for a client that deletes an object without a propagation policy.
+    /// Returns the warning for a client that deletes an object without a propagation policy.
     fn orphan_warning(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a finalizer without a slash is refused, as for built-in kinds, or only causes a warning.
+    /// Returns whether a finalizer without a slash is refused, as for built-in kinds, or only causes a warning.
     fn qualified_finalizers(&self) -> bool {
         true
     }

@@ -5,7 +5,7 @@ use crate::pods::warnings::{label_name, template};
 use crate::storage::warnings::storage;
 use crate::subject::Change;
 
-/// The warnings for a write.
+/// Adds the warnings for a write to `found`.
 pub(crate) fn of(change: &Change<'_>, found: &mut Vec<String>) {
     let spec = &change.object["spec"];
     let named = match (change.group, change.kind) {

@@ -71,7 +71,7 @@ fn string(text: &str, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, style))
 }
 
-/// Whether a text such as `1:30` is a number to the base 60 for some readers.
+/// Returns whether a text such as `1:30` is a number to the base 60 for some readers.
 fn sexagesimal(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut parts = text.split(':');
@@ -87,7 +87,7 @@ fn sexagesimal(text: &str) -> bool {
     first && !rest.is_empty() && rest.iter().all(sixtieth)
 }
 
-/// A number as it is after conversion by JSON: a whole one has no point, a very large or small one has an exponent.
+/// Formats a number as it is after a conversion to JSON: whole numbers have no point, very large and very small ones have an exponent.
 fn shown(number: &serde_json::Number) -> String {
     const EXACT: u64 = 1 << 53;
     if let Some(whole) = number.as_i64().filter(|whole| whole.unsigned_abs() <= EXACT) {
@@ -108,7 +108,7 @@ fn shown(number: &serde_json::Number) -> String {
     }
 }
 
-/// The order of keys: letters come after other characters, and numbers are compared by value.
+/// Compares two keys: letters come after other characters, and numbers are compared by value.
 fn key_order(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { return a.len().cmp(&b.len()) };

@@ -48,7 +48,7 @@ pub fn help() -> String {
     text
 }
 
-/// The first line of [`help`].
+/// Returns the first line of [`help`].
 pub fn short_help() -> String {
     help().lines().next().unwrap_or_default().to_owned()
 }

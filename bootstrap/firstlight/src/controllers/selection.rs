@@ -42,7 +42,7 @@ impl Selection {
         self.families().flat_map(|family| family.inventory).collect()
     }
 
-    /// The selected families, in the order in which they start.
+    /// Returns the selected families, in the order in which they start.
     fn families(&self) -> impl Iterator<Item = Family> {
         families().into_iter().filter(|family| self.0.contains(&family.name))
     }

@@ -16,7 +16,7 @@ pub(super) struct Authorizer {
 }
 
 impl Authorizer {
-    /// `client` must be allowed to create TokenReviews and SubjectAccessReviews.
+    /// Creates an authorizer. `client` must be allowed to create TokenReviews and SubjectAccessReviews.
     pub(super) fn new(client: Client) -> Self {
         Self { tokens: Api::all(client.clone()), reviews: Api::all(client) }
     }

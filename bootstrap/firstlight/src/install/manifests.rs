@@ -29,7 +29,7 @@ pub fn shared() -> Result<Vec<Value>> {
     Ok(objects)
 }
 
-/// The controllers that are installed.
+/// Returns the controllers that are installed.
 fn controllers() -> Selection {
     Selection::all().without("metal")
 }

@@ -170,7 +170,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Returns everything that the files are made of, including this program, because it builds them.
+    /// Returns all inputs of the files, including this program, because it builds them.
     fn inputs(&self, program: &[Entry], agent: &Configuration, arguments: &str) -> Result<Inputs> {
         let mut inputs = Inputs::default();
         inputs.file(&std::env::current_exe().context("cannot find this program")?)?;

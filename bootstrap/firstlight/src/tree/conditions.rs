@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Follows from other conditions and says nothing about their cause, so it is listed last.
+/// A condition that follows from other conditions and does not explain them, so it is listed last.
 const CONSEQUENCE: &str = "RemoteConnectionProbe";
 
 /// Returns the condition of this type.

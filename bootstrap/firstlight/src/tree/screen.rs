@@ -111,7 +111,7 @@ pub fn has_colours() -> bool {
     !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A dumb terminal cannot move the cursor.
+/// Returns whether the terminal is dumb, so that it cannot move the cursor.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }

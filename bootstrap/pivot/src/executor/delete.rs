@@ -213,7 +213,7 @@ impl Pivot {
 }
 
 impl<'a> Place<'a> {
-    /// Counts an object that is about to be marked, and returns the number of objects before it.
+    /// Counts an object that is about to be marked in its place, and returns the number of objects that were counted there before.
     fn of(places: &mut Vec<Self>, work: &Work, kind: &'a Kind, key: &Key) -> usize {
         let held = work.inventory.items.get(key).is_none_or(|item| may_be_held(&item.object.text.get()));
         let same = |place: &&mut Self| place.kind == kind && place.key.namespace == key.namespace;

@@ -115,7 +115,7 @@ fn class(key: &Key, object: &Value) -> Option<Key> {
     })
 }
 
-/// The Clusters that an object belongs to without an owner reference: first by clusterctl's rules, then by our further rules.
+/// Returns the Clusters that an object belongs to without an owner reference: first by clusterctl's rules, then by our further rules.
 fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<Key>) {
     let beside = |name: &str| (!name.is_empty()).then(|| cluster_key(&key.namespace, name));
     if key.is(names::ADDONS_GROUP, "ClusterResourceSetBinding") {
@@ -140,7 +140,7 @@ fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<
     (None, stated.or(label).and_then(beside))
 }
 
-/// Every reference to another object in `spec`.
+/// Returns all references to other objects in `spec`.
 fn needs(spec: &Value) -> Vec<Need> {
     let mut found = Vec::new();
     walk("", spec, &mut found);
@@ -189,7 +189,7 @@ fn named(field: &str, name: &str) -> Option<Need> {
     named.then(|| Need { group: String::new(), kind: kind.into(), namespace: None, name: name.into() })
 }
 
-/// The core kind that a field of this name refers to when the reference does not state its kind.
+/// Returns the core kind that a field of this name refers to when the reference does not state its kind.
 fn core_kind(field: &str) -> Option<&'static str> {
     // Fields of Metal3. The capitals matter: `metadata` is an object's own metadata.
     if matches!(field, "userData" | "metaData" | "networkData" | "preprovisioningNetworkData") {

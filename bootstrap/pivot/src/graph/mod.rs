@@ -23,7 +23,7 @@ pub struct Node {
     pub facts: Facts,
 }
 
-/// Whether an object moves.
+/// The decision whether an object moves, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It moves by clusterctl's rules.
@@ -41,7 +41,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// For each node, the nodes that must be created before it: its owners, and the objects that clusterctl treats as its owners.
     pub before: Vec<Vec<usize>>,
-    /// Whether each node moves.
+    /// The decision for each node.
     pub fates: Vec<Fate>,
     /// Whether a node belongs to a cluster-scoped object: if it already exists at the target it is left alone, and it is not deleted at
     /// the source.
@@ -69,7 +69,7 @@ const DELETING: &str = "it is being deleted";
 pub const ELSEWHERE: &str = "it stands in another namespace than what moves";
 
 impl Graph {
-    /// Builds the graph of `nodes`.
+    /// Builds the graph of `nodes`, and decides which of them move.
     pub fn build(nodes: Vec<Node>, scope: &Scope) -> Self {
         let by_uid: HashMap<&str, usize> =
             nodes.iter().enumerate().map(|(index, node)| (node.uid.as_str(), index)).collect();
@@ -114,13 +114,13 @@ impl Graph {
         graph
     }
 
-    /// Whether an object moves.
+    /// Returns whether an object moves.
     pub fn moves(&self, index: usize) -> bool {
         !matches!(self.fates[index], Fate::Stays(_))
     }
 
-    /// The objects that move, in groups: the owners of an object are in earlier groups. Objects that own each other are together in the
-    /// last group.
+    /// Returns the objects that move, in groups: the owners of an object are in earlier groups. Objects that own each other are together in
+    /// the last group.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.nodes.len()).filter(|index| self.moves(*index)).collect();
         let mut placed = vec![false; self.nodes.len()];
@@ -140,7 +140,7 @@ impl Graph {
         groups
     }
 
-    /// The roots are those of the namespace that moves, and cluster-scoped ones.
+    /// Marks the objects that move by clusterctl's rules, starting with the roots in the namespace that moves and with cluster-scoped roots.
     fn move_by_clusterctls_rules(&mut self, owned: &[Vec<usize>], scope: &Scope) {
         for index in 0..self.nodes.len() {
             let Node { key, facts, .. } = &self.nodes[index];
@@ -179,8 +179,8 @@ impl Graph {
         }
     }
 
-    /// Clusters of other namespaces that use a class which moves do not move; they are read only because they make the source keep the
-    /// class.
+    /// Marks `root` and the objects that it owns as moving. Clusters of other namespaces that use a class which moves do not move; they are
+    /// read only because they make the source keep the class.
     fn move_hierarchy(&mut self, root: usize, owned: &[Vec<usize>], global: bool, scope: &Scope) {
         let mut seen = BTreeSet::from([root]);
         let mut next = vec![root];
@@ -221,7 +221,7 @@ impl Graph {
         }
     }
 
-    /// An object that moves beyond clusterctl's rules and is being deleted would only be deleted again at the target, so it stays.
+    /// Leaves behind the objects that move beyond clusterctl's rules and are being deleted: the target would only delete them again.
     /// Preflight reports objects that move by clusterctl's rules and are being deleted.
     fn leave_deleting(&mut self) {
         for index in 0..self.nodes.len() {
@@ -266,7 +266,7 @@ impl Graph {
     }
 }
 
-/// The object that a reference means: in the namespace that it names (or else cluster-scoped); without one, in the namespace of the
+/// Returns the object that a reference means: in the namespace that it names (or else cluster-scoped); without one, in the namespace of the
 /// object that has the reference, else cluster-scoped, else (credentials of cluster-scoped identities) in a provider's namespace.
 fn find(need: &Need, from: &Key, scope: &Scope, by_key: &HashMap<&Key, usize>) -> Option<usize> {
     let at = |namespace: &str| {

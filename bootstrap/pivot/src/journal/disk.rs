@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 /// Storage of a journal.
 pub trait Disk: Send + Sync {
-    /// Its path, for messages.
+    /// Returns the path of the journal, for messages.
     fn path(&self) -> String;
 
     /// Reads the whole content.

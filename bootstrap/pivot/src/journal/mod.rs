@@ -40,7 +40,7 @@ impl Journal {
         Ok(Self { disk, state })
     }
 
-    /// The state that the records give so far.
+    /// Returns the state that the records give so far.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -80,7 +80,7 @@ fn line(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
     Ok(format!("{} {:08x} {text}\n", text.len(), crc32fast::hash(text.as_bytes())).into_bytes())
 }
 
-/// Returns the records and how many bytes they take; a crash cut off the rest.
+/// Returns the complete records and their length in bytes. A rest after them was cut off by a crash.
 fn read(content: &[u8]) -> Result<(Vec<Record>, usize), (usize, &'static str)> {
     let mut records = Vec::new();
     let mut offset = 0;

@@ -157,7 +157,7 @@ impl State {
         }
     }
 
-    /// Whether the pivot has ended, by completion or by roll-back.
+    /// Returns whether the pivot has ended, by completion or by roll-back.
     pub fn ended(&self) -> bool {
         self.done || self.rolled_back
     }

@@ -1,5 +1,5 @@
-//! Whether the target accepts every object: a dry run of each creation, if something at the target could refuse an object that the
-//! source accepted.
+//! Checks whether the target accepts every object: a dry run of each creation, if something at the target could refuse an object that
+//! the source accepted.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;

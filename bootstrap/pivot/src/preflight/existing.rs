@@ -18,7 +18,7 @@ use crate::object::Key;
 use crate::plan::Step;
 use crate::server::Server;
 
-/// The objects of the inventory that the target already has, of the kinds that are `usable` there, with their UIDs.
+/// Returns the objects of the inventory that the target already has, of the kinds that are `usable` there, with their UIDs.
 ///
 /// # Errors
 /// The target refuses a request or cannot be reached.
@@ -38,7 +38,7 @@ pub async fn existing(
     Ok(there.into_iter().flatten().filter(|(key, _)| inventory.items.contains_key(key)).collect())
 }
 
-/// Objects of the target that must not be there; those that belong to cluster-scoped objects may be.
+/// Returns a finding for each object that must not exist at the target; objects that belong to cluster-scoped ones may exist.
 pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) -> Vec<Finding> {
     let shared: BTreeSet<&Key> =
         inventory.plan.steps().filter(|step| step.shared).map(|step| &step.object).collect();
@@ -52,8 +52,8 @@ pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) ->
     found.collect()
 }
 
-/// Objects that the target keeps although they differ from the source's. If Clusters that move use a ClusterClass of another namespace,
-/// the target's must be the same as the source's.
+/// Returns a finding for each object that the target keeps although it differs from the source's. If Clusters that move use a ClusterClass
+/// of another namespace, the target's must be the same as the source's.
 pub(super) async fn differing(
     target: &Server,
     discovery: &Discovery,
@@ -104,7 +104,7 @@ async fn list(target: &Server, kind: &Kind, namespace: &str) -> Result<Vec<(Key,
     Ok(items.iter().map(|item| (key(item), field(item, "uid"))).collect())
 }
 
-/// The needed namespaces that the target has, and findings for those that are being deleted.
+/// Returns the needed namespaces that the target has, and findings for those that are being deleted.
 pub(super) async fn namespaces(
     target: &Server,
     inventory: &Inventory,

@@ -126,7 +126,7 @@ fn definitions(
     usable
 }
 
-/// The namespaces of the objects that move, by kind.
+/// Returns the namespaces of the objects that move, by kind.
 pub fn places(inventory: &Inventory) -> BTreeMap<usize, BTreeSet<&str>> {
     let mut places: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for (key, item) in &inventory.items {
@@ -135,7 +135,7 @@ pub fn places(inventory: &Inventory) -> BTreeMap<usize, BTreeSet<&str>> {
     places
 }
 
-/// The lists that contain all objects that move: a kind in one namespace, or in all namespaces if there are many.
+/// Returns the lists that contain all objects that move: a kind in one namespace, or in all namespaces if there are many.
 pub fn lists(inventory: &Inventory) -> Vec<(usize, &str)> {
     let mut lists = Vec::new();
     for (kind, namespaces) in places(inventory) {

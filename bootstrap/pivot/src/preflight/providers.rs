@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::finding::Finding;
 use crate::inventory::Provider;
 
-/// The target must have every provider of the source in the same version or a newer one. If a provider was installed there without
-/// clusterctl, the target has its kinds but no entry in the inventory; the pivot adds the entry.
+/// Returns a finding for each provider of the source that the target lacks in the same or a newer version. If a provider was installed
+/// there without clusterctl, the target has its kinds but no entry in the inventory; the pivot adds the entry.
 pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
     let mut found = Vec::new();
     for provider in source {
@@ -37,7 +37,7 @@ pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeS
     found
 }
 
-/// Numbers of a semantic version, then whether it is a release, then the parts of its prerelease.
+/// Parses a semantic version: its numbers, whether it is a release, and the parts of its prerelease.
 fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
     let text = text.trim_start_matches('v').split('+').next().unwrap_or_default();
     let (numbers, prerelease) = text.split_once('-').unwrap_or((text, ""));

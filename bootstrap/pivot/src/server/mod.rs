@@ -29,11 +29,11 @@ pub struct Server {
     clock: Clock,
     requests: Arc<AtomicU64>,
     has_answered: Arc<AtomicBool>,
-    /// By how many seconds the server's clock is ahead of ours, according to its answers.
+    /// The seconds by which the server's clock is ahead of this machine's, according to its answers.
     skew: Arc<Mutex<Option<i64>>>,
 }
 
-/// Asks for a list with only the metadata of its objects.
+/// The media type of a list with only the metadata of its objects.
 const METADATA_ONLY: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
 /// One page of a list.
 #[derive(Deserialize)]
 pub struct Page {
-    /// Says where the next page begins.
+    /// The metadata of the list, with the position of the next page.
     #[serde(default)]
     metadata: PageMetadata,
     /// The objects; those of built-in kinds lack `apiVersion` and `kind`.
@@ -84,7 +84,7 @@ struct PageMetadata {
 }
 
 impl Server {
-    /// The server behind `client`, called `role` in errors: `source` or `target`.
+    /// Creates the access to the server of `client`. Errors call it by its `role`: `source` or `target`.
     pub fn new(role: &'static str, client: Client, clock: Clock) -> Self {
         Self {
             role,
@@ -96,12 +96,12 @@ impl Server {
         }
     }
 
-    /// The role of the server: `source` or `target`.
+    /// Returns the role of the server: `source` or `target`.
     pub fn role(&self) -> &'static str {
         self.role
     }
 
-    /// Source of the time.
+    /// Returns the clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -111,15 +111,15 @@ impl Server {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// By how many seconds the server's clock is ahead of this machine's; `None` if its answers have no date.
+    /// Returns the seconds by which the server's clock is ahead of this machine's; `None` if its answers have no date.
     pub fn skew(&self) -> Option<i64> {
         *self.skew.lock()
     }
 
-    /// Identifies this server: the UID of its namespace kube-system, which lives as long as its data.
+    /// Returns the identity of this server: the UID of its namespace kube-system, which lives as long as its data.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn identity(&self) -> Result<String> {
         let namespace: Value =
             self.get("get Namespace kube-system", "/api/v1/namespaces/kube-system").await?;
@@ -137,7 +137,7 @@ impl Server {
     /// Reads `path`; `None` if nothing is there.
     ///
     /// # Errors
-    /// As [`Server::get`], except for 404.
+    /// The errors of [`Server::get`], except for 404.
     pub async fn find(&self, what: &str, path: &str) -> Result<Option<Value>> {
         match self.get(what, path).await {
             Ok(object) => Ok(Some(object)),
@@ -149,7 +149,7 @@ impl Server {
     /// Creates an object. If an earlier answer was lost, the repeated request returns `AlreadyExists`.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn create(&self, what: &str, path: &str, object: &Value) -> Result<Value> {
         self.send(what, path, Call::write(Method::POST, JSON, object)).await
     }
@@ -157,7 +157,7 @@ impl Server {
     /// Replaces an object, which must still have the resource version that `object` states.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn replace(&self, what: &str, path: &str, object: &Value) -> Result<Value> {
         self.send(what, path, Call::write(Method::PUT, JSON, object)).await
     }
@@ -165,7 +165,7 @@ impl Server {
     /// Patches an object.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn patch(&self, what: &str, path: &str, kind: PatchKind, patch: &Value) -> Result<Value> {
         let media_type = match kind {
             PatchKind::Merge => "application/merge-patch+json",
@@ -177,7 +177,7 @@ impl Server {
     /// Deletes the object or objects at `path`. If nothing is there any more, this is not an error; the answer is `None` then.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn delete(&self, what: &str, path: &str, options: &Value) -> Result<Option<Value>> {
         match self.send(what, path, Call::write(Method::DELETE, JSON, options)).await {
             Ok(answer) => Ok(Some(answer)),
@@ -186,10 +186,10 @@ impl Server {
         }
     }
 
-    /// The page that follows `page`, or the first one; `None` after the last.
+    /// Returns the page that follows `page`, or the first page; `None` after the last page.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn page(&self, what: &str, path: &str, page: Option<&Page>) -> Result<Option<Page>> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let mut path = format!("{path}{separator}limit={}", limits::PAGE);
@@ -203,10 +203,10 @@ impl Server {
         self.get(what, &path).await.map(Some)
     }
 
-    /// All objects of a list that is known to be short.
+    /// Returns all objects of a list that is known to be short.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn list(&self, what: &str, path: &str) -> Result<Vec<Box<RawValue>>> {
         let mut items = Vec::new();
         let mut last: Option<Page> = None;
@@ -217,10 +217,10 @@ impl Server {
         Ok(items)
     }
 
-    /// The metadata of all objects of a list.
+    /// Returns the metadata of all objects of a list.
     ///
     /// # Errors
-    /// As [`Server::get`].
+    /// The errors of [`Server::get`].
     pub async fn list_metadata(&self, what: &str, path: &str) -> Result<Vec<Value>> {
         let mut items = Vec::new();
         let mut next = String::new();
@@ -305,7 +305,7 @@ impl Server {
     }
 }
 
-/// Whether the same request may succeed soon.
+/// Returns whether the same request may succeed soon.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),

@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::{Server, encode};
 use crate::error::Result;
 
-/// Asks for the objects' metadata only.
+/// The media type of responses with only the objects' metadata.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /// One change of an object.
 #[derive(Debug, Deserialize)]
 pub struct Change {
-    /// `ADDED`, `MODIFIED`, `DELETED` or `ERROR`
+    /// `ADDED`, `MODIFIED`, `DELETED` or `ERROR`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Metadata of the object, or a `Status`.
@@ -29,7 +29,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next complete line; `None` if the server or the network ended the watch, or the line cannot be read.
+    /// Returns the next complete line; `None` if the server or the network ended the watch, or the line cannot be read.
     async fn next(&mut self) -> Option<Change> {
         loop {
             if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
@@ -49,7 +49,7 @@ impl Server {
     /// it.
     ///
     /// # Errors
-    /// As [`Server::get`]; the request is sent only once.
+    /// The errors of [`Server::get`]; the request is sent only once.
     pub async fn watch(
         &self,
         what: &str,

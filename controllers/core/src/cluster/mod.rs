@@ -49,7 +49,7 @@ const OWNED: &[&str] = &[
 const BY_REFERENCE: &str = "reference";
 const CONCURRENCY: usize = 50;
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "cluster",
     reconciles: &[GroupKind::new(Cluster::GROUP, Cluster::KIND)],

@@ -211,7 +211,7 @@ fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
     domains
 }
 
-/// Only a Cluster without a control plane object gets its kubeconfig from this controller.
+/// Requests the kubeconfig of a Cluster without a control plane object. Other Clusters get theirs from the control plane's controller.
 fn kubeconfig(plan: &mut Plan, observed: &Observed) {
     plan.create_kubeconfig = observed.cluster.spec.control_plane_ref.is_none()
         && has_endpoint(&plan.cluster)

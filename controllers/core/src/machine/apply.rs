@@ -1,4 +1,4 @@
-//! Does what a plan for a Machine says.
+//! Carries out the plan of a Machine.
 
 use engine::{Action, Error, ExternalObject, NamespacedName, Outcome, Result, Workload};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -12,7 +12,7 @@ use super::plan::Plan;
 use crate::change::apply_external;
 
 impl MachineController {
-    /// Does it, step by step; one that fails keeps no other from being done.
+    /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<Machine> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         let mut action = plan.action;

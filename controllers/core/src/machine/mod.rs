@@ -52,7 +52,7 @@ const CONCURRENCY: usize = 100;
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 const BY_REFERENCE: &str = "reference";
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "machine",
     reconciles: &[GroupKind::new(Machine::GROUP, Machine::KIND)],

@@ -24,7 +24,7 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// The Node.
+    /// Returns the Node, if exactly one was found.
     pub fn found(&self) -> Option<&Arc<Node>> {
         match self {
             Self::Found(node) => Some(node),

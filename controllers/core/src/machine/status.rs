@@ -22,7 +22,7 @@ use crate::machine_deployment::template;
 
 /// The connection may be down this long before the conditions of a Machine's Node become unknown.
 const CONNECTION_GRACE: Duration = Duration::from_secs(300);
-/// A deletion that takes longer than this says so in its message.
+/// The message of a deletion that takes longer than this many minutes says so.
 const SLOW_DELETION_MINUTES: i64 = 15;
 const COMPONENTS: [&str; 4] =
     ["APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy"];

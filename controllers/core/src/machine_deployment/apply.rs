@@ -1,4 +1,4 @@
-//! Does what a plan for a MachineDeployment says.
+//! Carries out the plan of a MachineDeployment.
 
 use engine::object::uid;
 use engine::{Error, Outcome};
@@ -11,7 +11,7 @@ use crate::change::apply_external;
 const FIELD_MANAGER: &str = "capi-machinedeployment";
 
 impl MachineDeploymentController {
-    /// Does it, step by step; one that fails keeps no other from being done.
+    /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         errors.extend(apply_external(&self.external, &plan.external).await);

@@ -1,4 +1,4 @@
-//! Does what a plan for a MachineSet says.
+//! Carries out the plan of a MachineSet.
 
 use engine::{Error, Outcome};
 use schemas::cluster::MachineSet;
@@ -11,7 +11,7 @@ use crate::change::{Event, apply_external};
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 
 impl MachineSetController {
-    /// Does it, step by step; one that fails keeps no other from being done.
+    /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         errors.extend(apply_external(&self.external, &plan.external).await);

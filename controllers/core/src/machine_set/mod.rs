@@ -35,7 +35,7 @@ const OWNED: &[&str] =
 const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "machineset",
     reconciles: &[GroupKind::new(MachineSet::GROUP, MachineSet::KIND)],

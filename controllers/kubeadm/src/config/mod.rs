@@ -28,7 +28,7 @@ use plan::{Observed, Plan};
 /// Index of KubeadmConfigs by the Secrets that their files and users reference.
 const BY_SECRET: &str = "secret";
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "kubeadmconfig",
     reconciles: &[GroupKind::new(KubeadmConfig::GROUP, KubeadmConfig::KIND)],

@@ -45,14 +45,14 @@ pub(super) struct ConfigController {
 }
 
 impl ConfigController {
-    /// The Machine that a KubeadmConfig is for.
+    /// Returns the Machine that a KubeadmConfig is for.
     pub(super) fn machine_of(&self, config: &KubeadmConfig) -> Option<Arc<Machine>> {
         let namespace = config.metadata.namespace.clone().unwrap_or_default();
         let owner = owners::find(config, Machine::GROUP, Machine::KIND)?;
         self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    /// The Cluster that a Machine belongs to.
+    /// Returns the Cluster that a Machine belongs to.
     pub(super) fn cluster_of(&self, machine: &Machine) -> Option<Arc<Cluster>> {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.as_str()))

@@ -47,7 +47,7 @@ use triggers::{
 /// The component that events name.
 const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "kubeadmcontrolplane",
     reconciles: &[GroupKind::new(KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND)],
@@ -136,12 +136,12 @@ impl Planned for ControlPlaneController {
         &self.manager
     }
 
-    /// The Cluster's controller makes itself the owner.
+    /// Returns the Cluster of the control plane, whose controller sets the owner reference.
     fn cluster(&self, control_plane: &Arc<KubeadmControlPlane>) -> Membership {
         self.cluster_of(control_plane).map_or(Membership::Missing(None), Membership::Of)
     }
 
-    /// One that goes without its Cluster waits for its Machines.
+    /// Returns whether the control plane still owns Machines. If it is deleted after its Cluster, it waits for them.
     async fn has_parts(&self, control_plane: &Arc<KubeadmControlPlane>) -> bool {
         !self.machines.by_owner(object::uid(control_plane.as_ref())).is_empty()
     }

@@ -42,7 +42,7 @@ pub(super) fn control_plane_of(cluster: &Cluster) -> Option<Request> {
     })
 }
 
-/// The Cluster of a Machine that changed.
+/// Returns the Cluster of a Machine that changed.
 pub(super) fn cluster_of_machine(change: &Change<Machine>) -> NamespacedName {
     let name = change.objects().last().map(|machine| machine.spec.cluster_name.clone()).unwrap_or_default();
     NamespacedName::new(change.name().namespace, name)
@@ -60,7 +60,7 @@ pub(super) fn machine_matters(change: &Change<Machine>) -> bool {
         })
 }
 
-/// The control plane of a Cluster, when something changed that concerns it.
+/// Returns the request for the control plane of a Cluster if the change of the Cluster affects it.
 pub(super) fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
     let facts = |cluster: &Cluster| {
         (

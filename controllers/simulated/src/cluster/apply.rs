@@ -1,4 +1,4 @@
-//! Does what a plan for a DevCluster says.
+//! Carries out the plan of a DevCluster.
 
 use engine::object::annotation;
 use engine::{Action, Error, Outcome, Result};
@@ -13,7 +13,7 @@ use crate::names::LISTENER;
 use crate::owner::owner_name;
 
 impl DevClusterController {
-    /// Takes the step.
+    /// Carries out the step of the plan.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<DevCluster> {
         let Plan { mut wanted, step } = plan;
         let result = match step {
@@ -41,7 +41,7 @@ impl DevClusterController {
         Ok(())
     }
 
-    /// Ends clusters whose DevCluster is no longer there.
+    /// Stops the workload clusters of a namespace whose DevCluster does not exist any more.
     pub(super) async fn forget_clusters(&self, namespace: &str) {
         let all = self.objects.in_namespace(namespace);
         let is_named = |cluster: &engine::NamespacedName| {

@@ -21,7 +21,7 @@ use crate::owner::owner_name;
 use observe::{DevClusterController, Observed};
 use plan::Plan;
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<Backend> = Descriptor {
     name: "devcluster",
     reconciles: &[GroupKind::new(DevCluster::GROUP, DevCluster::KIND)],
@@ -68,7 +68,8 @@ impl Planned for DevClusterController {
         &self.manager
     }
 
-    /// Without an owner it belongs to no cluster yet; the Cluster's controller makes itself the owner.
+    /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the
+    /// reference.
     fn cluster(&self, dev: &Arc<DevCluster>) -> Membership {
         let Some(name) = self.cluster_name(dev) else { return Membership::Waits };
         self.clusters.get(&name).map_or(Membership::None, Membership::Of)
@@ -99,7 +100,7 @@ impl Planned for DevClusterController {
         self.execute(observed, plan).await
     }
 
-    /// Says why the cluster does not run.
+    /// Reports the error in the condition `Ready`.
     fn report(dev: &mut DevCluster, errors: &[&Error], now: DateTime<Utc>) {
         let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));

@@ -1,4 +1,4 @@
-//! Does what a plan for a DevMachine says.
+//! Carries out the plan of a DevMachine.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::workload::objects::Host;
 use crate::workload::part::Part;
 
 impl DevMachineController {
-    /// Starts or ends what the plan says.
+    /// Starts or stops the parts of the machine according to the plan.
     pub(super) async fn execute(&self, read: &Read, plan: &Plan) -> Outcome<DevMachine> {
         let now = self.manager.clock().now();
         let mut wanted = read.dev.as_ref().clone();
@@ -40,7 +40,7 @@ impl DevMachineController {
         }
     }
 
-    /// Writes the DevMachine, and after it what follows from it.
+    /// Writes the DevMachine, and then the objects that depend on it.
     async fn record(&self, read: &Read, plan: &Plan, wanted: &DevMachine) -> Result<()> {
         self.objects.patch(&read.dev, wanted, Self::OWNED).await?;
         self.remember_start(read, plan).await?;
@@ -54,7 +54,7 @@ impl DevMachineController {
         workload.stop(name).await.map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// Starts the parts that the plan says run.
+    /// Starts the parts that run according to the plan.
     async fn run(&self, read: &Read, plan: &Plan) -> Result<()> {
         if plan.running.is_empty() {
             return Ok(());

@@ -28,7 +28,7 @@ use plan::Plan;
 const OWNED: &[&str] =
     &["Ready", "Paused", "VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned"];
 
-/// The controller's row of the table.
+/// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<Backend> = Descriptor {
     name: "devmachine",
     reconciles: &[GroupKind::new(DevMachine::GROUP, DevMachine::KIND)],
@@ -115,7 +115,7 @@ impl Planned for DevMachineController {
         self.execute(read, &plan).await
     }
 
-    /// Says why the machine does not start.
+    /// Reports the error in the condition of the machine.
     fn report(dev: &mut DevMachine, errors: &[&Error], now: DateTime<Utc>) {
         let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));

@@ -68,13 +68,13 @@ impl DevMachineController {
         self.machines.get(&NamespacedName::new(namespace, owner_name(dev, "Machine")?))
     }
 
-    /// The Cluster that a Machine belongs to.
+    /// Returns the Cluster that a Machine belongs to.
     pub(super) fn cluster_of(&self, machine: &Machine) -> Option<Arc<Cluster>> {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.clone()))
     }
 
-    /// Reads it; `None` for one that has no Machine yet.
+    /// Reads the state for the plan of `dev`; `None` if it has no Machine yet.
     pub(super) async fn read(&self, dev: Arc<DevMachine>, cluster: Arc<Cluster>) -> Option<Read> {
         let machine = self.machine_of(&dev)?;
         let name = NamespacedName::of(cluster.as_ref());

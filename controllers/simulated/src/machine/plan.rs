@@ -36,7 +36,7 @@ pub struct Observed<'a> {
 /// The wanted state of a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// It is being deleted: everything of it ends.
+    /// Whether the machine is being deleted, so that all its parts stop.
     pub stop: bool,
     /// The parts that run.
     pub running: Vec<Part>,

@@ -28,7 +28,7 @@ pub(crate) fn authentication_capabilities() -> Command {
     )
 }
 
-/// Whether the answer to [`authentication_capabilities`] says that IPMI 2.0 sessions can be made.
+/// Returns whether the answer to [`authentication_capabilities`] says that IPMI 2.0 sessions can be made.
 pub(crate) fn has_version_2(data: &[u8]) -> bool {
     data.get(1).is_some_and(|support| support & 0x80 != 0) && data.get(3).is_some_and(|more| more & 2 != 0)
 }

@@ -26,7 +26,7 @@ fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
 }
 
 impl Planner<'_> {
-    /// A new host, or one without any means of management.
+    /// Handles a new host, or a host that cannot be managed, because it has neither a BMC nor a power annotation.
     pub(in crate::host) fn begin(&mut self) {
         if self.observed.means == Means::None {
             if self.state() == HostState::New {

@@ -5,7 +5,7 @@ use crate::names::{self, ErrorType};
 use crate::state::HostState;
 
 impl Planner<'_> {
-    /// An available host, which waits for an image.
+    /// Handles an available host, which waits for an image.
     pub(in crate::host) fn rest(&mut self) {
         let spec = &self.observed.host.spec;
         let status = self.was();
@@ -43,7 +43,7 @@ impl Planner<'_> {
         self.keep_power(false);
     }
 
-    /// A provisioned host: its system runs, and only its power and firmware are managed.
+    /// Handles a provisioned host: its system runs, and only its power and firmware are managed.
     pub(in crate::host) fn serve(&mut self) {
         if self.state() == HostState::ExternallyProvisioned {
             if self.observed.host.spec.externally_provisioned != Some(true) {
