@@ -66,7 +66,7 @@ pub struct Item {
 pub enum Held {
     /// A provider blocks it with an annotation.
     Blocked,
-    /// Its provider is still preparing what it hands over.
+    /// Its provider is still preparing the data that it hands over.
     HandsOver,
 }
 

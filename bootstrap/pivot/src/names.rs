@@ -16,7 +16,7 @@ pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Pauses the object that carries it.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
-/// On a Cluster of the source that is about to move: its providers prepare what they have to hand over.
+/// On a Cluster of the source that is about to move: its providers prepare the data that they have to hand over.
 pub const MOVING: &str = "firstlight.dev/moving";
 /// On an object whose provider has to hand over data that is not in any object yet: `needed`, then [`HAND_OVER_READY`].
 pub const HAND_OVER: &str = "firstlight.dev/hand-over";

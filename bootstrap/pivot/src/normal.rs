@@ -1,4 +1,4 @@
-//! The part of an object that must arrive, without what each server sets itself. Pure.
+//! The part of an object that must arrive, without the fields that each server sets itself. Pure.
 
 use serde_json::{Map, Value};
 
@@ -16,8 +16,8 @@ const OF_THE_SERVER: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
-/// Returns the object without what naturally differs between servers, and without what the pivot itself changes: the pause, and the
-/// conditions by which controllers confirm it.
+/// Returns the object without the fields that naturally differ between servers, and without those that the pivot itself changes: the
+/// pause, and the conditions by which controllers confirm it.
 pub fn normal(mut object: Value) -> Value {
     let is_class = object["kind"] == "ClusterClass";
     if object["kind"] == "Cluster"

@@ -1,7 +1,7 @@
 //! The controllers of Cluster, Machine, MachineSet and MachineDeployment.
 //!
 //! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
-//! `apply` does what the plan says.
+//! `apply` carries out the plan.
 
 mod aggregates;
 mod belonging;

@@ -2,7 +2,7 @@
 
 use kube::core::Status;
 
-/// Why a reconcile or one of its steps failed. Every error is retried with back-off.
+/// The reason why a reconcile or one of its steps failed. Errors other than [`Error::Terminal`] are retried with back-off.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server refused a request or could not be reached.
@@ -61,7 +61,7 @@ impl Error {
         Self::Failed(message.into())
     }
 
-    /// Wraps what the client reported about the request `what`.
+    /// Wraps the client's error about the request `what`.
     pub fn api(what: impl Into<String>, source: kube::Error) -> Self {
         Self::Api { what: what.into(), source: Box::new(source) }
     }

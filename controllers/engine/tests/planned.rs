@@ -79,7 +79,7 @@ fn object(annotations: Value) -> Arc<Mutex<Value>> {
     })))
 }
 
-/// Fails at the first apply. Keeps what the observations were told of the apply before.
+/// A controller whose first apply fails. Records the failure of the previous apply that each observation gets.
 struct FailsOnce {
     manager: Manager,
     objects: Objects<DevCluster>,
@@ -134,7 +134,7 @@ impl Planned for FailsOnce {
     }
 }
 
-/// Runs the controller for a second; returns what its observations were told.
+/// Runs the controller for a second; returns the failures that its observations got.
 async fn run(object: &Arc<Mutex<Value>>) -> Vec<Option<String>> {
     let manager = manager(object);
     let (objects, told) = (manager.objects::<DevCluster>(), Arc::<Mutex<Vec<_>>>::default());

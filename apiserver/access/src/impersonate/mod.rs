@@ -68,7 +68,7 @@ impl Mode {
     }
 }
 
-/// For how many users the last mode is remembered.
+/// The number of users whose last mode is remembered.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// The mode by which each user was last allowed to impersonate. It is tried first, so that a refusal names

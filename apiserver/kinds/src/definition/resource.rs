@@ -43,7 +43,7 @@ pub struct Definition {
     pub built_in: bool,
     /// The webhook that converts between versions. Without one, conversion changes only `apiVersion`.
     pub conversion: Option<Arc<Conversion>>,
-    /// Annotations of the CustomResourceDefinition: what its installer noted, for rules of admission to go by.
+    /// Annotations of the CustomResourceDefinition, for example its installer's, which admission rules may evaluate.
     pub annotations: BTreeMap<String, String>,
 }
 

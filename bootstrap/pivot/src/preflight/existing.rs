@@ -1,4 +1,4 @@
-//! Finds out what the target already has.
+//! Finds the objects and namespaces that the target already has.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Does what a plan for a KubeadmConfig says.
+//! Carries out the plan of a KubeadmConfig.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct Bootstrap<'a> {
 }
 
 impl ConfigController {
-    /// Does what the plan says.
+    /// Carries out the plan.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmConfig> {
         let now = self.manager.clock().now();
         let mut wanted = observed.config.as_ref().clone();

@@ -154,7 +154,7 @@ fn certificate_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     is_one.then(|| NamespacedName::new(name.namespace, cluster))
 }
 
-/// The conditions of a KubeadmConfig that nobody else writes.
+/// The conditions of a KubeadmConfig that only this controller writes.
 const OWNED: &[&str] = &[
     condition::READY,
     condition::DATA_SECRET_AVAILABLE,
@@ -167,7 +167,7 @@ impl Planned for ConfigController {
     type Observed = Observed;
     type Plan = Plan;
 
-    /// Its Secret goes with it, by its owner.
+    /// No finalizer is needed, because the garbage collector deletes the Secret with its owner.
     const FINALIZER: Option<&'static str> = None;
     const OWNED: &'static [&'static str] = OWNED;
 

@@ -40,12 +40,12 @@ pub(super) struct ConfigController {
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub config_maps: Objects<ConfigMap>,
-    /// When the token of a KubeadmConfig was last known to expire.
+    /// The last known expiry of each KubeadmConfig's token.
     pub tokens: Mutex<BTreeMap<NamespacedName, DateTime<Utc>>>,
 }
 
 impl ConfigController {
-    /// Returns the Machine that a KubeadmConfig is for.
+    /// Returns the Machine that owns a KubeadmConfig.
     pub(super) fn machine_of(&self, config: &KubeadmConfig) -> Option<Arc<Machine>> {
         let namespace = config.metadata.namespace.clone().unwrap_or_default();
         let owner = owners::find(config, Machine::GROUP, Machine::KIND)?;
@@ -58,7 +58,7 @@ impl ConfigController {
         self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.as_str()))
     }
 
-    /// Reads what the plan depends on.
+    /// Reads the state on which the plan of `config` depends.
     pub(super) fn read(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
         let machine = self.machine_of(config);
         let cluster = machine.as_ref().and_then(|machine| self.cluster_of(machine));

@@ -1,4 +1,4 @@
-//! Does what a plan for a KubeadmControlPlane says.
+//! Carries out the plan of a KubeadmControlPlane.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn refuse_mixed(observed: &Observed) -> Result<()> {
 }
 
 impl ControlPlaneController {
-    /// Writes the conditions, then takes the steps in order; the first that fails ends it.
+    /// Writes the conditions, then carries out the steps in order until one of them fails.
     pub(super) async fn execute(&self, observed: &Observed, plan: &Plan) -> Result<Action> {
         self.write(observed, plan).await?;
         self.record_wait(&observed.control_plane, plan.event.as_deref());

@@ -42,7 +42,7 @@ pub fn blind(observed: &Observed, now: DateTime<Utc>) -> Option<Blind> {
     }
 }
 
-/// Why the state of the Machines cannot be read.
+/// The reason why the state of the Machines cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blind {
     /// The cluster is not ready to be inspected; holds the condition's message.

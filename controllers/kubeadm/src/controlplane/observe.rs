@@ -40,7 +40,7 @@ pub(super) struct ControlPlaneController {
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
     pub recorded_events: Mutex<BTreeMap<String, String>>,
-    /// When the API server of each Machine (by UID) was last asked for its certificate.
+    /// The time at which the API server of each Machine (by UID) was last asked for its certificate.
     pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }
 
@@ -52,7 +52,7 @@ impl ControlPlaneController {
         self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    /// Reads what the plan depends on. `failure` is what failed in the last apply.
+    /// Reads the state on which the plan depends. `failure` is the error of the last apply.
     pub(super) async fn read(
         &self,
         control_plane: &Arc<KubeadmControlPlane>,

@@ -32,7 +32,7 @@ pub struct Inputs<'a> {
     pub machines: &'a [Machine],
     /// The reasons why Machines are outdated, by name.
     pub outdated: &'a BTreeMap<String, Vec<String>>,
-    /// Why the state of the Machines cannot be read.
+    /// The reason why the state of the Machines cannot be read.
     pub blind: Option<&'a Blind>,
     /// The mismatches between etcd's members and the Machines.
     pub mismatch: &'a Mismatch,

@@ -1,4 +1,4 @@
-//! Compares a Machine with what the KubeadmControlPlane asks for. Pure functions.
+//! Compares a Machine with the spec of its KubeadmControlPlane. Pure functions.
 
 use chrono::{DateTime, Duration, Utc};
 use engine::conditions::{is_false, is_true};

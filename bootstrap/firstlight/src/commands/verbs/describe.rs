@@ -13,7 +13,7 @@ use crate::target::TargetOptions;
 /// Commands under `describe`.
 #[derive(Debug, Subcommand)]
 pub enum Describe {
-    /// A cluster and what it is made of
+    /// Show a cluster and the objects that belong to it
     Cluster(Box<ClusterOptions>),
 }
 

@@ -24,7 +24,7 @@ pub enum Verb {
     /// Print the kubeconfig of a cluster
     #[command(subcommand)]
     Get(get::Get),
-    /// Show a cluster and what it is made of
+    /// Show a cluster and the objects that belong to it
     #[command(subcommand)]
     Describe(describe::Describe),
     /// Restart, pause or resume a rollout

@@ -19,7 +19,7 @@ use crate::limits;
 use crate::names::{ErrorType, operational};
 use crate::state::HostState;
 
-/// The status of a host that has none yet.
+/// The status of a host without a status, which is a new host.
 static NEW: LazyLock<BareMetalHostStatus> = LazyLock::new(BareMetalHostStatus::default);
 
 /// The changes that a plan requests.
