@@ -42,7 +42,7 @@ const STEPS: [(&str, &str); 3] = [
     ("workers", "WorkersAvailable"),
 ];
 
-/// Records when each step was first seen to be done in all clusters.
+/// Records since when each step is done in all clusters.
 pub struct Timeline {
     start: Instant,
     steps: [Option<Duration>; STEPS.len()],
@@ -58,9 +58,8 @@ impl Timeline {
     pub fn reaches(&mut self, goal: Goal, objects: &Objects) -> bool {
         let elapsed = self.elapsed();
         for (step, (_, condition_type)) in self.steps.iter_mut().zip(STEPS) {
-            if step.is_none() && all_have(objects, condition_type) {
-                *step = Some(elapsed);
-            }
+            // Conditions can be true for a moment at the beginning, when nothing is wanted yet.
+            *step = all_have(objects, condition_type).then(|| step.unwrap_or(elapsed));
         }
         goal.is_reached(objects)
     }
@@ -111,6 +110,7 @@ mod tests {
                 done.iter().map(|name| json!({"type": name, "status": "True"})).collect();
             Objects { clusters: vec![json!({"status": {"conditions": conditions}})], ..Objects::default() }
         };
+        assert!(!timeline.reaches(Goal::Available, &cluster(&["WorkersAvailable"])));
         let mut done = Vec::new();
         for condition in ["InfrastructureReady", "ControlPlaneInitialized", "WorkersAvailable"] {
             tokio::time::advance(Duration::from_millis(6500)).await;

@@ -196,7 +196,7 @@ async fn watch(
     let mut timeline = Timeline::new(&Clock::system());
     let until_goal = async {
         show(view, screen, |objects| timeline.reaches(Goal::Available, objects)).await?;
-        screen.print(&format!("\n{}", timeline.available()))?;
+        screen.print_paragraph(&timeline.available())?;
         match options.goal() {
             Goal::Available => Ok(()),
             Goal::Complete => until_complete(view, screen, &mut timeline).await,
@@ -215,14 +215,14 @@ async fn watch(
         },
     }
     if let Some(pivot) = pivot {
-        screen.print("Handing over.\n\n")?;
+        screen.print_paragraph("Handing over.\n")?;
         return pivot.run(Stage::New, &options.install).await;
     }
     reached.store(true, Ordering::Relaxed);
     if options.exits() {
         return Ok(());
     }
-    screen.print(&next_steps(process, &view.objects()))?;
+    screen.print_paragraph(&next_steps(process, &view.objects()))?;
     if options.goal() == Goal::Available {
         until_complete(view, screen, &mut timeline).await?;
     }
@@ -232,15 +232,18 @@ async fn watch(
 
 async fn until_complete(view: &View, screen: &mut Screen, timeline: &mut Timeline) -> std::io::Result<()> {
     show(view, screen, |objects| timeline.reaches(Goal::Complete, objects)).await?;
-    screen.print(&format!("All machines are there after {}.\n\n", seconds(timeline.elapsed())))
+    screen.print_paragraph(&format!("All machines are there after {}.\n", seconds(timeline.elapsed())))
 }
+
+/// With more clusters, the commands for the first ones are an example.
+const NEXT_STEPS_CLUSTERS: usize = 2;
 
 fn next_steps(process: &Process, objects: &Objects) -> String {
     let mut text = format!(
         "Next:\n  export KUBECONFIG={}\n  kubectl get clusters,machines -A\n",
         process.kubeconfig.display()
     );
-    for cluster in &objects.clusters {
+    for cluster in objects.clusters.iter().take(NEXT_STEPS_CLUSTERS) {
         let (namespace, name) = (&cluster["metadata"]["namespace"], &cluster["metadata"]["name"]);
         if let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) {
             text.push_str(&format!(
@@ -249,6 +252,5 @@ fn next_steps(process: &Process, objects: &Objects) -> String {
             ));
         }
     }
-    text.push('\n');
     text
 }

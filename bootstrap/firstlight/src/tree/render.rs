@@ -50,12 +50,14 @@ fn described(entry: &Entry) -> String {
 /// Narrower terminals get lines of this width, which they cut.
 const WIDTH_MIN: usize = 20;
 
-/// Returns the line of an entry. If it is too long, it loses first the other causes, then the summary, then the kind; the rest of the first
-/// cause is cut at the end, because it begins with its condition.
+/// Returns the line of an entry. If it is too long, it loses first the other causes, then the summary but for its first word, then the
+/// kind; the rest of the first cause is cut at the end, because it begins with its condition.
 fn fitted(entry: &Entry, branch: &str, now: DateTime<Utc>, width: usize) -> String {
     let start = format!("{branch}{} ", mark(entry.state));
     let name = entry.label.split_once(' ').map_or(entry.label.as_str(), |(_, name)| name);
     let summary = if entry.summary.is_empty() { String::new() } else { format!("  {}", entry.summary) };
+    let state = entry.summary.split(' ').next().filter(|state| !state.is_empty());
+    let state = state.map(|state| format!("  {state}")).unwrap_or_default();
     let age = match (entry.state, entry.since) {
         (State::Waiting | State::Deleting, Some(since)) => format!("  {}", age(now - since)),
         _ => String::new(),
@@ -69,12 +71,12 @@ fn fitted(entry: &Entry, branch: &str, now: DateTime<Utc>, width: usize) -> Stri
     [
         format!("{start}{}{summary}{age}  waiting for: {all}", entry.label),
         format!("{start}{}{summary}{age}  waiting for: {first}", entry.label),
-        format!("{start}{}{age}  {first}", entry.label),
-        format!("{start}{name}{age}  {first}"),
+        format!("{start}{}{state}{age}  {first}", entry.label),
+        format!("{start}{name}{state}{age}  {first}"),
     ]
     .into_iter()
     .find(|line| line.width() <= width)
-    .unwrap_or_else(|| cut(&format!("{start}{name}{age}  {cause}"), width))
+    .unwrap_or_else(|| cut(&format!("{start}{name}{state}{age}  {cause}"), width))
 }
 
 /// Cuts a line after `width` columns; `…` stands for the rest.
@@ -191,11 +193,14 @@ mod tests {
                 "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota (+1)",
             ),
             (
-                100,
-                "└─ … Kind first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
+                105,
+                "└─ … Kind first-control-plane-79z9t  Provisioning  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
             ),
-            (87, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: VMProvisioned: no quota (+1)"),
-            (60, "└─ … first-control-plane-79z9t  12s  InfrastructureReady: V…"),
+            (
+                100,
+                "└─ … first-control-plane-79z9t  Provisioning  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
+            ),
+            (70, "└─ … first-control-plane-79z9t  Provisioning  12s  InfrastructureRead…"),
         ];
         for (width, expected) in lines {
             assert_eq!(tree(&[entry.clone()], now, width, false), [expected], "{width}");

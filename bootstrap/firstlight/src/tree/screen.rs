@@ -61,6 +61,15 @@ impl Screen {
         out.flush()
     }
 
+    /// Prints a paragraph: above the tree, or after the lines about changes.
+    ///
+    /// # Errors
+    /// Standard output is closed.
+    pub fn print_paragraph(&mut self, text: &str) -> std::io::Result<()> {
+        let before = if self.is_terminal() { "" } else { "\n" };
+        self.print(&format!("{before}{text}\n"))
+    }
+
     /// Draws the tree.
     ///
     /// # Errors
