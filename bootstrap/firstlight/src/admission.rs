@@ -48,7 +48,9 @@ impl Admission for ClusterApiAdmission {
         let found = schemas::admission::check(group, kind, object, review.old, review.dry_run, self.features);
         warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
         if review.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
-            warnings.push(format!("no controller of this server acts on {kind} ({group}): it is stored, and nothing else happens"));
+            warnings.push(format!(
+                "no controller of this server reconciles {kind} ({group}); the object is only stored"
+            ));
         }
         Ok(())
     }

@@ -94,7 +94,7 @@ impl Certificates {
                 found => {
                     tracing::info!(
                         certificate = name,
-                        "a certificate is made: there was none, or none that is valid for long"
+                        "creating a certificate, because it is missing or due for renewal"
                     );
                     match (write_identity(&self.folder, name, slot), found) {
                         (Ok(()), _) => {}
@@ -138,7 +138,7 @@ impl Certificates {
         if !opens {
             return Err(error);
         }
-        tracing::warn!("the kubeconfig stays as it is, which is good yet: {error:#}");
+        tracing::warn!("cannot update the kubeconfig; the existing one is still valid: {error:#}");
         Ok(())
     }
 

@@ -106,7 +106,7 @@ async fn warnings(controllers: &str, kind: &str, plural: &str, spec: Value) -> V
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_that_no_controller_acts_on_is_created_with_a_warning() {
     let check = || json!({"clusterName": "x", "selector": {"matchLabels": {"a": "b"}}});
-    let expected = "299 - \"no controller of this server acts on MachineHealthCheck (cluster.x-k8s.io): it is stored, and nothing else happens\"";
+    let expected = "299 - \"no controller of this server reconciles MachineHealthCheck (cluster.x-k8s.io); the object is only stored\"";
     assert_eq!(warnings("core", "MachineHealthCheck", "machinehealthchecks", check()).await, [expected]);
     let none: [&str; 0] = [];
     assert_eq!(warnings("kubeadm", "MachineHealthCheck", "machinehealthchecks", check()).await, none);

@@ -305,7 +305,7 @@ async fn unknown_machines_are_approved() {
     assert_eq!(again, "52-54-00-00-00-0a is approved already\n");
     let known = approve(&server.client, "52-54-00-00-00-01").await.unwrap();
     let expected =
-        "52-54-00-00-00-01 approved: whoever waits to be let in as the host default/node-1 is let in\n";
+        "52-54-00-00-00-01 approved: the machine that waits to enrol as host default/node-1 may enrol\n";
     assert_eq!(known, expected);
     let error = approve(&server.client, "52-54-00-00-00-02").await.unwrap_err().to_string();
     assert!(error.contains("no machine is called 52-54-00-00-00-02"), "{error}");

@@ -104,7 +104,7 @@ pub async fn restore(options: &RestoreOptions) -> Result<()> {
         restored.revision.next(),
     );
     if let Some(replaced) = &restored.replaced {
-        text.push_str(&format!("What was there before is in {}\n", replaced.display()));
+        text.push_str(&format!("The previous content is in {}\n", replaced.display()));
     }
     text.push_str(&format!(
         "Start it with `firstlight serve --data-dir {path}`, unless another server has taken over its clusters since\n"

@@ -29,7 +29,10 @@ pub fn run(options: &ImageOptions) -> Result<()> {
     let entries = image::of_this_process()?;
     if options.output == Path::new("-") {
         let out = std::io::stdout();
-        ensure!(!out.is_terminal(), "an image is no text; name a file with -o, or redirect standard output");
+        ensure!(
+            !out.is_terminal(),
+            "an image is binary data; name a file with -o, or redirect standard output"
+        );
         image::write(BufWriter::new(out), &options.image, &entries)?;
         return Ok(());
     }

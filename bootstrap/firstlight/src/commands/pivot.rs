@@ -128,7 +128,7 @@ async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> 
         writeln!(error, "{step}")?;
     }
     if dry_run {
-        writeln!(error, "What follows is of the target as it is, without these.\n")?;
+        writeln!(error, "The following report is about the target without these objects.\n")?;
     }
     Ok(())
 }
@@ -203,7 +203,7 @@ impl AfterUp {
 pub async fn run_move(options: &MoveOptions) -> Result<()> {
     let way = &options.way;
     if let Some(directory) = &options.from_directory {
-        let path = options.to_kubeconfig.as_deref().context("--from-directory wants --to-kubeconfig")?;
+        let path = options.to_kubeconfig.as_deref().context("--from-directory requires --to-kubeconfig")?;
         let to = connect(path, way.to_kubeconfig_context.clone()).await?;
         let journal = match &way.journal {
             Some(path) => path.clone(),
@@ -334,7 +334,9 @@ async fn short_identity(client: &Client) -> Result<String> {
 fn state_folder() -> Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    Ok(base.context("neither HOME nor XDG_STATE_HOME is set; say --journal")?.join("firstlight/pivots"))
+    Ok(base
+        .context("neither HOME nor XDG_STATE_HOME is set; name a file with --journal")?
+        .join("firstlight/pivots"))
 }
 
 /// Shows the progress on one line of a terminal.
@@ -349,7 +351,7 @@ impl Progress for Screen {
         }
         let what = match phase {
             Phase::Read => "Reading the source",
-            Phase::Preflight => "Looking for what stands in the way",
+            Phase::Preflight => "Checking for obstacles",
             Phase::Pause => "Pausing the source",
             Phase::Copy => "Copying",
             Phase::Verify => "Reading back and comparing",

@@ -53,5 +53,5 @@ pub async fn run(options: &StopOptions) -> Result<()> {
         Ok(ended) => ended?,
         Err(_) => bail!("process {} has not ended after {}s", running.pid, options.timeout.as_secs()),
     }
-    say(&format!("Stopped. `firstlight up` or `firstlight serve` on {path} goes on from here.\n"))
+    say(&format!("Stopped. `firstlight up` or `firstlight serve` on {path} continues from here.\n"))
 }

@@ -135,7 +135,7 @@ async fn follow(
     tokio::select! {
         biased;
         signal = signals.next() => {
-            say("\nStopping. `firstlight up` on the same directory goes on from here.\n")?;
+            say("\nStopping. `firstlight up` on the same directory continues from here.\n")?;
             let nothing_wanted = options.wants_nothing() && view.objects().clusters.is_empty();
             if reached.load(Ordering::Relaxed) || nothing_wanted { Ok(()) } else { Err(Interrupted(signal).into()) }
         }
@@ -160,7 +160,7 @@ async fn bring_up(
         let to_come = AfterUp::new(from, process.data(), target).await?;
         match to_come.stage().await? {
             Stage::Interrupted => {
-                screen.print("The pivot was interrupted; it goes on.\n\n")?;
+                screen.print("Resuming the interrupted pivot.\n\n")?;
                 return to_come.run(Stage::Interrupted, &options.install).await;
             }
             Stage::Done => return Ok(screen.print(&handed_over_already(target))?),

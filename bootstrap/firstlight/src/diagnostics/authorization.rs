@@ -55,6 +55,6 @@ impl Authorizer {
 }
 
 fn unavailable(error: kube::Error) -> StatusCode {
-    tracing::warn!(%error, "the cluster does not say who may read metrics");
+    tracing::warn!(%error, "cannot authorize a request for metrics");
     StatusCode::INTERNAL_SERVER_ERROR
 }

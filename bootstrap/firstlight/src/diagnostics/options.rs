@@ -42,7 +42,9 @@ impl FromStr for Address {
             return Ok(Self(Vec::new()));
         }
         let wrong = || {
-            format!("{text:?} is no address to listen on; write 127.0.0.1:8443, or :8443 for all addresses")
+            format!(
+                "{text:?} is not an address to listen on; write 127.0.0.1:8443, or :8443 for all addresses"
+            )
         };
         let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
         let hosts: Vec<IpAddr> = match host {

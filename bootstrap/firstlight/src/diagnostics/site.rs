@@ -90,7 +90,7 @@ impl Site {
                 if manager.is_synced() {
                     text(StatusCode::OK, "ok")
                 } else {
-                    let why = "[-]informer-sync failed: not all caches hold what the server has\nreadyz check failed\n";
+                    let why = "[-]informer-sync failed: not all caches are synced\nreadyz check failed\n";
                     text(StatusCode::INTERNAL_SERVER_ERROR, why)
                 }
             }

@@ -141,7 +141,7 @@ fn kernel_arguments(text: &str) -> Result<String, String> {
     }
     // iPXE would interpret these, and the kernel would not see them.
     if let Some(wrong) = ["||", "&&", "${"].into_iter().find(|sign| text.contains(sign)) {
-        return Err(format!("iPXE takes {wrong} for its own: the kernel's arguments cannot have it"));
+        return Err(format!("kernel arguments cannot contain {wrong}, because iPXE would interpret it"));
     }
     Ok(text.to_owned())
 }

@@ -56,7 +56,7 @@ pub async fn approve(client: &Client, name: &str) -> Result<String> {
     Ok(match &agent.spec.host_ref {
         // The netboot service removes the approval if no machine waits for it.
         Some(host) => format!(
-            "{name} approved: whoever waits to be let in as the host {}/{} is let in\n",
+            "{name} approved: the machine that waits to enrol as host {}/{} may enrol\n",
             host.namespace, host.name
         ),
         None => format!("{name} approved\n"),

@@ -54,7 +54,7 @@ pub fn run(command: &Command) -> Result<()> {
                     say(&format!("{line}\n"))?;
                 }
             }
-            say("A server that runs takes them with its next start.\n")
+            say("A running server uses them after its next start.\n")
         }
         Command::List(directory) => {
             for asset in assets(directory)?.list()? {

@@ -61,7 +61,7 @@ async fn wait(directory: &DataDirectory, child: &mut Child) -> Result<Running> {
         }
         if let Some(status) = child.try_wait().context("the server cannot be watched")? {
             let log = std::fs::read_to_string(directory.log()).unwrap_or_default();
-            bail!("the server ended ({status}): {}", log.lines().last().unwrap_or("it said nothing"));
+            bail!("the server ended ({status}): {}", log.lines().last().unwrap_or("its log is empty"));
         }
         Clock::system().sleep(LOOK).await;
     }
