@@ -16,7 +16,7 @@ pub enum Error {
     #[error("{0}")]
     Kubeconfig(kube::config::KubeconfigError),
     /// The cluster refused a request or did not answer.
-    #[error("{}", cluster(.0))]
+    #[error("{}", cluster_message(.0))]
     Cluster(kube::Error),
     /// A file could not be read or written.
     #[error("{0}")]
@@ -67,10 +67,18 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// The API server's message, if it answered.
-fn cluster(error: &kube::Error) -> String {
+/// Returns the API server's message or, if it did not answer, the cause.
+pub fn cluster_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        kube::Error::Service(source) => {
+            // The errors around the first cause only name the layers of the client.
+            let mut cause: &(dyn std::error::Error + 'static) = source.as_ref();
+            while let Some(source) = cause.source() {
+                cause = source;
+            }
+            format!("the server of the kubeconfig does not answer: {cause}")
+        }
         other => other.to_string(),
     }
 }

@@ -20,4 +20,4 @@ pub mod template;
 pub mod version;
 pub mod yaml;
 
-pub use error::{Context, Error, Result};
+pub use error::{Context, Error, Result, cluster_message};

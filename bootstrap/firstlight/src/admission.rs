@@ -6,7 +6,7 @@ use registry::{Admission, Operation, Review, Subresource};
 use schemas::admission::Features;
 use serde_json::Value;
 
-use crate::controllers::{Selection, unimplemented};
+use crate::controllers::{Selection, is_workload, unimplemented};
 use crate::names::MANIFEST_HASH;
 
 /// Defaults and validation of the Cluster API kinds.
@@ -37,6 +37,10 @@ impl Admission for ClusterApiAdmission {
     ) -> Result<(), Status> {
         let definition = &review.served.definition;
         let (group, kind) = (&definition.group, &definition.kind);
+        let is_new = review.operation == Operation::Create && review.subresource == Subresource::None;
+        if is_new && is_workload(group, kind, &self.controllers) {
+            warnings.push(format!("no Pod runs on this server: the {kind} is only stored"));
+        }
         if is_ours(review) && review.subresource == Subresource::Scale {
             let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
             let scaled = schemas::admission::admit_scale(group, kind, replicas, object);
@@ -47,7 +51,7 @@ impl Admission for ClusterApiAdmission {
         }
         let found = schemas::admission::check(group, kind, object, review.old, review.dry_run, self.features);
         warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
-        if review.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
+        if is_new && unimplemented(group, kind, &self.controllers) {
             warnings.push(format!(
                 "no controller of this server reconciles {kind} ({group}); the object is only stored"
             ));

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
-use crate::commands::inspect::{KubeconfigOptions, StatusOptions, VersionOptions};
+use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
+use crate::commands::logs::LogsOptions;
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::serve::ServeOptions;
+use crate::commands::status::StatusOptions;
 use crate::commands::stop::StopOptions;
 use crate::commands::up::UpOptions;
 use crate::commands::verbs::Verb;
@@ -58,6 +60,8 @@ pub enum Command {
     Wait(WaitOptions),
     /// Stop the server of the data directory
     Stop(StopOptions),
+    /// Print the log that `up` on a terminal and `serve --detach` write
+    Logs(LogsOptions),
     /// Run the controllers alone, against the cluster of a kubeconfig
     Controllers(ControllersOptions),
     /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
@@ -81,7 +85,10 @@ pub enum Command {
     Move(MoveOptions),
     /// Print the path of the kubeconfig, or with --raw its content
     Kubeconfig(KubeconfigOptions),
-    /// Show the server that runs on the data directory, and its clusters
+    /// Show the server that runs on the data directory, its clusters, and the state of a pivot
+    #[command(
+        after_help = "Examples:\n  firstlight status --watch\n  firstlight status -o json | jq -r '.objects[] | select(.state != \"Ready\") | .name'"
+    )]
     Status(StatusOptions),
     /// Back up a data directory to one file; its server may be running
     ///
@@ -120,6 +127,48 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages of all commands to a directory, for packages
+    #[command(hide = true)]
+    ManPages {
+        /// The directory; it is created if it does not exist
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
+}
+
+/// The groups of the commands in the help, with the names of their commands.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
+    ("What a server has and does", &["status", "logs", "kubeconfig", "describe"]),
+    ("Bare metal", &["metal"]),
+    ("Data", &["backup", "restore", "verify"]),
+    (
+        "clusterctl's other verbs",
+        &["generate", "get", "move", "rollout", "alpha", "convert", "config", "init"],
+    ),
+    ("Other ways to run it", &["controllers", "envtest", "image", "completion", "version", "help"]),
+];
+
+/// The help of the program, in which `GROUPS` stands for the commands.
+const HELP: &str = "{about-with-newline}\n{usage-heading} {usage}\n\nGROUPSOptions:\n{options}";
+
+/// Returns the command line, with its commands in groups.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let about = |name: &str| match command.find_subcommand(name) {
+        Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
+        None => "Show this help, or that of a command".to_owned(),
+    };
+    let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
+    let mut groups = String::new();
+    for (heading, names) in GROUPS {
+        groups.push_str(&format!("{heading}:\n"));
+        for name in names {
+            groups.push_str(&format!("  {name:width$}  {}\n", about(name)));
+        }
+        groups.push('\n');
+    }
+    command.help_template(HELP.replace("GROUPS", &groups))
 }
 
 impl Cli {
@@ -144,8 +193,41 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        grouped.sort_unstable();
+        let command = command();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).chain(["help"]).collect();
+        shown.sort_unstable();
+        assert_eq!(grouped, shown);
+        let help = command.clone().render_help().to_string();
+        assert!(!help.contains("GROUPS") && !help.contains("later release"), "{help}");
+    }
+
+    #[test]
+    fn options_stand_under_their_headings() {
+        let command = command();
+        let up = command.find_subcommand("up").unwrap();
+        let heading = |id: &str| {
+            let argument = up.get_arguments().find(|argument| argument.get_id() == id).unwrap();
+            argument.get_help_heading()
+        };
+        for (id, expected) in [
+            ("filename", None),
+            ("wait", None),
+            ("pivot_to", Some("Hand-over")),
+            ("image", Some("Hand-over")),
+            ("data_dir", Some("Server")),
+            ("controllers", Some("Server")),
+            ("interfaces", Some("Bare metal")),
+        ] {
+            assert_eq!(heading(id), expected, "{id}");
+        }
     }
 
     #[test]

@@ -30,11 +30,3 @@ pub fn manager(client: Client) -> Manager {
         metrics: metrics::Metrics::default(),
     })
 }
-
-/// Returns the message of an API error, without the parts for programs.
-pub fn reason(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
-    }
-}

@@ -15,6 +15,7 @@ pub mod image;
 pub mod install;
 pub mod logging;
 pub mod manifests;
+pub mod merge_kubeconfig;
 pub mod names;
 pub mod netboot;
 pub mod open_files;

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{CommandFactory, FromArgMatches};
-use firstlight::cli::{Cli, Command};
+use clap::FromArgMatches;
+use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
-    backup, completion, controllers, image, inspect, metal, pivot, serve, stop, up, verbs, wait,
+    backup, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status, stop, up,
+    verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
@@ -50,8 +51,8 @@ fn main() -> ExitCode {
 fn command_line() -> clap::Command {
     let name = std::env::args_os().next().unwrap_or_default();
     match std::path::Path::new(&name).file_name() {
-        Some(name) if name == "kubectl-firstlight" => Cli::command().bin_name("kubectl firstlight"),
-        _ => Cli::command(),
+        Some(name) if name == "kubectl-firstlight" => cli::command().bin_name("kubectl firstlight"),
+        _ => cli::command(),
     }
 }
 
@@ -61,6 +62,8 @@ fn report(program: &str, outcome: Result<()>) -> ExitCode {
         Err(error) if error.is::<Interrupted>() => {
             error.downcast_ref::<Interrupted>().map_or(ExitCode::FAILURE, |end| end.exit_code().into())
         }
+        // Somebody reads only the beginning of the output, as `head` does.
+        Err(error) if is_closed_pipe(&error) => ExitCode::from(128 + 13),
         Err(error) => {
             use std::io::Write;
             // An error means that standard error is closed.
@@ -68,6 +71,12 @@ fn report(program: &str, outcome: Result<()>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns whether standard output is a pipe that its reader has closed. Programs end with SIGPIPE then, which is number 13.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn run(cli: Cli) -> Result<()> {
@@ -78,6 +87,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Envtest { directory } => return envtest::install(&directory),
         Command::Image(options) => return image::run(&options),
         Command::Completion { shell } => return completion::run(shell),
+        Command::ManPages { directory } => return man_pages::run(&directory),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -93,7 +103,8 @@ fn run(cli: Cli) -> Result<()> {
             Command::Controllers(options) => controllers::run(&options).await,
             Command::Pivot(options) => pivot::run(&options).await,
             Command::Move(options) => pivot::run_move(&options).await,
-            Command::Status(options) => inspect::status(&options).await,
+            Command::Status(options) => status::run(&options).await,
+            Command::Logs(options) => logs::run(&options).await,
             Command::Backup(options) => backup::run(&options).await,
             Command::Restore(options) => backup::restore(&options).await,
             Command::Verify(options) => backup::verify(&options).await,
@@ -103,7 +114,8 @@ fn run(cli: Cli) -> Result<()> {
             | Command::Version(_)
             | Command::Envtest { .. }
             | Command::Image(_)
-            | Command::Completion { .. } => Ok(()),
+            | Command::Completion { .. }
+            | Command::ManPages { .. } => Ok(()),
         }
     })
 }

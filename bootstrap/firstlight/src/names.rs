@@ -3,6 +3,9 @@
 /// The field manager of the plane's own writes.
 pub const FIELD_MANAGER: &str = "firstlight";
 
+/// The field manager of applied manifests: that of `kubectl apply --server-side`, so that kubectl continues without conflicts.
+pub const APPLY_MANAGER: &str = "kubectl";
+
 /// The user of the controllers.
 pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
 

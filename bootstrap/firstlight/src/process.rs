@@ -20,6 +20,7 @@ use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::controllers;
 use crate::data_directory::{DataDirectory, Running};
+use crate::merge_kubeconfig;
 use crate::netboot;
 use crate::open_files;
 use crate::options::server::{ServerOptions, StoreChoice};
@@ -88,7 +89,12 @@ impl Process {
             }
         };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
+        let kubeconfig = std::path::absolute(kubeconfig).context("the current directory cannot be found")?;
         certificates.write_kubeconfig(&kubeconfig, address)?;
+        let merge_into = options.merge_kubeconfig.then(merge_kubeconfig::users_own).transpose()?;
+        if let Some(into) = &merge_into {
+            merge_kubeconfig::merge(&kubeconfig, into, true)?;
+        }
         let tls = Tls::new(certificates.server_config()?);
         let (stop, stopped) = oneshot::channel();
         let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
@@ -98,7 +104,11 @@ impl Process {
         let renewed_kubeconfig = kubeconfig.clone();
         let renewing = tokio::spawn(keep_renewed(certificates, doors.clock.clone(), move |certificates| {
             tls.replace(certificates.server_config()?);
-            certificates.write_kubeconfig(&renewed_kubeconfig, address)
+            certificates.write_kubeconfig(&renewed_kubeconfig, address)?;
+            // The user may have chosen another context since the start.
+            let merged =
+                merge_into.as_ref().map(|into| merge_kubeconfig::merge(&renewed_kubeconfig, into, false));
+            merged.transpose().map(drop)
         }));
         plane
             .registry

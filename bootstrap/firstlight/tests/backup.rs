@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use firstlight::backup::{REVISION_GAP, restore, take, verify_directory, verify_file};
 use firstlight::data_directory::DataDirectory;
-use firstlight::options::DirectoryOptions;
 use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -20,19 +19,10 @@ use machinery::random::Random;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::place::options;
+
 async fn start(path: &Path) -> Process {
-    let options = ServerOptions {
-        directory: DirectoryOptions { data_dir: Some(path.to_owned()) },
-        listen: "127.0.0.1:0".parse().unwrap(),
-        advertise_address: None,
-        kubeconfig: None,
-        store: StoreChoice::Embedded,
-        quota_backend_bytes: store::limits::QUOTA_BYTES,
-        start_afresh: false,
-        controllers: "none".parse().unwrap(),
-        feature_gates: Vec::new(),
-        netboot: Default::default(),
-    };
+    let options = ServerOptions { store: StoreChoice::Embedded, ..options(path, "none", &[]) };
     Process::start(&options).await.unwrap()
 }
 

@@ -7,26 +7,11 @@ use std::time::Duration;
 
 use firstlight::controllers::{self, Context};
 use firstlight::diagnostics::{Diagnostics, DiagnosticsOptions};
-use firstlight::options::DirectoryOptions;
-use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-fn options(place: &Path, controllers: &str) -> ServerOptions {
-    ServerOptions {
-        directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
-        listen: "127.0.0.1:0".parse().unwrap(),
-        advertise_address: None,
-        kubeconfig: None,
-        store: StoreChoice::Memory,
-        quota_backend_bytes: 1 << 30,
-        start_afresh: false,
-        controllers: controllers.parse().unwrap(),
-        feature_gates: Vec::new(),
-        netboot: Default::default(),
-    }
-}
+use crate::place::options;
 
 /// The body of the answer, or the code of a refusal.
 async fn get(
@@ -64,12 +49,12 @@ async fn token(client: &Client, name: &str, place: &Path) -> std::path::PathBuf 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_shows_what_its_controllers_count() {
     let place = tempfile::tempdir().unwrap();
-    let process = Process::start(&options(place.path(), "core")).await.unwrap();
+    let process = Process::start(&options(place.path(), "core", &[])).await.unwrap();
     let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
     let text = process.plane.client("test").request_text(request).await.unwrap();
     for expected in [
         "\napiserver_request_total{",
-        "\nfirstlight_store_quota_bytes 1073741824\n",
+        "\nfirstlight_store_quota_bytes 2147483648\n",
         "\ncontroller_runtime_max_concurrent_reconciles{controller=\"machine\"} 100\n",
         "\nworkqueue_depth{name=\"cluster\",controller=\"cluster\"} ",
     ] {
@@ -81,7 +66,7 @@ async fn the_server_shows_what_its_controllers_count() {
 #[tokio::test(flavor = "multi_thread")]
 async fn controllers_alone_show_metrics_and_health() {
     let place = tempfile::tempdir().unwrap();
-    let process = Process::start(&options(place.path(), "none")).await.unwrap();
+    let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
     let client = process.plane.client("test");
     let manager = firstlight::connection::manager(client.clone());
     let options = DiagnosticsOptions {
@@ -110,7 +95,7 @@ async fn controllers_alone_show_metrics_and_health() {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_for_those_whom_the_cluster_lets_read_them() {
     let place = tempfile::tempdir().unwrap();
-    let process = Process::start(&options(place.path(), "none")).await.unwrap();
+    let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
     let client = process.plane.client("test");
     let manager = firstlight::connection::manager(client.clone());
     let options = DiagnosticsOptions { diagnostics_address: ":0".parse().ok(), ..Default::default() };

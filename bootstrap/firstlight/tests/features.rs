@@ -1,33 +1,14 @@
 //! Tests of kinds that a feature gate disables, with a running server.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-use std::path::Path;
-
-use firstlight::options::DirectoryOptions;
-use firstlight::options::server::{ServerOptions, StoreChoice};
-use firstlight::process::Process;
 use serde_json::{Value, json};
 
-fn options(place: &Path, controllers: &str, gates: &[&str]) -> ServerOptions {
-    ServerOptions {
-        directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
-        listen: "127.0.0.1:0".parse().unwrap(),
-        advertise_address: None,
-        kubeconfig: None,
-        store: StoreChoice::Memory,
-        quota_backend_bytes: 1 << 30,
-        start_afresh: false,
-        controllers: controllers.parse().unwrap(),
-        feature_gates: gates.iter().map(|gates| gates.parse().unwrap()).collect(),
-        netboot: Default::default(),
-    }
-}
+use crate::place::Place;
 
 /// Creates one object of each kind behind a gate, and returns the refused ones with the messages.
 async fn refused(gates: &[&str]) -> Vec<(String, String)> {
-    let place = tempfile::tempdir().unwrap();
-    let process = Process::start(&options(place.path(), "none", gates)).await.unwrap();
-    let client = process.plane.client("test");
+    let place = Place::start("none", gates).await;
+    let client = place.process.plane.client("test");
     let mut refused = Vec::new();
     for (path, kind, spec) in objects() {
         let (group, plural) = path.split_once(' ').unwrap();
@@ -43,7 +24,7 @@ async fn refused(gates: &[&str]) -> Vec<(String, String)> {
             Err(error) => panic!("{kind}: {error}"),
         }
     }
-    process.stop().await;
+    place.process.stop().await;
     refused
 }
 
@@ -88,18 +69,21 @@ async fn whoever_brings_the_controllers_has_all_kinds() {
 
 /// The `Warning` headers of the answer to a creation beside `controllers`.
 async fn warnings(controllers: &str, kind: &str, plural: &str, spec: Value) -> Vec<String> {
-    let place = tempfile::tempdir().unwrap();
-    let process = Process::start(&options(place.path(), controllers, &[])).await.unwrap();
-    let object = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "x"}, "spec": spec});
-    let request = http::Request::post(format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/{plural}"))
+    let (prefix, version) = match kind {
+        "Pod" => ("api", "v1"),
+        _ => ("apis", "cluster.x-k8s.io/v1beta2"),
+    };
+    let place = Place::start(controllers, &[]).await;
+    let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec});
+    let request = http::Request::post(format!("/{prefix}/{version}/namespaces/default/{plural}"))
         .header("content-type", "application/json")
         .body(kube::client::Body::from(object.to_string().into_bytes()))
         .unwrap();
-    let answer = process.plane.client("test").send(request).await.unwrap();
+    let answer = place.process.plane.client("test").send(request).await.unwrap();
     assert_eq!(answer.status(), 201, "{kind}");
     let warnings = answer.headers().get_all("warning").iter();
     let warnings = warnings.map(|text| text.to_str().unwrap().to_owned()).collect();
-    process.stop().await;
+    place.process.stop().await;
     warnings
 }
 
@@ -113,4 +97,8 @@ async fn a_kind_that_no_controller_acts_on_is_created_with_a_warning() {
     let reference = |group: &str, kind: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": "x"});
     let cluster = json!({"infrastructureRef": reference("infrastructure", "DevCluster"), "controlPlaneRef": reference("controlplane", "KubeadmControlPlane")});
     assert_eq!(warnings("core", "Cluster", "clusters", cluster).await, none);
+    let pod = || json!({"containers": [{"name": "x", "image": "x"}]});
+    let expected = "299 - \"no Pod runs on this server: the Pod is only stored\"";
+    assert_eq!(warnings("core", "Pod", "pods", pod()).await, [expected]);
+    assert_eq!(warnings("none", "Pod", "pods", pod()).await, none);
 }

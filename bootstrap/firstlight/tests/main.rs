@@ -1,10 +1,12 @@
 //! Tests of the program's commands, each with its own server.
 
+mod apply;
 mod backup;
 mod detach;
 mod diagnostics;
 mod features;
 mod image;
 mod metal;
+mod place;
 mod state;
 mod terminal;

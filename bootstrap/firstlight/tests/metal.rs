@@ -2,15 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::path::Path;
-
 use firstlight::commands::metal::approve::approve;
 use firstlight::commands::metal::hosts::gather;
 use firstlight::commands::metal::import::import;
 use firstlight::commands::metal::power::{restart, set_power};
 use firstlight::netboot::NetbootOptions;
-use firstlight::options::DirectoryOptions;
-use firstlight::options::server::{ServerOptions, StoreChoice};
+use firstlight::options::server::ServerOptions;
 use firstlight::process::Process;
 use firstlight::reboot::RebootRequest;
 use k8s_openapi::api::core::v1::Secret;
@@ -20,31 +17,18 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
+use crate::place::options;
+
 struct Server {
     process: Process,
     client: Client,
     _place: tempfile::TempDir,
 }
 
-fn options(place: &Path) -> ServerOptions {
-    ServerOptions {
-        directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
-        listen: "127.0.0.1:0".parse().unwrap(),
-        advertise_address: None,
-        kubeconfig: None,
-        store: StoreChoice::Memory,
-        quota_backend_bytes: store::limits::QUOTA_BYTES,
-        start_afresh: false,
-        controllers: "none".parse().unwrap(),
-        feature_gates: Vec::new(),
-        netboot: Default::default(),
-    }
-}
-
 impl Server {
     async fn start() -> Self {
         let place = tempfile::tempdir().unwrap();
-        let process = Process::start(&options(place.path())).await.unwrap();
+        let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
         let client = process.plane.client("test");
         Self { process, client, _place: place }
     }
@@ -320,7 +304,7 @@ async fn a_server_that_cannot_start_machines_does_not_start_at_all() {
     let place = tempfile::tempdir().unwrap();
     let options = |interface: &str| ServerOptions {
         netboot: NetbootOptions { interfaces: vec![interface.to_owned()], ..NetbootOptions::default() },
-        ..options(place.path())
+        ..options(place.path(), "none", &[])
     };
     for (interface, expected) in [
         ("eth77", "there is no interface \"eth77\"; this machine has "),
@@ -331,6 +315,6 @@ async fn a_server_that_cannot_start_machines_does_not_start_at_all() {
         assert!(!place.path().join("kubeconfig").exists(), "nobody is told of a server that is not there");
     }
     // The failed start has released the directory.
-    let process = Process::start(&self::options(place.path())).await.unwrap();
+    let process = Process::start(&self::options(place.path(), "none", &[])).await.unwrap();
     process.stop().await;
 }

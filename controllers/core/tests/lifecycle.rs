@@ -5,6 +5,7 @@ use crate::support::World;
 use engine::NamespacedName;
 use engine::object::{is_deleting, label};
 use engine::owners;
+use k8s_openapi::api::core::v1::Event;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachinePool, MachineSet};
 use schemas::infrastructure::DevMachine;
@@ -47,6 +48,10 @@ fn plain(replicas: i32) -> Vec<Value> {
     ]
 }
 
+fn is_blocked(set: &MachineSet) -> bool {
+    set.condition("ScalingUp").is_some_and(|condition| condition.message.contains(" is blocked because:"))
+}
+
 fn name(name: &str) -> NamespacedName {
     NamespacedName::new("default", name)
 }
@@ -81,13 +86,26 @@ async fn a_cluster_lives() {
     world.until("scaled down", |_| is_available(&world, 2)).await;
 
     let version = json!({"spec": {"template": {"spec": {"version": "v1.36.0"}}}});
-    // The control plane is upgraded first; otherwise the preflight checks block the workers.
+    // The preflight checks block the workers until the control plane is upgraded.
+    deployments.merge(&name("plain-md"), None, version).await.unwrap();
+    world.until("blocked", |_| world.objects::<MachineSet>().all().iter().any(|set| is_blocked(set))).await;
     let planes = world.objects::<schemas::controlplane::KubeadmControlPlane>();
     planes.merge(&name("plain-cp"), None, json!({"spec": {"version": "v1.36.0"}})).await.unwrap();
-    deployments.merge(&name("plain-md"), None, version).await.unwrap();
     world.until("upgraded", |_| is_available(&world, 2) && versions(&world) == ["v1.36.0", "v1.36.0"]).await;
     world.until("old revisions are gone", |_| world.objects::<MachineSet>().all().len() == 1).await;
     settle(&world, "upgraded").await;
+    let events: kube::Api<Event> = kube::Api::default_namespaced(world.manager.client().clone());
+    let events = events.list(&kube::api::ListParams::default()).await.unwrap().items;
+    let blocked = |event: &&Event| event.reason.as_deref() == Some("PreflightCheckFailed");
+    let blocked: Vec<&Event> = events.iter().filter(blocked).collect();
+    let times = |text: &str| {
+        let told = blocked
+            .iter()
+            .filter(|event| event.message.as_ref().is_some_and(|message| message.contains(text)));
+        told.map(|event| event.count).collect::<Vec<_>>()
+    };
+    assert_eq!(times("MachineSet version is higher"), [Some(1)], "told once, however often it is reconciled");
+    assert_eq!(times("is upgrading"), [Some(1)], "other reasons are told anew");
 
     let clusters = world.objects::<Cluster>();
     let cluster = clusters.get(&name("plain")).unwrap();

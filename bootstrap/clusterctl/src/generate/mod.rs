@@ -31,6 +31,25 @@ pub struct Sources {
     pub config_map_namespace: Option<String>,
     /// `--from-config-map-key`
     pub config_map_key: Option<String>,
+    /// The template if the options select none. clusterctl has no such template.
+    pub fallback: Option<&'static str>,
+}
+
+impl Sources {
+    /// Returns whether an option selects a provider's repository.
+    fn is_repository(&self) -> bool {
+        self.infrastructure.is_some() || self.flavor.is_some()
+    }
+
+    /// Returns whether an option selects a ConfigMap.
+    fn is_config_map(&self) -> bool {
+        self.config_map.is_some() || self.config_map_namespace.is_some() || self.config_map_key.is_some()
+    }
+
+    /// Returns whether an option selects the template.
+    pub fn is_selected(&self) -> bool {
+        self.is_repository() || self.is_config_map() || self.from.is_some()
+    }
 }
 
 /// Settings of the cluster.
@@ -63,15 +82,13 @@ pub async fn cluster(
     fetcher: &Fetcher,
 ) -> Result<Template> {
     let sources = &options.sources;
-    let repository = sources.infrastructure.is_some() || sources.flavor.is_some();
-    let config_map = sources.config_map.is_some()
-        || sources.config_map_namespace.is_some()
-        || sources.config_map_key.is_some();
+    let (repository, config_map) = (sources.is_repository(), sources.is_config_map());
     if usize::from(repository) + usize::from(config_map) + usize::from(sources.from.is_some()) > 1 {
         return Err(Error::invalid("invalid cluster template source: only one template can be used at time"));
     }
     let namespace = match &options.namespace {
         Some(namespace) => namespace.clone(),
+        None if connection.is_err() && sources.fallback.is_some() => "default".to_owned(),
         None => current_namespace(&connection).await?,
     };
     set_variables(&mut configuration, options, &namespace)?;
@@ -83,6 +100,9 @@ pub async fn cluster(
     if config_map {
         let text = from_config_map(sources, &connection?).await?;
         return Template::read(text.as_bytes(), &configuration, &wanted);
+    }
+    if let Some(fallback) = sources.fallback.filter(|_| !sources.is_selected()) {
+        return Template::read(fallback.as_bytes(), &configuration, &wanted);
     }
     from_repository(sources, &configuration, connection, fetcher, &wanted).await
 }

@@ -10,7 +10,7 @@ use machinery::clock::Clock;
 use crate::backup;
 use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
-use crate::output::say;
+use crate::output::{is_answer_yes, say};
 
 /// Options of `backup`.
 #[derive(Debug, Clone, Args)]
@@ -58,7 +58,7 @@ pub struct VerifyOptions {
 pub async fn run(options: &BackupOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     if !options.overwrite && options.file.is_file() {
-        ask_to_overwrite(&options.file)?;
+        ask_to_overwrite(&options.file).await?;
     }
     let header = backup::take(&directory, &options.file, &Clock::system()).await?;
     if options.file == Path::new("-") {
@@ -74,15 +74,13 @@ pub async fn run(options: &BackupOptions) -> Result<()> {
 }
 
 /// Asks whether to replace the file. Fails if the user declines, or if standard input is not a terminal.
-fn ask_to_overwrite(file: &Path) -> Result<()> {
+async fn ask_to_overwrite(file: &Path) -> Result<()> {
     let file = file.display();
     if !std::io::stdin().is_terminal() {
         bail!("{file} exists; replace it with --overwrite, or name another file");
     }
     say(&format!("{file} exists. Replace it? [y/N] "))?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+    if !is_answer_yes().await? {
         bail!("{file} was not replaced");
     }
     Ok(())

@@ -1,18 +1,13 @@
-//! The commands `kubeconfig`, `status` and `version`.
+//! The commands `kubeconfig` and `version`.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use machinery::clock::Clock;
 use serde_json::json;
 
-use crate::connection;
-use crate::data_directory::{DataDirectory, Running};
-use crate::options::{DirectoryOptions, Output, OutputOptions};
+use crate::data_directory::DataDirectory;
+use crate::merge_kubeconfig;
+use crate::options::{DirectoryOptions, Output};
 use crate::output::{print, say};
-use crate::tree::model::{State, entries};
-use crate::tree::render;
-use crate::tree::screen;
-use crate::tree::view::View;
 
 /// Options of `kubeconfig`.
 #[derive(Debug, Clone, Args)]
@@ -23,17 +18,9 @@ pub struct KubeconfigOptions {
     /// Print the content instead of the path; the content includes a private key
     #[arg(long)]
     pub raw: bool,
-}
-
-/// Options of `status`.
-#[derive(Debug, Clone, Args)]
-pub struct StatusOptions {
-    /// The data directory.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// The option `-o`.
-    #[command(flatten)]
-    pub output: OutputOptions,
+    /// Merge it into your own kubeconfig ($KUBECONFIG, or ~/.kube/config), and make its context `firstlight` the current one
+    #[arg(long, conflicts_with = "raw")]
+    pub merge: bool,
 }
 
 /// Options of `version`.
@@ -55,10 +42,10 @@ pub enum VersionOutput {
     Short,
 }
 
-/// Prints the path or the content of the kubeconfig.
+/// Prints the path or the content of the kubeconfig, or merges it into the user's own.
 ///
 /// # Errors
-/// There is no kubeconfig yet.
+/// There is no kubeconfig yet, or the user's own cannot be changed.
 pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let path = directory.running()?.map_or_else(|| directory.kubeconfig(), |running| running.kubeconfig);
@@ -68,68 +55,18 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
             path.display()
         );
     }
+    let path = std::path::absolute(path).context("the current directory cannot be found")?;
+    if options.merge {
+        let into = merge_kubeconfig::users_own()?;
+        let context = merge_kubeconfig::merge(&path, &into, true)?;
+        return say(&format!("Merged into {}; its current context is {context}.\n", into.display()));
+    }
     if options.raw {
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         return say(&text);
     }
     say(&format!("{}\n", path.display()))
-}
-
-/// Shows the server of a data directory, and its clusters.
-///
-/// # Errors
-/// No server runs on the directory, or it does not answer.
-pub async fn status(options: &StatusOptions) -> Result<()> {
-    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
-    let running = directory.running_server()?;
-    let client = connection::client(&running.kubeconfig).await?;
-    let version = client.apiserver_version().await;
-    let version =
-        version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
-    let manager = connection::manager(client);
-    let view = View::new(&manager);
-    view.ready().await;
-    let objects = view.objects();
-    let entries = entries(&objects);
-    manager.stop().await;
-    if let Some(output) = options.output.output {
-        return print(&report(&running, &version.git_version, &entries), output);
-    }
-    let mut text = format!(
-        "Server:     {} ({}, process {})\nKubeconfig: {}\n\n",
-        running.server,
-        version.git_version,
-        running.pid,
-        running.kubeconfig.display()
-    );
-    if entries.is_empty() {
-        text.push_str("No clusters.\n");
-    }
-    let width = screen::width().unwrap_or(usize::MAX);
-    for line in render::tree(&entries, Clock::system().now(), width, false) {
-        text.push_str(&line);
-        text.push('\n');
-    }
-    say(&text)
-}
-
-fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry]) -> serde_json::Value {
-    let objects: Vec<serde_json::Value> = entries
-        .iter()
-        .map(|entry| {
-            let state = match entry.state {
-                State::Good | State::Folded(_) => "Ready",
-                State::Waiting => "Waiting",
-                State::Deleting => "Deleting",
-            };
-            json!({"object": entry.key, "depth": entry.depth, "state": state, "summary": entry.summary, "waitingFor": entry.causes.join("; ")})
-        })
-        .collect();
-    json!({
-        "server": running.server, "pid": running.pid, "kubeconfig": running.kubeconfig,
-        "version": version, "objects": objects,
-    })
 }
 
 /// The release of clusterctl whose verbs are implemented, for scripts that parse the output of clusterctl.

@@ -19,12 +19,12 @@ use crate::signals::Signals;
 /// Options of `serve`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
-    /// Options shared with `up`.
-    #[command(flatten)]
-    pub server: ServerOptions,
     /// Return as soon as the API answers; the server keeps running in the background until `firstlight stop`
     #[arg(long)]
     pub detach: bool,
+    /// Options shared with `up`.
+    #[command(flatten)]
+    pub server: ServerOptions,
 }
 
 /// Serves until the process is interrupted.

@@ -4,9 +4,10 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use machinery::clock::Clock;
+use store::EngineError;
 
 use super::goal::{Goal, Timeline, missing, seconds};
 use super::pivot::{AfterUp, Stage};
@@ -14,11 +15,12 @@ use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
 use crate::logging;
-use crate::manifests::apply::apply_all;
+use crate::manifests::apply::{apply_all, check_all};
 use crate::manifests::read::{Document, read_all};
+use crate::manifests::undo::Undone;
 use crate::options::parse_duration;
 use crate::options::server::ServerOptions;
-use crate::output::say;
+use crate::output::{is_answer_yes, say};
 use crate::process::Process;
 use crate::signals::{Interrupted, Signals};
 use crate::tree::model::Objects;
@@ -28,12 +30,12 @@ use crate::tree::view::{View, show};
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
 pub struct UpOptions {
-    /// Options shared with `serve`.
-    #[command(flatten)]
-    pub server: ServerOptions,
     /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filename: Vec<PathBuf>,
+    /// Apply the manifests also where this changes back what others have changed since; otherwise `up` asks
+    #[arg(long)]
+    pub force: bool,
     /// Give up if the goal is not reached after this time, for example 90s, 10m or 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub wait: Option<std::time::Duration>,
@@ -47,11 +49,19 @@ pub struct UpOptions {
     #[arg(long)]
     pub exit_when_available: bool,
     /// Hand everything over to the cluster of this kubeconfig as soon as the clusters are complete, as `firstlight pivot` does; then stop
-    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
+    #[arg(
+        long,
+        value_name = "KUBECONFIG",
+        conflicts_with = "exit_when_available",
+        help_heading = "Hand-over"
+    )]
     pub pivot_to: Option<PathBuf>,
     /// The installation at the target of the pivot.
     #[command(flatten)]
     pub install: InstallOptions,
+    /// Options shared with `serve`.
+    #[command(flatten)]
+    pub server: ServerOptions,
 }
 
 impl UpOptions {
@@ -98,7 +108,8 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     }
     let mut signals = Signals::catch()?;
     let log = start_log(options, &screen)?;
-    let process = Process::start(&options.server).await?;
+    let started = Process::start(&options.server).await;
+    let process = started.map_err(|error| advise_if_in_use(error, options))?;
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
         crate::certificates::reachable(process.address),
@@ -107,6 +118,21 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     let outcome = follow(&process, &documents, options, &mut signals, &mut screen).await;
     process.stop().await;
     outcome
+}
+
+/// Adds the way to apply manifests to a server that already runs on the directory.
+fn advise_if_in_use(error: anyhow::Error, options: &UpOptions) -> anyhow::Error {
+    let in_use = matches!(error.downcast_ref::<EngineError>(), Some(EngineError::InUse { .. }));
+    let running = || DataDirectory::locate(options.server.directory.data_dir.as_deref())?.running_server();
+    match (in_use && !options.filename.is_empty(), running()) {
+        (true, Ok(running)) => {
+            let files: String =
+                options.filename.iter().map(|file| format!(" -f {}", file.display())).collect();
+            let kubeconfig = running.kubeconfig.display();
+            anyhow!("{error:#}; to apply to its server: kubectl --kubeconfig {kubeconfig} apply{files}")
+        }
+        _ => error,
+    }
 }
 
 /// Starts the log. Beside a tree that is redrawn in place, the log is a file of the data directory; returns the line that names it.
@@ -168,11 +194,36 @@ async fn bring_up(
         }
     }
     let client = process.plane.client("firstlight-up");
+    let undone = check_all(&process.plane.registry, &client, documents).await?;
+    if !options.force {
+        confirm(&undone, screen).await?;
+    }
     for applied in apply_all(&process.plane.registry, &client, documents).await? {
         screen.print(&format!("{} {}\n", applied.what, applied.outcome))?;
     }
     screen.print("\n")?;
     watch(process, view, options, pivot.as_ref(), reached, screen).await
+}
+
+/// Shows the changes of others that an apply would undo, and asks whether to apply; nothing to undo needs no answer.
+///
+/// # Errors
+/// The answer is no, or there is no terminal to ask on.
+async fn confirm(undone: &[Undone], screen: &mut Screen) -> Result<()> {
+    if undone.is_empty() {
+        return Ok(());
+    }
+    let list: String = undone.iter().map(|undone| format!("  {undone}\n")).collect();
+    let what =
+        format!("These values have been changed since, and the manifests would change them back:\n{list}");
+    if !screen.is_terminal() || !std::io::stdin().is_terminal() {
+        bail!("{what}Nothing was applied. Put the new values into the manifests, or apply with --force");
+    }
+    screen.print(&format!("{what}Apply? [y/N] "))?;
+    match is_answer_yes().await? {
+        true => Ok(()),
+        false => bail!("nothing was applied; put the new values into the manifests"),
+    }
 }
 
 /// Returns the message for clusters that have already been handed over. Applying the manifests again would create the clusters a second

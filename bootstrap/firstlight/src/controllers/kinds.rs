@@ -21,6 +21,24 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
 ];
 
+/// Kinds that a kubelet or a controller of kube-controller-manager turns into running Pods. None of these programs is here.
+const WORKLOADS: &[GroupKind] = &[
+    GroupKind::new("apps", "DaemonSet"),
+    GroupKind::new("apps", "Deployment"),
+    GroupKind::new("apps", "ReplicaSet"),
+    GroupKind::new("apps", "StatefulSet"),
+    GroupKind::new("batch", "CronJob"),
+    GroupKind::new("batch", "Job"),
+    GroupKind::new("", "Pod"),
+    GroupKind::new("", "ReplicationController"),
+];
+
+/// Returns whether objects of the kind would run Pods. If no controllers run here, other programs use this server as they like, for example
+/// in tests.
+pub fn is_workload(group: &str, kind: &str, running: &Selection) -> bool {
+    !running.is_none() && WORKLOADS.iter().any(|known| known.group == group && known.kind == kind)
+}
+
 /// Returns whether the kind is in [`UNIMPLEMENTED`] and its family of controllers runs. If the family does not run, another program is
 /// expected to reconcile the kind.
 pub fn unimplemented(group: &str, kind: &str, running: &Selection) -> bool {
@@ -92,6 +110,7 @@ mod tests {
         }
         let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
         text.push_str(&format!("| none yet | {unimplemented} |\n"));
+        text.push_str(&format!("| none: no Pod runs here | {} |\n", list(WORKLOADS.iter())));
         text
     }
 
@@ -119,6 +138,14 @@ mod tests {
             let text = std::fs::read_to_string(path).unwrap();
             assert!(text.contains(&self::page()), "{page} must have this table:\n\n{}", self::page());
         }
+    }
+
+    #[test]
+    fn workloads_run_nowhere() {
+        let is_told =
+            |kind: &str, running: &str| is_workload("", kind, &running.parse::<Selection>().unwrap());
+        assert!(is_told("Pod", "all") && is_told("Pod", "core"));
+        assert!(!is_told("Pod", "none") && !is_told("Secret", "all"));
     }
 
     #[test]

@@ -28,6 +28,7 @@ const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kube
 
 /// Options of an installation.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Hand-over")]
 pub struct InstallOptions {
     /// Run the controllers at the target: install the CRDs that are missing there, and this program as a Deployment
     #[arg(long)]

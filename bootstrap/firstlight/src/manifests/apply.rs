@@ -1,13 +1,16 @@
 //! Applies manifests: first a server-side dry run of everything, then everything, so that a mistake in the last document
-//! changes nothing.
+//! changes nothing. The objects are as after `kubectl apply --server-side`, so that kubectl continues without conflicts.
 
 use kube::Client;
 use registry::{Definitions, Registry};
 use serde_json::Value;
 
+use super::explain::explain;
+use super::last_applied;
 use super::read::Document;
 use super::suggest::nearest;
-use crate::names::FIELD_MANAGER;
+use super::undo::{self, Undone};
+use crate::names::APPLY_MANAGER;
 
 /// An error in a document, with its place.
 #[derive(Debug, thiserror::Error)]
@@ -33,36 +36,56 @@ pub struct Applied {
 /// Kinds on which others depend, which are applied first, whatever the order of the documents.
 const FIRST: &[&str] = &["Namespace", "CustomResourceDefinition"];
 
-/// Applies all documents.
+/// Checks all documents with a dry run; nothing is changed. Returns the values of others that an apply would change back.
 ///
 /// # Errors
-/// The first document that the server refuses. Nothing has been changed then, unless the document was refused only after its dry run.
+/// The first document that the server refuses.
+pub async fn check_all(
+    registry: &Registry,
+    client: &Client,
+    documents: &[Document],
+) -> Result<Vec<Undone>, ApplyError> {
+    let (first, rest) = in_order(documents);
+    let own_namespaces: Vec<&str> =
+        first.iter().filter_map(|document| document.object["metadata"]["name"].as_str()).collect();
+    let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
+    let mut undone = Vec::new();
+    for document in first.iter().chain(&rest) {
+        // Namespaces and kinds of the documents themselves do not exist yet during a dry run.
+        let namespace = document.object["metadata"]["namespace"].as_str().unwrap_or("default");
+        let known = resolve(&registry.definitions(), document).is_ok();
+        let is_first = FIRST.contains(&kind(document));
+        if is_first || ((known || !defines_kinds) && !own_namespaces.contains(&namespace)) {
+            let (target, live) = live(registry, client, document).await?;
+            send(client, document, &target, "&dryRun=All").await?;
+            if let Some(live) = live {
+                undone.extend(undo::undone(client, document, &target, &live).await?);
+            }
+        }
+    }
+    Ok(undone)
+}
+
+/// Applies all documents, also where this changes values of others.
+///
+/// # Errors
+/// The first document that the server refuses; the documents before it have been applied.
 pub async fn apply_all(
     registry: &Registry,
     client: &Client,
     documents: &[Document],
 ) -> Result<Vec<Applied>, ApplyError> {
-    let (first, rest): (Vec<&Document>, Vec<&Document>) =
-        documents.iter().partition(|document| FIRST.contains(&kind(document)));
+    let (first, rest) = in_order(documents);
     let mut applied = Vec::new();
-    for document in &first {
-        send(registry, client, document, true).await?;
-    }
-    let own_namespaces: Vec<&str> =
-        first.iter().filter_map(|document| document.object["metadata"]["name"].as_str()).collect();
-    let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
-    for document in &rest {
-        // Namespaces and kinds of the documents themselves do not exist yet during a dry run.
-        let namespace = document.object["metadata"]["namespace"].as_str().unwrap_or("default");
-        let known = resolve(&registry.definitions(), document).is_ok();
-        if (known || !defines_kinds) && !own_namespaces.contains(&namespace) {
-            send(registry, client, document, true).await?;
-        }
-    }
     for document in first.iter().chain(&rest) {
-        applied.push(send(registry, client, document, false).await?);
+        applied.push(apply(registry, client, document).await?);
     }
     Ok(applied)
+}
+
+/// Returns the documents that others depend on, and the rest.
+fn in_order(documents: &[Document]) -> (Vec<&Document>, Vec<&Document>) {
+    documents.iter().partition(|document| FIRST.contains(&kind(document)))
 }
 
 fn kind(document: &Document) -> &str {
@@ -70,9 +93,13 @@ fn kind(document: &Document) -> &str {
 }
 
 /// The address of an object at the server.
-struct Target {
-    path: String,
-    what: String,
+pub(super) struct Target {
+    /// The path of the object.
+    pub path: String,
+    /// The name of the object for messages, for example `cluster.cluster.x-k8s.io/first`.
+    pub what: String,
+    /// The namespace; `None` for objects that are not in a namespace.
+    pub namespace: Option<String>,
 }
 
 /// Returns the address of a document's object, or the field that is wrong and the message.
@@ -89,7 +116,12 @@ fn resolve(definitions: &Definitions, document: &Document) -> Result<Target, (&'
         definition.versions.iter().filter(|v| v.served).map(|v| v.name.as_str()).collect();
     if !served.contains(&version) {
         let right = definition.api_version(served.first().unwrap_or(&""));
-        return Err(("apiVersion", format!("{kind} is not served in {api_version}; it is in {right}")));
+        let convert = match group.ends_with("cluster.x-k8s.io") {
+            true => ", which `firstlight convert` writes",
+            false => "",
+        };
+        let message = format!("{kind} is not served in {api_version}; it is in {right}{convert}");
+        return Err(("apiVersion", message));
     }
     let base = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{api_version}") };
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
@@ -97,7 +129,11 @@ fn resolve(definitions: &Definitions, document: &Document) -> Result<Target, (&'
     let plural = &definition.plural;
     let qualified =
         if group.is_empty() { kind.to_lowercase() } else { format!("{}.{group}", kind.to_lowercase()) };
-    Ok(Target { path: format!("{base}{middle}/{plural}/{name}"), what: format!("{qualified}/{name}") })
+    Ok(Target {
+        path: format!("{base}{middle}/{plural}/{name}"),
+        what: format!("{qualified}/{name}"),
+        namespace: definition.namespaced.then(|| namespace.to_owned()),
+    })
 }
 
 fn unknown_kind(definitions: &Definitions, group: &str, kind: &str, api_version: &str) -> String {
@@ -122,81 +158,71 @@ fn unknown_kind(definitions: &Definitions, group: &str, kind: &str, api_version:
     }
 }
 
-async fn send(
+/// Returns the request that applies a document.
+pub(super) fn request(
+    document: &Document,
+    target: &Target,
+    query: &str,
+) -> Result<http::Request<Vec<u8>>, ApplyError> {
+    apply_request(&document.object, target, query).map_err(|error| ApplyError {
+        file: document.file.clone(),
+        line: document.line,
+        message: error.to_string(),
+    })
+}
+
+/// Returns the request that applies an object.
+pub(super) fn apply_request(
+    object: &Value,
+    target: &Target,
+    query: &str,
+) -> Result<http::Request<Vec<u8>>, http::Error> {
+    http::Request::patch(format!("{}?{query}", target.path))
+        .header(http::header::CONTENT_TYPE, "application/apply-patch+yaml")
+        .body(object.to_string().into_bytes())
+}
+
+/// Applies a document, unless this changes nothing.
+async fn apply(registry: &Registry, client: &Client, document: &Document) -> Result<Applied, ApplyError> {
+    let (target, before) = live(registry, client, document).await?;
+    if let Some(before) = &before {
+        let expected = send(client, document, &target, "&dryRun=All").await?;
+        if last_applied::is_same(before, &expected) {
+            return Ok(Applied { what: target.what, outcome: "unchanged" });
+        }
+    }
+    let object = send(client, document, &target, "").await?;
+    last_applied::remember(client, document, &target, &object).await?;
+    let outcome = if before.is_some() { "configured" } else { "created" };
+    Ok(Applied { what: target.what, outcome })
+}
+
+/// Returns the address of a document's object, and the object if it exists.
+async fn live(
     registry: &Registry,
     client: &Client,
     document: &Document,
-    dry_run: bool,
-) -> Result<Applied, ApplyError> {
+) -> Result<(Target, Option<Value>), ApplyError> {
     let failed = |line: usize, message: String| ApplyError { file: document.file.clone(), line, message };
     let target = resolve(&registry.definitions(), document)
         .map_err(|(field, message)| failed(document.line_of(field).unwrap_or(document.line), message))?;
-    let before = version_of(client, &target.path).await;
-    let dry = if dry_run { "&dryRun=All" } else { "" };
-    let uri = format!("{}?fieldManager={FIELD_MANAGER}&force=true&fieldValidation=Strict{dry}", target.path);
-    let request = http::Request::patch(uri)
-        .header(http::header::CONTENT_TYPE, "application/apply-patch+yaml")
-        .body(document.object.to_string().into_bytes())
-        .map_err(|error| failed(document.line, error.to_string()))?;
-    match client.request::<Value>(request).await {
-        Ok(object) => {
-            let after = object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-            let outcome = match before {
-                None => "created",
-                Some(_) if before == after => "unchanged",
-                Some(_) => "configured",
-            };
-            Ok(Applied { what: target.what, outcome })
-        }
-        Err(error) => {
-            let (line, message) = explain(document, &target, &error);
-            Err(failed(line, message))
-        }
-    }
+    let request = http::Request::get(&target.path).body(Vec::new());
+    let request = request.map_err(|error| failed(document.line, error.to_string()))?;
+    // If the object cannot be read, the server refuses the apply with a better reason.
+    let object = client.request(request).await.ok();
+    Ok((target, object))
 }
 
-async fn version_of(client: &Client, path: &str) -> Option<String> {
-    let request = http::Request::get(path).body(Vec::new()).ok()?;
-    let object: Value = client.request(request).await.ok()?;
-    object["metadata"]["resourceVersion"].as_str().map(str::to_owned)
-}
-
-/// Returns the line of the field that the server's message is about, and the message with a hint.
-fn explain(document: &Document, target: &Target, error: &kube::Error) -> (usize, String) {
-    let kube::Error::Api(status) = error else { return (document.line, format!("{}: {error}", target.what)) };
-    let message = &status.message;
-    if status.code == 404 && message.starts_with("namespaces ") {
-        let namespace = document.object["metadata"]["namespace"].as_str().unwrap_or("default");
-        let advice = format!(
-            "{}: the namespace {namespace:?} does not exist; add a Namespace to the manifests, or create it with `kubectl create namespace {namespace}`",
-            target.what
-        );
-        return (document.line_of("metadata.namespace").unwrap_or(document.line), advice);
-    }
-    if let Some((field, what)) = typed_error(message) {
-        return (
-            document.line_of(field).unwrap_or(document.line),
-            format!("{}: {field}: {what}", target.what),
-        );
-    }
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    let field = causes
-        .map(|cause| cause.field.clone())
-        .find(|field| !field.is_empty())
-        .or_else(|| quoted_field(message));
-    let line = field.and_then(|field| document.line_of(&field)).unwrap_or(document.line);
-    (line, format!("{}: {message}", target.what))
-}
-
-/// Returns the path and the problem in a message of server-side apply about an unknown field or a wrong type.
-fn typed_error(message: &str) -> Option<(&str, &str)> {
-    let faults = message.strip_prefix("failed to create typed patch object (")?.split_once("): ")?.1;
-    faults.strip_prefix('.')?.lines().next()?.split_once(": ")
-}
-
-/// Returns the path in messages like `unknown field "spec.replcas"`.
-fn quoted_field(message: &str) -> Option<String> {
-    let start = message.find("field \"")? + "field \"".len();
-    let end = message[start..].find('"')? + start;
-    Some(message[start..end].to_owned())
+/// Sends the request that applies a document; returns the object.
+async fn send(
+    client: &Client,
+    document: &Document,
+    target: &Target,
+    dry_run: &str,
+) -> Result<Value, ApplyError> {
+    let query = format!("fieldManager={APPLY_MANAGER}&force=true&fieldValidation=Strict{dry_run}");
+    client.request::<Value>(request(document, target, &query)?).await.map_err(|error| {
+        let (line, message) = explain(document, target, &error);
+        ApplyError { file: document.file.clone(), line, message }
+    })
 }

@@ -11,6 +11,7 @@ use crate::netboot::NetbootOptions;
 
 /// Options of `serve`, and of `up`.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
 pub struct ServerOptions {
     /// The data directory.
     #[command(flatten)]
@@ -26,6 +27,9 @@ pub struct ServerOptions {
     /// File for the administrator's kubeconfig [default: <data-dir>/kubeconfig]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Also merge this kubeconfig into your own ($KUBECONFIG, or ~/.kube/config), and make its context `firstlight` the current one
+    #[arg(long)]
+    pub merge_kubeconfig: bool,
     /// Storage of objects
     #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
     pub store: StoreChoice,

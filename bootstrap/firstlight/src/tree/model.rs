@@ -20,6 +20,8 @@ pub struct Objects {
     pub infrastructure: Vec<Value>,
     /// MachineDeployments.
     pub machine_deployments: Vec<Value>,
+    /// MachineSets. They have no entries; what holds one up is a cause of its MachineDeployment.
+    pub machine_sets: Vec<Value>,
     /// Machines.
     pub machines: Vec<Value>,
     /// BareMetalHosts.
@@ -58,6 +60,8 @@ pub struct Entry {
     pub causes: Vec<String>,
     /// The time since which it has been in this state.
     pub since: Option<DateTime<Utc>>,
+    /// The conditions in the status of the object.
+    pub conditions: Vec<Value>,
 }
 
 /// Returns all clusters with the objects below them, sorted by namespace and name, and then the entries for bare metal.
@@ -115,13 +119,27 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
         found.extend(machines.iter().filter(|m| is_control(m)).map(|machine| machine_entry(machine, 2)));
     }
     for deployment in sorted(objects.machine_deployments.iter().filter(here)) {
-        found.push(entry(deployment, 1, "Available", replicas(deployment)));
-        let label = "cluster.x-k8s.io/deployment-name";
-        let owned =
-            |machine: &&&Value| machine["metadata"]["labels"][label] == deployment["metadata"]["name"];
-        found.extend(machines.iter().filter(owned).map(|machine| machine_entry(machine, 2)));
+        let of_deployment = |object: &Value| {
+            object["metadata"]["labels"]["cluster.x-k8s.io/deployment-name"] == deployment["metadata"]["name"]
+        };
+        let sets = objects.machine_sets.iter().filter(here).filter(|set| of_deployment(set));
+        let mut shown = entry(deployment, 1, "Available", replicas(deployment));
+        shown.causes.splice(0..0, sets.flat_map(blocked));
+        found.push(shown);
+        found.extend(
+            machines.iter().filter(|machine| of_deployment(machine)).map(|machine| machine_entry(machine, 2)),
+        );
     }
     found
+}
+
+/// Returns the reasons for which a MachineSet must not create Machines now.
+fn blocked(set: &Value) -> Vec<String> {
+    let condition = condition(set, "ScalingUp").filter(|_| is_true(set, "ScalingUp"));
+    let message = condition.and_then(|condition| condition["message"].as_str()).unwrap_or_default();
+    let reasons =
+        message.split_once(" is blocked because:\n").map(|(_, reasons)| reasons).unwrap_or_default();
+    reasons.lines().map(|reason| reason.trim_start_matches("* ").to_owned()).collect()
 }
 
 fn sorted<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<&'a Value> {
@@ -166,7 +184,8 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
         .and_then(parse_rfc3339);
     let key = format!("{kind} {}/{}", namespace(object), name(object));
     let label = if depth == 0 { key.clone() } else { format!("{kind} {}", name(object)) };
-    Entry { depth, key, label, state, summary, causes, since }
+    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    Entry { depth, key, label, state, summary, causes, since, conditions }
 }
 
 fn replicas(object: &Value) -> String {
@@ -266,6 +285,33 @@ mod tests {
                 "{condition} {machine}"
             );
         }
+    }
+
+    #[test]
+    fn a_deployment_tells_what_holds_its_machine_set_up() {
+        let deployment = json!({
+            "kind": "MachineDeployment", "metadata": {"namespace": "default", "name": "workers"}, "spec": {"clusterName": "first"},
+            "status": {"conditions": [
+                {"type": "Available", "status": "True"},
+                {"type": "RollingOut", "status": "True", "message": "Rolling out 2 not up-to-date replicas"}]},
+        });
+        let set = json!({
+            "metadata": {"namespace": "default", "name": "x", "labels": {"cluster.x-k8s.io/deployment-name": "workers"}},
+            "spec": {"clusterName": "first"},
+            "status": {"conditions": [{"type": "ScalingUp", "status": "True",
+                "message": "Scaling up from 0 to 1 replicas is blocked because:\n* its version is higher\n* kubeadm"}]},
+        });
+        let objects = Objects {
+            clusters: vec![cluster("True", "")],
+            machine_deployments: vec![deployment],
+            machine_sets: vec![set],
+            ..Objects::default()
+        };
+        let entries = entries(&objects);
+        assert_eq!(
+            entries[1].causes,
+            ["its version is higher", "kubeadm", "Rolling out 2 not up-to-date replicas"]
+        );
     }
 
     #[test]

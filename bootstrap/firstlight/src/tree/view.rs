@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::object::Kind;
 use engine::{Manager, Objects as Cached};
-use schemas::cluster::{Cluster, Machine, MachineDeployment};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::DevCluster;
 use schemas::metal3::BareMetalHost;
@@ -28,6 +28,7 @@ pub struct View {
     control_planes: Cached<KubeadmControlPlane>,
     infrastructure: Cached<DevCluster>,
     machine_deployments: Cached<MachineDeployment>,
+    machine_sets: Cached<MachineSet>,
     machines: Cached<Machine>,
     hosts: Cached<BareMetalHost>,
     agents: Cached<Agent>,
@@ -42,6 +43,7 @@ impl View {
             control_planes: manager.objects(),
             infrastructure: manager.objects(),
             machine_deployments: manager.objects(),
+            machine_sets: manager.objects(),
             machines: manager.objects(),
             hosts: manager.objects(),
             agents: manager.objects(),
@@ -51,6 +53,7 @@ impl View {
         view.follow(&view.control_planes);
         view.follow(&view.infrastructure);
         view.follow(&view.machine_deployments);
+        view.follow(&view.machine_sets);
         view.follow(&view.machines);
         view.follow(&view.hosts);
         view.follow(&view.agents);
@@ -68,6 +71,7 @@ impl View {
         self.control_planes.wait_until_synced().await;
         self.infrastructure.wait_until_synced().await;
         self.machine_deployments.wait_until_synced().await;
+        self.machine_sets.wait_until_synced().await;
         self.machines.wait_until_synced().await;
         self.hosts.wait_until_synced().await;
         self.agents.wait_until_synced().await;
@@ -80,6 +84,7 @@ impl View {
             control_planes: values(&self.control_planes),
             infrastructure: values(&self.infrastructure),
             machine_deployments: values(&self.machine_deployments),
+            machine_sets: values(&self.machine_sets),
             machines: values(&self.machines),
             hosts: all(&self.hosts),
             agents: all(&self.agents),

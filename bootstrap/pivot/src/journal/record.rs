@@ -89,7 +89,7 @@ pub enum Record {
 }
 
 /// The state that all records together give.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct State {
     /// Describes the pivot; `None` before the first record.
     pub header: Option<Header>,

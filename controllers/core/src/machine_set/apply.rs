@@ -46,6 +46,9 @@ impl MachineSetController {
                 Err(error) => errors.push(error),
             }
         }
+        if let Some(reasons) = plan.newly_blocked {
+            self.recorder.warning(observed.set.as_ref(), &(), "PreflightCheckFailed", reasons);
+        }
         for wanted in &plan.create {
             match self.create(observed, wanted).await {
                 Ok(name) => {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting, uid};
-use engine::{Action, ExternalObject, owners};
+use engine::{Action, ExternalObject, conditions, owners};
 use kube::api::DynamicObject;
+use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet};
 
 use super::facts::is_of_deployment;
@@ -37,6 +38,8 @@ pub struct Plan {
     pub delete: Vec<Arc<Machine>>,
     /// Machines to create, with their bootstrap and infrastructure objects.
     pub create: Vec<create::NewMachine>,
+    /// The reasons for which no Machine may be created, if they were others before; for an event.
+    pub newly_blocked: Option<String>,
     /// When to reconcile again.
     pub action: Action,
     /// Errors that the reconcile returns.
@@ -62,7 +65,17 @@ pub fn plan(observed: &Observed) -> Plan {
         replicas(&mut plan, observed, &blocked);
     }
     status::set(&mut plan, observed, &blocked);
+    plan.newly_blocked = newly_blocked(&plan.set, &observed.set, &blocked);
     plan
+}
+
+/// Returns the message of the condition about a blocked scale-up, unless it was the same before.
+fn newly_blocked(set: &MachineSet, before: &MachineSet, blocked: &[String]) -> Option<String> {
+    let message = |set: &MachineSet| {
+        let condition = set.condition("ScalingUp").filter(|condition| condition.status == conditions::TRUE);
+        condition.map(|condition| condition.message.clone())
+    };
+    message(set).filter(|text| !blocked.is_empty() && message(before).as_ref() != Some(text))
 }
 
 fn owner_and_labels(plan: &mut Plan, observed: &Observed) {

@@ -2,12 +2,12 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use clusterctl::cluster_message;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use schemas::netboot::Agent;
 use serde_json::json;
 
-use crate::connection::reason;
 use crate::output::say;
 use crate::target::TargetOptions;
 
@@ -41,7 +41,7 @@ pub async fn run(options: &ApproveOptions) -> Result<()> {
 pub async fn approve(client: &Client, name: &str) -> Result<String> {
     let agents: Api<Agent> = Api::all(client.clone());
     let name = name.to_lowercase().replace(':', "-");
-    let found = agents.get_opt(&name).await.map_err(|error| anyhow!("{}", reason(&error)))?;
+    let found = agents.get_opt(&name).await.map_err(|error| anyhow!("{}", cluster_message(&error)))?;
     let Some(agent) = found else {
         bail!(
             "no machine is called {name}; `firstlight metal hosts` shows those that have called. Is it switched on, and did it boot over the network?"
@@ -52,7 +52,7 @@ pub async fn approve(client: &Client, name: &str) -> Result<String> {
     }
     let patch = Patch::Merge(json!({ "spec": { "approved": true } }));
     let patched = agents.patch(&name, &PatchParams::default(), &patch).await;
-    patched.map_err(|error| anyhow!("cannot approve {name}: {}", reason(&error)))?;
+    patched.map_err(|error| anyhow!("cannot approve {name}: {}", cluster_message(&error)))?;
     Ok(match &agent.spec.host_ref {
         // The netboot service removes the approval if no machine waits for it.
         Some(host) => format!(

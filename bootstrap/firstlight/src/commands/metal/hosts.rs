@@ -3,6 +3,7 @@
 use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
 use clap::Args;
+use clusterctl::cluster_message;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::{Clock, parse_rfc3339};
@@ -12,7 +13,6 @@ use schemas::metal3::{BareMetalHost, HardwareDetails};
 use schemas::netboot::Agent;
 use serde::Serialize;
 
-use crate::connection::reason;
 use crate::options::OutputOptions;
 use crate::output::{print, say};
 use crate::target::TargetOptions;
@@ -99,13 +99,13 @@ pub async fn gather(client: &Client, namespace: Option<&str>) -> Result<Report> 
         None => Api::all(client.clone()),
     };
     let hosts = hosts.list(&ListParams::default()).await;
-    let hosts = hosts.map_err(|error| anyhow!("cannot read the hosts: {}", reason(&error)))?;
+    let hosts = hosts.map_err(|error| anyhow!("cannot read the hosts: {}", cluster_message(&error)))?;
     let agents: Api<Agent> = Api::all(client.clone());
     let agents = match agents.list(&ListParams::default()).await {
         Ok(agents) => agents.items,
         // A cluster with Metal3's own controllers has no Agents.
         Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
-        Err(error) => return Err(anyhow!("cannot read the machines: {}", reason(&error))),
+        Err(error) => return Err(anyhow!("cannot read the machines: {}", cluster_message(&error))),
     };
     Ok(report(&hosts.items, &agents))
 }

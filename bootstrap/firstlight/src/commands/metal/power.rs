@@ -2,13 +2,13 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use clusterctl::cluster_message;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use metal::names::{POWER, POWERED, REBOOT};
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
-use crate::connection::reason;
 use crate::output::say;
 use crate::reboot::RebootRequest;
 use crate::target::TargetOptions;
@@ -75,7 +75,7 @@ pub async fn reboot(options: &RebootOptions) -> Result<()> {
 
 /// Returns the host of this name.
 async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result<BareMetalHost> {
-    let found = hosts.get_opt(name).await.map_err(|error| anyhow!("{}", reason(&error)))?;
+    let found = hosts.get_opt(name).await.map_err(|error| anyhow!("{}", cluster_message(&error)))?;
     found.ok_or_else(|| {
         anyhow!(
             "there is no BareMetalHost {namespace}/{name}: `firstlight metal hosts` shows those that there are; -n chooses another namespace"
@@ -129,12 +129,14 @@ pub async fn restart(
             let patch = json!({ "metadata": { "annotations": { REBOOT: request.annotation() } } });
             write(&hosts, namespace, name, patch).await?;
         }
-        Err(error) => bail!("cannot restart {namespace}/{name}: {}", reason(&error)),
+        Err(error) => bail!("cannot restart {namespace}/{name}: {}", cluster_message(&error)),
     }
     Ok(format!("{namespace}/{name} is being restarted\n"))
 }
 
 async fn write(hosts: &Api<BareMetalHost>, namespace: &str, name: &str, patch: Value) -> Result<()> {
     let patched = hosts.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map(drop).map_err(|error| anyhow!("cannot change {namespace}/{name}: {}", reason(&error)))
+    patched
+        .map(drop)
+        .map_err(|error| anyhow!("cannot change {namespace}/{name}: {}", cluster_message(&error)))
 }

@@ -36,7 +36,7 @@ pub(super) async fn start(options: &ServerOptions) -> Result<()> {
         running.server,
         running.pid,
         running.kubeconfig.display(),
-        directory.log().display(),
+        std::path::absolute(directory.log())?.display(),
         directory.path().display()
     ))
 }

@@ -1,12 +1,16 @@
 //! `generate cluster | provider | yaml`.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use clusterctl::cluster_message;
 use clusterctl::components::{self, Components};
 use clusterctl::configuration::{ByType, ProviderType};
+use clusterctl::connection::Connection;
 use clusterctl::generate::{self, Options, Sources};
+use clusterctl::inventory;
 use clusterctl::template::{Template, Wanted};
 
 use super::tools::Tools;
@@ -44,7 +48,8 @@ pub struct ClusterOptions {
     /// Worker machines [default: 0]
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     worker_machine_count: Option<i64>,
-    /// Infrastructure provider whose template is used, as name[:version] [default: the only one of the inventory]
+    /// Infrastructure provider whose template is used, as name[:version] [default: the only one of the inventory; a built-in template for
+    /// simulated machines if there is none]
     #[arg(short = 'i', long, value_name = "PROVIDER")]
     infrastructure: Option<String>,
     /// Variant of the provider's template
@@ -142,6 +147,16 @@ pub async fn run(generate: Generate, tools: Tools) -> Result<()> {
 async fn cluster(options: ClusterOptions, tools: Tools) -> Result<()> {
     let connection = options.target.connect().await;
     let environment = tools.configuration.environment().clone();
+    let sources = Sources {
+        infrastructure: options.infrastructure,
+        flavor: options.flavor,
+        from: options.from,
+        config_map: options.from_config_map,
+        config_map_namespace: options.from_config_map_namespace,
+        config_map_key: options.from_config_map_key,
+        fallback: None,
+    };
+    let (sources, connection) = with_fallback(sources, connection).await?;
     let wanted = Options {
         name: options.name,
         namespace: options.target_namespace.filter(|namespace| !namespace.is_empty()),
@@ -149,20 +164,56 @@ async fn cluster(options: ClusterOptions, tools: Tools) -> Result<()> {
         control_plane_machines: options.control_plane_machine_count,
         worker_machines: options.worker_machine_count,
         variables_only: options.list_variables,
-        sources: Sources {
-            infrastructure: options.infrastructure,
-            flavor: options.flavor,
-            from: options.from,
-            config_map: options.from_config_map,
-            config_map_namespace: options.from_config_map_namespace,
-            config_map_key: options.from_config_map_key,
-        },
+        sources,
     };
     let template = generate::cluster(&wanted, tools.configuration, connection, &tools.fetcher).await?;
     if options.list_variables {
         return say(&generate::list_variables(&template, &wanted, &environment));
     }
     write(&template.text()?, options.write_to.as_deref())
+}
+
+/// The template of a cluster on simulated machines.
+const SIMULATED: &str = include_str!("simulated-cluster.yaml");
+
+/// Selects the template of a simulated cluster if the options select none, and the management cluster has no other infrastructure. Without
+/// a management cluster the template is for `firstlight up`; this is told on standard error.
+async fn with_fallback(
+    mut sources: Sources,
+    connection: clusterctl::Result<Connection>,
+) -> Result<(Sources, clusterctl::Result<Connection>)> {
+    if sources.is_selected() {
+        return Ok((sources, connection));
+    }
+    let connection = match connection {
+        Ok(connection) => match connection.client.apiserver_version().await {
+            Ok(_) => Ok(connection),
+            Err(error) => Err(clusterctl::Error::invalid(cluster_message(&error))),
+        },
+        Err(error) => Err(error),
+    };
+    let is_simulated = match &connection {
+        Ok(connection) => is_simulated(connection).await,
+        Err(error) => {
+            let told =
+                format!("No management cluster answers ({error}), so this cluster is for `firstlight up`.\n");
+            std::io::stderr().lock().write_all(told.as_bytes())?;
+            true
+        }
+    };
+    sources.fallback = is_simulated.then_some(SIMULATED);
+    Ok((sources, connection))
+}
+
+/// Returns whether the management cluster has only the simulated infrastructure, which is not in clusterctl's inventory.
+async fn is_simulated(connection: &Connection) -> bool {
+    // A management cluster without an inventory is not firstlight.
+    let Ok(providers) = inventory::providers(&connection.client).await else { return false };
+    if providers.iter().any(|provider| provider.type_name == "InfrastructureProvider") {
+        return false;
+    }
+    let served = connection.client.list_api_group_resources("infrastructure.cluster.x-k8s.io/v1beta2").await;
+    served.is_ok_and(|list| list.resources.iter().any(|resource| resource.kind == "DevCluster"))
 }
 
 async fn provider(options: ProviderOptions, tools: &Tools) -> Result<()> {

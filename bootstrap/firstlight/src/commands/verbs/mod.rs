@@ -38,12 +38,13 @@ pub enum Verb {
     /// Show the configuration
     #[command(subcommand)]
     Config(config::Config),
-    /// Install providers (in a later release), or list their images
+    /// List the images that providers need
     Init(Box<list_images::InitOptions>),
-    /// Upgrade providers (in a later release)
-    #[command(subcommand)]
+    /// Upgrade providers
+    #[command(subcommand, hide = true)]
     Upgrade(unimplemented::Upgrade),
-    /// Delete providers (in a later release)
+    /// Delete providers
+    #[command(hide = true)]
     Delete(Box<unimplemented::DeleteOptions>),
 }
 

@@ -53,6 +53,7 @@ pub struct DeleteOptions {
 /// Always.
 pub fn not_yet(verb: &str) -> Result<()> {
     bail!(
-        "`firstlight {verb}` of providers comes in a later release; until then `clusterctl {verb}` works with this server's kubeconfig"
+        "firstlight runs its own controllers and no providers; to {verb} providers, use `clusterctl {verb}` in a cluster that runs Pods, \
+         after `firstlight pivot` to it"
     )
 }

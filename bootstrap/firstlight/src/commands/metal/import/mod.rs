@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clusterctl::cluster_message;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -14,7 +15,6 @@ use schemas::metal3::BareMetalHost;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::connection::reason;
 use crate::output::say;
 use crate::target::TargetOptions;
 use objects::Line;
@@ -120,7 +120,7 @@ async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> 
     let hosts: Api<BareMetalHost> = Api::all(client.clone());
     let known = match hosts.list(&ListParams::default()).await {
         Ok(known) => known,
-        Err(error) => bail!("cannot read the hosts that there are: {}", reason(&error)),
+        Err(error) => bail!("cannot read the hosts that there are: {}", cluster_message(&error)),
     };
     let mut problems = Vec::new();
     for line in lines {
@@ -170,7 +170,7 @@ where
     let api: Api<T> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
     let parameters = PostParams { dry_run, ..PostParams::default() };
     let created = api.create(&parameters, object).await;
-    created.map_err(|error| format!("{} {}: {}", T::kind(&()), object.name_any(), reason(&error)))
+    created.map_err(|error| format!("{} {}: {}", T::kind(&()), object.name_any(), cluster_message(&error)))
 }
 
 /// Deletes the created objects, the newest first. Returns a message about those that could not be deleted.

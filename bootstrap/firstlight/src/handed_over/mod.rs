@@ -1,16 +1,20 @@
 //! Refuses work on clusters that have been handed over: they belong to the target now, and must not be reconciled or created here
 //! again.
 
+mod state;
+
 use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use pivot::Journal;
-use pivot::journal::{FileDisk, MemoryDisk};
+use pivot::journal::{FileDisk, Header, MemoryDisk, State};
 
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
 use crate::options::server::ServerOptions;
+
+pub use state::{PivotState, state};
 
 /// The data in the journal of a pivot that has handed over.
 struct HandedOver {
@@ -22,8 +26,8 @@ struct HandedOver {
     done: bool,
 }
 
-/// Reads the journal without changing it.
-fn read(journal: &Path) -> Result<Option<HandedOver>> {
+/// Reads the state of the journal without changing it; `None` if no pivot is recorded.
+fn recorded(journal: &Path) -> Result<Option<(Header, State)>> {
     let content = match std::fs::read(journal) {
         Ok(content) => content,
         // A path that cannot be a directory is refused later, when the directory is created.
@@ -39,14 +43,24 @@ fn read(journal: &Path) -> Result<Option<HandedOver>> {
             journal.display()
         )
     })?;
-    let state = opened.state();
-    let (Some(header), true) = (&state.header, state.handed_over) else { return Ok(None) };
-    let target = if header.target_name.is_empty() {
+    let state = opened.state().clone();
+    Ok(state.header.clone().map(|header| (header, state)))
+}
+
+fn read(journal: &Path) -> Result<Option<HandedOver>> {
+    let Some((header, state)) = recorded(journal)?.filter(|(_, state)| state.handed_over) else {
+        return Ok(None);
+    };
+    Ok(Some(HandedOver { target: target(&header), namespace: header.namespace, done: state.done }))
+}
+
+/// Returns the name of the target for messages.
+fn target(header: &Header) -> String {
+    if header.target_name.is_empty() {
         format!("the cluster whose namespace kube-system has UID {}", header.target)
     } else {
         header.target_name.clone()
-    };
-    Ok(Some(HandedOver { target, namespace: header.namespace.clone(), done: state.done }))
+    }
 }
 
 /// Fails if the journal says that everything has been handed over.
@@ -144,15 +158,25 @@ mod tests {
     fn what_was_handed_over_is_not_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
+        let told = || state(path).unwrap().map(|state| state.to_string()).unwrap_or_default();
         let of = |namespaces: &'static [&'static str]| before_apply(path, namespaces.iter().copied());
         refuse(&path.join(JOURNAL)).unwrap();
         of(&["default"]).unwrap();
+        assert_eq!(told(), "");
         journal(path, "", &[Record::Paused, Record::HandingOver]);
+        assert!(told().contains("--resume") && told().contains("--roll-back"), "{}", told());
+        let disk = FileDisk::open(&path.join(JOURNAL)).unwrap();
+        assert_eq!(told(), "the clusters are being handed over to https://real.example:6443/");
+        drop(disk);
         refuse(&path.join(JOURNAL)).unwrap();
         of(&["default"]).unwrap();
         journal(path, "", &[Record::RollingBack, Record::RolledBack]);
         refuse(&path.join(JOURNAL)).unwrap();
+        assert_eq!(told(), "");
+        journal(path, "", &[Record::RollingBack]);
+        assert!(!told().contains("--resume") && told().contains("--roll-back"), "{}", told());
         journal(path, "", &[Record::HandedOver]);
+        assert!(told().contains("--resume") && !told().contains("--roll-back"), "{}", told());
         refuse(&path.join(JOURNAL)).unwrap();
         let error = of(&["default"]).unwrap_err().to_string();
         assert!(error.contains("https://real.example:6443/") && error.contains("--resume"), "{error}");
@@ -164,7 +188,10 @@ mod tests {
                 "{error}"
             );
         }
+        let back = format!("--to-kubeconfig {}/kubeconfig", path.display());
+        assert!(told().contains("--start-afresh") && told().contains(&back), "{}", told());
         journal(path, "one", &[Record::HandedOver, Record::Unpaused, Record::Done]);
+        assert!(told().starts_with("the clusters of namespace one were handed over"), "{}", told());
         refuse(&path.join(JOURNAL)).unwrap();
         of(&["two"]).unwrap();
         assert!(of(&["two", "one"]).unwrap_err().to_string().contains("namespace one"));

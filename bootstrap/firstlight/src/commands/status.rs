@@ -1,0 +1,150 @@
+//! `firstlight status`: the server of a data directory, its clusters, and the state of a pivot.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use machinery::clock::Clock;
+use serde_json::{Value, json};
+
+use crate::connection;
+use crate::data_directory::{DataDirectory, Running};
+use crate::handed_over::{self, PivotState};
+use crate::options::{DirectoryOptions, Output, OutputOptions};
+use crate::output::{print, say};
+use crate::tree::model::{Entry, State, entries};
+use crate::tree::render;
+use crate::tree::screen::{self, Screen};
+use crate::tree::view::{View, show};
+
+/// Options of `status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusOptions {
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// The option `-o`.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Continue until Ctrl-C: redraw the clusters on a terminal, otherwise print what changes
+    ///
+    /// With -o json, each change prints the whole status on one line.
+    #[arg(short, long)]
+    pub watch: bool,
+}
+
+/// Shows the server of a data directory, its clusters, and a pivot that is not complete or has handed them over.
+///
+/// # Errors
+/// No server runs on the directory, or it does not answer.
+pub async fn run(options: &StatusOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let pivot = handed_over::state(directory.path())?;
+    let running = match (directory.running_server(), &pivot) {
+        (Ok(running), _) => running,
+        (Err(error), None) => return Err(error),
+        (Err(error), Some(pivot)) => bail!("{error:#}\n{pivot}"),
+    };
+    let client = connection::client(&running.kubeconfig).await?;
+    let version = client.apiserver_version().await;
+    let version =
+        version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
+    let manager = connection::manager(client);
+    let view = View::new(&manager);
+    view.ready().await;
+    let status = Status { running, version: version.git_version, pivot };
+    let outcome = status.show(&view, options).await;
+    manager.stop().await;
+    outcome
+}
+
+/// The part of the status that does not change while the server runs.
+struct Status {
+    running: Running,
+    version: String,
+    pivot: Option<PivotState>,
+}
+
+impl Status {
+    async fn show(&self, view: &View, options: &StatusOptions) -> Result<()> {
+        match (options.output.output, options.watch) {
+            (Some(output), false) => print(&self.report(&entries(&view.objects())), output),
+            (Some(output), true) => loop {
+                let report = self.report(&entries(&view.objects()));
+                match output {
+                    Output::Json => say(&format!("{report}\n"))?,
+                    Output::Yaml => {
+                        say("---\n")?;
+                        print(&report, output)?;
+                    }
+                }
+                view.changed().await;
+            },
+            (None, true) => {
+                let mut screen = Screen::new(&Clock::system());
+                screen.print(&self.heading())?;
+                Ok(show(view, &mut screen, |_| false).await?)
+            }
+            (None, false) => say(&self.text(&entries(&view.objects()))),
+        }
+    }
+
+    /// Returns the lines above the clusters.
+    fn heading(&self) -> String {
+        let Running { pid, server, kubeconfig } = &self.running;
+        let mut text = format!(
+            "Server:     {server} ({}, process {pid})\nKubeconfig: {}\n",
+            self.version,
+            kubeconfig.display()
+        );
+        if let Some(pivot) = &self.pivot {
+            text.push_str(&format!("Pivot:      {pivot}\n"));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn text(&self, entries: &[Entry]) -> String {
+        let mut text = self.heading();
+        if entries.is_empty() {
+            text.push_str("No clusters.\n");
+        }
+        let width = screen::width().unwrap_or(usize::MAX);
+        for line in render::tree(entries, Clock::system().now(), width, false) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn report(&self, entries: &[Entry]) -> Value {
+        json!({
+            "server": self.running.server,
+            "pid": self.running.pid,
+            "kubeconfig": self.running.kubeconfig,
+            "version": self.version,
+            "pivot": self.pivot.as_ref().map(PivotState::report),
+            "objects": entries.iter().map(object_report).collect::<Vec<Value>>(),
+        })
+    }
+}
+
+fn object_report(entry: &Entry) -> Value {
+    let state = match entry.state {
+        State::Good | State::Folded(_) => "Ready",
+        State::Waiting => "Waiting",
+        State::Deleting => "Deleting",
+    };
+    // A key is a kind, and a name that has a namespace before it unless the kind is cluster-scoped.
+    let (kind, name) = entry.key.split_once(' ').unwrap_or_default();
+    let (namespace, name) =
+        name.split_once('/').map_or((None, name), |(namespace, name)| (Some(namespace), name));
+    json!({
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "depth": entry.depth,
+        "state": state,
+        "summary": entry.summary,
+        "waitingFor": entry.causes,
+        "conditions": entry.conditions,
+    })
+}

@@ -1,0 +1,134 @@
+//! Finds the values that an apply would change back: fields that others have changed since the manifests were applied here.
+
+use kube::Client;
+use kube::core::Status;
+use serde_json::Value;
+
+use super::apply::{ApplyError, Target, request};
+use super::field_path;
+use super::read::Document;
+use crate::names::{APPLY_MANAGER, FIELD_MANAGER};
+
+/// The reason in the causes of a conflict of server-side apply.
+const CONFLICT: &str = "FieldManagerConflict";
+
+/// A field that another field manager has changed, and that the manifest would change back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// The place in the manifests, for example `cluster.yaml:12`.
+    pub place: String,
+    /// The object, for example `cluster.cluster.x-k8s.io/first`.
+    pub what: String,
+    /// The path of the field, for example `spec.replicas`.
+    pub field: String,
+    /// The current value.
+    pub now: String,
+    /// The value of the manifest.
+    pub manifest: String,
+    /// The field managers that set the current value.
+    pub managers: String,
+}
+
+impl std::fmt::Display for Undone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { place, what, field, now, manifest, managers } = self;
+        write!(f, "{place}: {what}: {field}: {now} → {manifest} (set by {managers})")
+    }
+}
+
+/// Returns the values of others that an apply of the document would change. The server itself finds them: it refuses an apply that is
+/// not forced. The dry run uses a field manager that owns nothing, because the fields that [`APPLY_MANAGER`] owns may also be set by
+/// `kubectl apply --server-side`; fields that it owns alone or with others were wanted here, and may be changed.
+///
+/// # Errors
+/// The document cannot be sent.
+pub(super) async fn undone(
+    client: &Client,
+    document: &Document,
+    target: &Target,
+    live: &Value,
+) -> Result<Vec<Undone>, ApplyError> {
+    let query = format!("fieldManager={FIELD_MANAGER}&dryRun=All");
+    let refused = match client.request::<Value>(request(document, target, &query)?).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => status,
+        // Other errors are those of the forced apply, which reports them with their place.
+        _ => return Ok(Vec::new()),
+    };
+    Ok(conflicts(&refused)
+        .into_iter()
+        .map(|(field, managers)| Undone {
+            place: format!("{}:{}", document.file, document.line_of(&field).unwrap_or(document.line)),
+            what: target.what.clone(),
+            now: value_at(live, &field),
+            manifest: value_at(&document.object, &field),
+            field,
+            managers: managers.join(", "),
+        })
+        .collect())
+}
+
+/// Returns the fields in conflict with the managers that own them, without the fields that this program or `kubectl` has applied.
+fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
+    let mut fields: Vec<(String, Vec<String>)> = Vec::new();
+    for cause in refused.details.iter().flat_map(|details| &details.causes) {
+        let Some(manager) = cause.message.strip_prefix("conflict with ").filter(|_| cause.reason == CONFLICT)
+        else {
+            continue;
+        };
+        let field = cause.field.trim_start_matches('.').to_owned();
+        match fields.iter_mut().find(|(found, _)| *found == field) {
+            Some((_, managers)) => managers.push(manager.to_owned()),
+            None => fields.push((field, vec![manager.to_owned()])),
+        }
+    }
+    // The message has no version and no time for a manager that applies.
+    let own = format!("{APPLY_MANAGER:?}");
+    fields.retain(|(_, managers)| !managers.contains(&own));
+    fields
+}
+
+/// Returns the value of a field as short text.
+fn value_at(object: &Value, path: &str) -> String {
+    field_path::find(object, path).map_or_else(|| "none".to_owned(), short)
+}
+
+/// The longest text of a value.
+const VALUE_CHARACTERS: usize = 60;
+
+fn short(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match text.char_indices().nth(VALUE_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut() {
+        let object = json!({"spec": {"long": "x".repeat(100), "replicas": 3}});
+        assert_eq!(value_at(&object, "spec.long").chars().count(), VALUE_CHARACTERS + 1);
+        assert_eq!(value_at(&object, "spec.replicas"), "3");
+        assert_eq!(value_at(&object, "spec.paused"), "none");
+    }
+
+    #[test]
+    fn only_values_of_others_are_undone() {
+        let cause = |field: &str, manager: &str| json!({"reason": CONFLICT, "field": field, "message": format!("conflict with {manager}")});
+        let scale = "\"kubectl\" with subresource \"scale\" using v1 at 2026-11-23T10:00:00Z";
+        let status = json!({"details": {"causes": [
+            cause(".spec.replicas", scale),
+            cause(".spec.version", "\"kubectl\""),
+            cause(".spec.paused", "\"kubectl\""),
+            cause(".spec.paused", "\"kubectl-edit\" using v1"),
+            {"reason": "FieldValueInvalid", "field": "spec.x", "message": "conflict with nothing"},
+        ]}});
+        let found = conflicts(&serde_json::from_value(status).unwrap());
+        assert_eq!(found, [("spec.replicas".to_owned(), vec![scale.to_owned()])]);
+    }
+}

@@ -1,0 +1,86 @@
+//! The manifests of `up`, applied to a running server: changes of others are found, and kubectl can continue.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use firstlight::manifests::apply::{apply_all, check_all};
+use firstlight::manifests::read::read_all;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use schemas::cluster::MachineDeployment;
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn manifest(replicas: usize) -> String {
+    format!(
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata: {{name: workers}}\nspec:\n  clusterName: first\n  \
+         replicas: {replicas}\n  template:\n    spec:\n      clusterName: first\n      bootstrap: {{dataSecretName: x}}\n      \
+         infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: workers}}\n"
+    )
+}
+
+/// Applies the manifest with this number of replicas; returns the changes of others that this undoes, and the outcome.
+async fn apply(place: &Place, client: &Client, replicas: usize) -> (Vec<String>, &'static str) {
+    let file = place.folder.path().join("workers.yaml");
+    std::fs::write(&file, manifest(replicas)).unwrap();
+    let documents = read_all(&[file]).unwrap();
+    let registry = &place.process.plane.registry;
+    let undone = check_all(registry, client, &documents).await.unwrap();
+    let undone =
+        undone.iter().map(|undone| undone.to_string().rsplit_once("workers.yaml").unwrap().1.to_owned());
+    let applied = apply_all(registry, client, &documents).await.unwrap();
+    (undone.collect(), applied[0].outcome)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_others_are_found_and_own_changes_are_not() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let deployments: Api<MachineDeployment> = Api::namespaced(client.clone(), "default");
+    let none: Vec<String> = Vec::new();
+    assert_eq!(apply(&place, &client, 3).await, (none.clone(), "created"));
+    assert_eq!(apply(&place, &client, 3).await, (none.clone(), "unchanged"));
+    assert_eq!(
+        apply(&place, &client, 4).await,
+        (none.clone(), "configured"),
+        "nobody else has set the field"
+    );
+    let autoscaler = PatchParams { field_manager: Some("autoscaler".into()), ..Default::default() };
+    let scale = async |replicas: usize| {
+        let scale = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        deployments.patch_scale("workers", &autoscaler, &scale).await.unwrap();
+    };
+    scale(5).await;
+    assert_eq!(apply(&place, &client, 5).await.0, none, "the manifest has the same value");
+    scale(6).await;
+    let (undone, outcome) = apply(&place, &client, 5).await;
+    assert_eq!(outcome, "configured");
+    let [undone] = undone.as_slice() else { panic!("{undone:?}") };
+    let expected = ":6: machinedeployment.cluster.x-k8s.io/workers: spec.replicas: 6 → 5 (set by \"autoscaler\" with subresource \"scale\"";
+    assert!(undone.starts_with(expected), "{undone}");
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_can_continue() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let deployments: Api<MachineDeployment> = Api::namespaced(client.clone(), "default");
+    apply(&place, &client, 3).await;
+    let last_applied = async || {
+        let found = deployments.get("workers").await.unwrap();
+        let text = found.metadata.annotations.unwrap()[ANNOTATION].clone();
+        serde_json::from_str::<Value>(&text).unwrap()["spec"]["replicas"].clone()
+    };
+    assert_eq!(last_applied().await, 3);
+    apply(&place, &client, 4).await;
+    assert_eq!(last_applied().await, 4, "client-side apply finds the fields that a newer manifest has not");
+    let mut object: Value = serde_saphyr::from_str(&manifest(7)).unwrap();
+    object["metadata"]["labels"] = json!({"a": "b"});
+    // Without force, as `kubectl apply --server-side`.
+    let kubectl = PatchParams { field_manager: Some("kubectl".into()), ..Default::default() };
+    deployments.patch("workers", &kubectl, &Patch::Apply(&object)).await.unwrap();
+    assert_eq!(last_applied().await, 7, "the annotation stays");
+    place.process.stop().await;
+}
