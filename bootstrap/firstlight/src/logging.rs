@@ -46,7 +46,7 @@ pub fn start_in_file(path: &Path) -> Result<()> {
 }
 
 fn filter(default: &str) -> EnvFilter {
-    // The client logs each failed connection as an error, although its callers try again or report it.
-    let default = format!("{default},kube_client::client::builder=off");
+    // The client logs each failed connection, and each watch that ends with its server, although its callers try again or report it.
+    let default = format!("{default},kube_client::client=error,kube_client::client::builder=off");
     EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default))
 }

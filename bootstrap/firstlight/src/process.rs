@@ -89,8 +89,8 @@ impl Process {
             }
         };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
-        let kubeconfig = std::path::absolute(kubeconfig).context("the current directory cannot be found")?;
         certificates.write_kubeconfig(&kubeconfig, address)?;
+        let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
         let merge_into = options.merge_kubeconfig.then(merge_kubeconfig::users_own).transpose()?;
         if let Some(into) = &merge_into {
             merge_kubeconfig::merge(&kubeconfig, into, true)?;

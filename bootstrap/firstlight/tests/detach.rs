@@ -38,3 +38,45 @@ fn a_detached_server_runs_until_it_is_stopped() {
         assert_eq!(found, Some(code), "{arguments:?}: {printed}");
     }
 }
+
+#[test]
+fn a_pivot_logs_no_warning_and_status_says_where_the_clusters_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("source"), folder.path().join("target"));
+    let done = |arguments: &[&str], data: &Path| {
+        let (code, printed) = run(arguments, data);
+        assert_eq!(code, Some(0), "{arguments:?}: {printed}");
+        printed
+    };
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/first-cluster.yaml");
+    done(&["up", "-f", example, "--listen", "127.0.0.1:0", "--exit", "--wait", "3m"], &source);
+    let serve = ["serve", "--detach", "--listen", "127.0.0.1:0"];
+    done(&serve, &source);
+    done(&serve, &target);
+    done(&["wait", "--timeout", "3m"], &source);
+    let kubeconfig = target.join("kubeconfig");
+    done(&["pivot", "--to-kubeconfig", kubeconfig.to_str().unwrap()], &source);
+    done(&["wait", "--timeout", "3m"], &target);
+    assert!(
+        done(&["status"], &source)
+            .contains("Pivot:      the clusters were handed over to https://127.0.0.1:")
+    );
+    let report: serde_json::Value = serde_json::from_str(&done(&["status", "-o", "json"], &target)).unwrap();
+    let cluster = &report["objects"][0];
+    assert_eq!(
+        (&cluster["kind"], &cluster["namespace"], &cluster["name"]),
+        (&"Cluster".into(), &"default".into(), &"first".into())
+    );
+    assert!(
+        cluster["conditions"].as_array().unwrap().iter().any(|condition| condition["type"] == "Available")
+    );
+    for data in [&source, &target] {
+        done(&["stop"], data);
+        let log = done(&["logs"], data);
+        let warnings: Vec<&str> =
+            log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
+        assert!(warnings.is_empty(), "{}: {warnings:#?}", data.display());
+    }
+    let (code, printed) = run(&["status"], &source);
+    assert!(code == Some(1) && printed.contains("--start-afresh"), "{printed}");
+}

@@ -216,7 +216,7 @@ impl<P: Planned> Frame<P> {
             return Ok(false);
         }
         self.planned.while_paused(&mut wanted, cluster).await?;
-        self.planned.objects().patch(object, &wanted, P::OWNED).await?;
+        unless_gone(self.planned.objects().patch(object, &wanted, P::OWNED).await)?;
         Ok(true)
     }
 
@@ -236,12 +236,17 @@ impl<P: Planned> Frame<P> {
             }
             errors.retain(|error| !matches!(error, Error::Terminal(_)));
         }
-        match self.planned.objects().patch(read, &wanted, P::OWNED).await {
-            // The patch removed the finalizer, and thereby the object.
-            Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-            result => errors.extend(result.err()),
-        }
+        errors.extend(unless_gone(self.planned.objects().patch(read, &wanted, P::OWNED).await).err());
         Error::aggregate(errors).map(|()| action)
+    }
+}
+
+/// Accepts that a write did not find its object: the object has been deleted since it was read, or the write removed its last finalizer.
+/// The watch will report the deletion.
+fn unless_gone<T>(written: Result<T>) -> Result<()> {
+    match written {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -37,7 +37,7 @@ fn merge(into: &mut Value, patch: Value) {
     }
 }
 
-/// Serves `object`; its watches stay open and silent.
+/// Serves `object`; its watches stay open and silent. An object with `"gone": true` is listed, but no patch finds it.
 fn manager(object: &Arc<Mutex<Value>>) -> Manager {
     let object = object.clone();
     let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -49,7 +49,14 @@ fn manager(object: &Arc<Mutex<Value>>) -> Manager {
             let is_patch = request.method() == Method::PATCH;
             let body = request.into_body().collect_bytes().await.unwrap();
             let mut object = object.lock();
-            let answer = if is_patch {
+            let answer = if is_patch && object["gone"] == true {
+                object["patches"] = (object["patches"].as_u64().unwrap_or(0) + 1).into();
+                let status = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "not found"});
+                return Ok(Response::builder()
+                    .status(404)
+                    .body(Body::from(status.to_string().into_bytes()))
+                    .unwrap());
+            } else if is_patch {
                 let version: u64 = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
                 merge(&mut object, serde_json::from_slice(&body).unwrap());
                 object["metadata"]["resourceVersion"] = (version + 1).to_string().into();
@@ -167,4 +174,13 @@ async fn what_is_paused_is_not_observed_and_says_so() {
     assert_eq!(run(&object).await, []);
     let stored: DevCluster = serde_json::from_value(object.lock().clone()).unwrap();
     assert!(stored.condition_is_true("Paused"), "{stored:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_has_been_deleted_meanwhile_is_not_a_failure() {
+    let object = object(json!({"cluster.x-k8s.io/paused": ""}));
+    object.lock()["metadata"]["finalizers"] = json!([FINALIZER]);
+    object.lock()["gone"] = true.into();
+    assert_eq!(run(&object).await, []);
+    assert_eq!(object.lock()["patches"], 1, "a failure would be tried again");
 }

@@ -55,7 +55,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
             path.display()
         );
     }
-    let path = std::path::absolute(path).context("the current directory cannot be found")?;
+    let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     if options.merge {
         let into = merge_kubeconfig::users_own()?;
         let context = merge_kubeconfig::merge(&path, &into, true)?;

@@ -46,8 +46,8 @@ impl MachineSetController {
                 Err(error) => errors.push(error),
             }
         }
-        if let Some(reasons) = plan.newly_blocked {
-            self.recorder.warning(observed.set.as_ref(), &(), "PreflightCheckFailed", reasons);
+        if let Some(event) = &plan.newly_blocked {
+            self.event(observed, event);
         }
         for wanted in &plan.create {
             match self.create(observed, wanted).await {
@@ -64,6 +64,10 @@ impl MachineSetController {
     }
 
     fn event(&self, observed: &Observed, event: &Event) {
-        self.recorder.normal(observed.set.as_ref(), &(), event.reason, event.message.clone());
+        let set = observed.set.as_ref();
+        match event.warning {
+            true => self.recorder.warning(set, &(), event.reason, event.message.clone()),
+            false => self.recorder.normal(set, &(), event.reason, event.message.clone()),
+        }
     }
 }

@@ -12,7 +12,7 @@ use schemas::cluster::{Machine, MachineSet};
 use super::facts::is_of_deployment;
 use super::observe::Observed;
 use super::{create, preflight, priority, status, sync};
-use crate::change::{ExternalChange, Reference};
+use crate::change::{Event, ExternalChange, Reference};
 
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
 
@@ -39,7 +39,7 @@ pub struct Plan {
     /// Machines to create, with their bootstrap and infrastructure objects.
     pub create: Vec<create::NewMachine>,
     /// The reasons for which no Machine may be created, if they were others before; for an event.
-    pub newly_blocked: Option<String>,
+    pub newly_blocked: Option<Event>,
     /// When to reconcile again.
     pub action: Action,
     /// Errors that the reconcile returns.
@@ -69,13 +69,16 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// Returns the message of the condition about a blocked scale-up, unless it was the same before.
-fn newly_blocked(set: &MachineSet, before: &MachineSet, blocked: &[String]) -> Option<String> {
+/// Returns the event about a blocked scale-up, unless the condition had the same message before. A control plane becomes stable by itself,
+/// so waiting only for this is not a warning.
+fn newly_blocked(set: &MachineSet, before: &MachineSet, blocked: &[String]) -> Option<Event> {
     let message = |set: &MachineSet| {
         let condition = set.condition("ScalingUp").filter(|condition| condition.status == conditions::TRUE);
         condition.map(|condition| condition.message.clone())
     };
-    message(set).filter(|text| !blocked.is_empty() && message(before).as_ref() != Some(text))
+    let text = message(set).filter(|text| !blocked.is_empty() && message(before).as_ref() != Some(text))?;
+    let passes = blocked.iter().all(|reason| reason.contains(preflight::CONTROL_PLANE_IS_STABLE));
+    Some(Event { warning: !passes, reason: "PreflightCheckFailed", message: text })
 }
 
 fn owner_and_labels(plan: &mut Plan, observed: &Observed) {

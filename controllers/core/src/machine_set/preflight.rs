@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::observe::Observed;
 use crate::change::Reference;
 
+/// The name of the check that the control plane neither changes its version nor waits for its first Machine.
+pub(super) const CONTROL_PLANE_IS_STABLE: &str = "ControlPlaneIsStable";
+
 const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 /// Workers may be at most this many minor versions behind the control plane.
 const MAX_SKEW: u64 = 3;
@@ -27,7 +30,7 @@ pub fn failures(observed: &Observed) -> Vec<String> {
             failures.push(format!("* {failure} (\"{name}\" preflight check failed)"));
         }
     };
-    check("ControlPlaneIsStable", unstable(observed, control_plane, version));
+    check(CONTROL_PLANE_IS_STABLE, unstable(observed, control_plane, version));
     let own = observed.set.spec.template.spec.version.as_deref();
     if let Some(own) = own {
         check("KubernetesVersionSkew", kubernetes_skew(own, version));

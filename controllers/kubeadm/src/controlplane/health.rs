@@ -185,6 +185,13 @@ fn judged(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>, with_etcd: b
     if !authorities::certificates_complete(inputs.observed) {
         wrong.push("* Control plane certificates are not available".to_owned());
     }
+    if is_doomed(control_plane, inputs.machines) {
+        wrong.push(
+            "* All Machines are being deleted, and each waits for another one to take over its etcd data: save what the workload cluster must \
+             keep, then delete the Cluster"
+                .to_owned(),
+        );
+    }
     if with_etcd && let Some(etcd) = inputs.observed.etcd() {
         let (well, voting, needed) = members::quorum(etcd, inputs.machines);
         let verb = if well == 1 { "is" } else { "are" };
@@ -210,6 +217,11 @@ fn judged(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>, with_etcd: b
         return new(type_, TRUE, "Available", notes.join("\n"));
     }
     is_false(type_, "NotAvailable", wrong.join("\n"))
+}
+
+/// Returns whether all Machines are being deleted although the control plane is not. New Machines could only join those that go.
+fn is_doomed(control_plane: &KubeadmControlPlane, machines: &[Machine]) -> bool {
+    !object::is_deleting(control_plane) && machines.len() > 1 && machines.iter().all(object::is_deleting)
 }
 
 /// Returns whether a Machine with a provider ID is unhealthy for longer than [`LASTING`].

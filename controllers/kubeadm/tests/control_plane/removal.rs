@@ -91,6 +91,17 @@ fn two_machines_that_go_at_once_go_one_after_the_other() {
 }
 
 #[test]
+fn a_control_plane_whose_machines_all_go_says_so() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.deleting(0).deleting(1);
+    let told = |world: &mut World| world.condition("Available").2.contains("then delete the Cluster");
+    assert!(!told(&mut world));
+    world.deleting(2);
+    assert!(told(&mut world));
+    assert_eq!(world.steps(), []);
+}
+
+#[test]
 fn a_machine_without_a_node_takes_its_member_along() {
     let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
     world.deleting(2).change(2, |machine| {
