@@ -233,6 +233,11 @@ async fn power_and_restarts() {
     restart(client, "default", "node-1", &hard).await.unwrap();
     let value = server.annotation("node-1", "reboot.metal3.io").await;
     assert_eq!(value.as_deref(), Some(r#"{"force":true,"mode":"hard"}"#));
+    server.status("node-2", "provisioned").await;
+    let by_hand = restart(client, "default", "node-2", &soft).await.unwrap();
+    assert!(by_hand.starts_with("default/node-2 has no BMC: if an agent runs on it"), "{by_hand}");
+    let unmanaged = restart(client, "default", "node-4", &soft).await.unwrap_err().to_string();
+    assert!(unmanaged.contains("its power is not managed"), "{unmanaged}");
     server.process.stop().await;
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use clusterctl::cluster_message;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use metal::names::{POWER, POWERED, REBOOT};
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
@@ -83,6 +83,28 @@ async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result
     })
 }
 
+/// Whoever switches the power of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SwitchedBy {
+    Bmc,
+    Hand,
+}
+
+/// Returns who switches the power of the host. Fails if its power is not managed.
+fn switched_by(host: &BareMetalHost, namespace: &str) -> Result<SwitchedBy> {
+    let annotations = host.metadata.annotations.as_ref();
+    if host.spec.bmc.as_ref().is_some_and(|bmc| !bmc.address.is_empty()) {
+        Ok(SwitchedBy::Bmc)
+    } else if annotations.is_some_and(|all| all.contains_key(POWER)) {
+        Ok(SwitchedBy::Hand)
+    } else {
+        bail!(
+            "{namespace}/{} has no BMC and its power is not managed: set spec.bmc, or the annotation {POWER}=manual if you switch it yourself",
+            host.name_any()
+        )
+    }
+}
+
 /// Sets the wanted power state of a host. Returns the message for the user.
 ///
 /// # Errors
@@ -91,17 +113,14 @@ pub async fn set_power(client: &Client, namespace: &str, name: &str, on: bool) -
     let hosts: Api<BareMetalHost> = Api::namespaced(client.clone(), namespace);
     let host = host(&hosts, namespace, name).await?;
     let word = if on { "on" } else { "off" };
-    let has_bmc = host.spec.bmc.as_ref().is_some_and(|bmc| !bmc.address.is_empty());
-    let by_hand = host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(POWER));
-    let (patch, said) = if has_bmc {
-        (json!({ "spec": { "online": on } }), format!("{namespace}/{name} is being switched {word}\n"))
-    } else if by_hand {
-        let patch = json!({ "metadata": { "annotations": { POWERED: word } } });
-        (patch, format!("noted that {namespace}/{name} was switched {word}\n"))
-    } else {
-        bail!(
-            "{namespace}/{name} has no BMC and its power is not managed: set spec.bmc, or the annotation {POWER}=manual if you switch it yourself"
-        );
+    let (patch, said) = match switched_by(&host, namespace)? {
+        SwitchedBy::Bmc => {
+            (json!({ "spec": { "online": on } }), format!("{namespace}/{name} is being switched {word}\n"))
+        }
+        SwitchedBy::Hand => {
+            let patch = json!({ "metadata": { "annotations": { POWERED: word } } });
+            (patch, format!("noted that {namespace}/{name} was switched {word}\n"))
+        }
     };
     write(&hosts, namespace, name, patch).await?;
     Ok(said)
@@ -118,7 +137,7 @@ pub async fn restart(
     request: &RebootRequest,
 ) -> Result<String> {
     let hosts: Api<BareMetalHost> = Api::namespaced(client.clone(), namespace);
-    host(&hosts, namespace, name).await?;
+    let switched_by = switched_by(&host(&hosts, namespace, name).await?, namespace)?;
     let path = format!("{}/{name}/reboot", hosts.resource_url());
     let post = http::Request::post(path).header(http::header::CONTENT_TYPE, "application/json");
     let answer = client.request::<Value>(post.body(serde_json::to_vec(request)?)?).await;
@@ -131,7 +150,13 @@ pub async fn restart(
         }
         Err(error) => bail!("cannot restart {namespace}/{name}: {}", cluster_message(&error)),
     }
-    Ok(format!("{namespace}/{name} is being restarted\n"))
+    Ok(match switched_by {
+        SwitchedBy::Bmc => format!("{namespace}/{name} is being restarted\n"),
+        SwitchedBy::Hand => format!(
+            "{namespace}/{name} has no BMC: if an agent runs on it, the agent restarts it; otherwise `firstlight metal hosts` says when to \
+             switch it off and on\n"
+        ),
+    })
 }
 
 async fn write(hosts: &Api<BareMetalHost>, namespace: &str, name: &str, patch: Value) -> Result<()> {
