@@ -298,7 +298,7 @@ fn next_steps(process: &Process, objects: &Objects) -> String {
         let (namespace, name) = (&cluster["metadata"]["namespace"], &cluster["metadata"]["name"]);
         if let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) {
             text.push_str(&format!(
-                "  kubectl get secret -n {namespace} {name}-kubeconfig -o jsonpath='{{.data.value}}' | base64 -d > {name}.kubeconfig\n  \
+                "  firstlight get kubeconfig {name} -n {namespace} > {name}.kubeconfig\n  \
                  kubectl --kubeconfig {name}.kubeconfig get nodes\n"
             ));
         }

@@ -69,6 +69,8 @@ pub(super) async fn undone(
 
 /// Returns the fields in conflict with the managers that own them, without the fields that this program or `kubectl` has applied.
 fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
+    // The message has no version for a manager that applies.
+    let own = format!("{APPLY_MANAGER:?}");
     let mut fields: Vec<(String, Vec<String>)> = Vec::new();
     for cause in refused.details.iter().flat_map(|details| &details.causes) {
         let Some(manager) = cause.message.strip_prefix("conflict with ").filter(|_| cause.reason == CONFLICT)
@@ -81,9 +83,11 @@ fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
             None => fields.push((field, vec![manager.to_owned()])),
         }
     }
-    // The message has no version and no time for a manager that applies.
-    let own = format!("{APPLY_MANAGER:?}");
     fields.retain(|(_, managers)| !managers.contains(&own));
+    for manager in fields.iter_mut().flat_map(|(_, managers)| managers) {
+        // The version and the time of the write are of no interest.
+        manager.truncate(manager.find(" using ").unwrap_or(manager.len()));
+    }
     fields
 }
 
@@ -129,6 +133,7 @@ mod tests {
             {"reason": "FieldValueInvalid", "field": "spec.x", "message": "conflict with nothing"},
         ]}});
         let found = conflicts(&serde_json::from_value(status).unwrap());
-        assert_eq!(found, [("spec.replicas".to_owned(), vec![scale.to_owned()])]);
+        let manager = "\"kubectl\" with subresource \"scale\"".to_owned();
+        assert_eq!(found, [("spec.replicas".to_owned(), vec![manager])]);
     }
 }
