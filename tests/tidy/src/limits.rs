@@ -18,7 +18,7 @@ pub fn section<'a>(page: &'a str, folder: &str) -> Option<&'a str> {
 pub fn counted(section: &str) -> Vec<String> {
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next());
-    cells.flat_map(|cell| quoted(cell)).map(|name| name.trim_end_matches("_total").to_owned()).collect()
+    cells.flat_map(quoted).map(|name| name.trim_end_matches("_total").to_owned()).collect()
 }
 
 /// The violations of a section, one per line: limits that it does not have, names that are no limits, and names of
