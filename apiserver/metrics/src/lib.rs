@@ -2,7 +2,9 @@
 //! `/metrics` serves all of them.
 //!
 //! A part gets its metrics with [`Metrics::part`], so that two instances of a part in one process, for example two managers, share their
-//! metrics and no metric is registered twice.
+//! metrics and no metric is registered twice. [`Limits`] counts the limits that were reached. docs/metrics.md lists all metrics.
+
+mod limits;
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -11,6 +13,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
+
+pub use limits::Limits;
 
 /// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -26,7 +30,10 @@ struct State {
 }
 
 impl Metrics {
-    /// Returns the metrics `P` of one part of the process. The first call for `P` creates and registers them with `register`.
+    /// Returns the metrics `P` of one part of the process. The first call for `P` creates and registers them with `register`; later calls
+    /// return a clone, and `register` is not called. Instances of a part therefore count together. A part with figures of one instance,
+    /// for example the size of a server's store, must add each instance to `P` after this call, or the figures of later instances are
+    /// missing. `register` must not call this function, which holds a lock.
     pub fn part<P: Clone + Send + Sync + 'static>(&self, register: impl FnOnce(&mut Registry) -> P) -> P {
         let mut state = self.0.lock();
         if let Some(part) = state.parts.get(&TypeId::of::<P>()).and_then(|part| part.downcast_ref::<P>()) {

@@ -1,4 +1,4 @@
-//! All limits of the HTTP layer. Each has a metric (`firstlight_limit_reached_total{limit=...}`).
+//! All limits of the HTTP layer. docs/metrics.md says in which metric each of them is counted.
 
 use std::time::Duration;
 

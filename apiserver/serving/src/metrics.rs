@@ -1,12 +1,15 @@
 //! The metrics at `/metrics`.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use metrics::Limits;
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
@@ -33,23 +36,36 @@ struct ResourceLabels {
     resource: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct LimitLabels {
-    limit: &'static str,
-}
-
-/// The figures of the servers that share a registry of metrics.
+/// The metrics of the servers that share a registry of metrics. Their requests are counted together, and so are the figures of their
+/// stores.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<VerbLabels, Histogram, fn() -> Histogram>,
     watches: Family<ResourceLabels, Gauge>,
     events: Family<ResourceLabels, Counter>,
-    limits: Family<LimitLabels, Counter>,
+    stores: StoreFigures,
+    limits: Limits,
 }
 
-/// Collects the metrics of the store at the time when metrics are read: its size, its quota, its history and its watchers.
-struct StoreFigures(Store);
+/// Collects the figures of the stores at the time when metrics are read: size, quota, history and watchers. A figure is the sum over all
+/// stores.
+#[derive(Clone, Default)]
+struct StoreFigures(Arc<Mutex<Vec<Store>>>);
+
+impl StoreFigures {
+    /// Adds a store. A store that two servers serve counts once.
+    fn add(&self, store: &Store) {
+        let mut stores = self.0.lock();
+        if !stores.iter().any(|known| known.is_same(store)) {
+            stores.push(store.clone());
+        }
+    }
+
+    fn sum(&self, figure: impl Fn(&Store) -> u64) -> u64 {
+        self.0.lock().iter().map(figure).fold(0, u64::saturating_add)
+    }
+}
 
 impl fmt::Debug for StoreFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,35 +75,67 @@ impl fmt::Debug for StoreFigures {
 
 impl Collector for StoreFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let (store, size) = (&self.0, self.0.size());
         let figures = [
-            ("apiserver_storage_size_bytes", "Bytes of the store's file", size.file),
+            (
+                "apiserver_storage_size_bytes",
+                "Bytes of the store's file",
+                self.sum(|store| store.size().file),
+            ),
             (
                 "firstlight_store_used_bytes",
                 "Bytes that objects and history take: what counts against the quota",
-                size.rows,
+                self.sum(|store| store.size().rows),
             ),
-            ("firstlight_store_quota_bytes", "Bytes that objects and history may take", store.quota()),
+            (
+                "firstlight_store_quota_bytes",
+                "Bytes that objects and history may take",
+                self.sum(Store::quota),
+            ),
             (
                 "firstlight_store_alarm",
                 "1 while writes are refused for want of space",
-                u64::from(store.alarm()),
+                self.sum(|store| u64::from(store.alarm())),
             ),
             (
                 "firstlight_watch_queued_bytes",
                 "Bytes of events that wait for watchers, each counted once",
-                store.queued_bytes() as u64,
+                self.sum(|store| store.queued_bytes() as u64),
             ),
-            ("firstlight_store_watchers", "Watchers of the store now", store.watcher_count() as u64),
+            (
+                "firstlight_store_watchers",
+                "Watchers of the store now",
+                self.sum(|store| store.watcher_count() as u64),
+            ),
             (
                 "firstlight_store_history_events",
                 "Events that the history holds",
-                store.history_count() as u64,
+                self.sum(|store| store.history_count() as u64),
             ),
         ];
         for (name, help, figure) in figures {
             let gauge = ConstGauge::new(i64::try_from(figure).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        }
+        let counters = [
+            (
+                "firstlight_store_watch_queue_overflows",
+                "Times that a watcher's queue was emptied because of too many events; the watcher went on from the history",
+                self.sum(|store| store.overflows().events),
+            ),
+            (
+                "firstlight_store_watch_queues_overflows",
+                "Times that the queues of all watchers were emptied because of too many bytes",
+                self.sum(|store| store.overflows().bytes),
+            ),
+            (
+                "firstlight_store_refusals",
+                "Writes that were refused for want of space",
+                self.sum(Store::refusals),
+            ),
+        ];
+        for (name, help, figure) in counters {
+            let counter = ConstCounter::new(figure);
+            counter.encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
         }
         Ok(())
     }
@@ -97,27 +145,29 @@ impl Collector for StoreFigures {
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
 impl Metrics {
-    /// Returns the metrics of the servers in the registry `metrics`; at the first call, registers them and those of `store`.
+    /// Returns the metrics of the servers in the registry `metrics`, and adds the figures of `store`. The first call registers them.
     pub(crate) fn of(metrics: &metrics::Metrics, store: &Store) -> Self {
-        metrics.part(|registry| Self::register(registry, store))
+        let limits = Limits::of(metrics);
+        let metrics = metrics.part(|registry| Self::register(registry, limits));
+        metrics.stores.add(store);
+        metrics
     }
 
-    fn register(registry: &mut Registry, store: &Store) -> Self {
+    fn register(registry: &mut Registry, limits: Limits) -> Self {
         let metrics = Self {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             watches: Family::default(),
             events: Family::default(),
-            limits: Family::default(),
+            stores: StoreFigures::default(),
+            limits,
         };
         registry.register("apiserver_request", "Requests answered", metrics.requests.clone());
         let help = "Seconds until the answer's headers were ready";
         registry.register("apiserver_request_duration_seconds", help, metrics.durations.clone());
         registry.register("apiserver_longrunning_requests", "Watches now", metrics.watches.clone());
         registry.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
-        let help = "Times that a limit was reached";
-        registry.register("firstlight_limit_reached", help, metrics.limits.clone());
-        registry.register_collector(Box::new(StoreFigures(store.clone())));
+        registry.register_collector(Box::new(metrics.stores.clone()));
         metrics
     }
 
@@ -145,7 +195,7 @@ impl Metrics {
 
     /// Counts that a limit was reached; `limit` is the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
-        self.limits.get_or_create(&LimitLabels { limit }).inc();
+        self.limits.reached(limit);
     }
 }
 

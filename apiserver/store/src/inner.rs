@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) quota: u64,
     /// Whether a write was refused because of the quota and there is no space yet.
     pub(crate) alarm: AtomicBool,
+    /// The number of writes that were refused because of the quota or a full disk.
+    pub(crate) refusals: AtomicU64,
 }
 
 impl Inner {
@@ -51,7 +53,11 @@ impl Inner {
         self.engine.size().rows >= self.quota / QUOTA_PARTS * QUOTA_TIGHT_PARTS
     }
 
+    /// Counts a write that was refused for want of space, and begins the alarm of the quota.
     pub(crate) fn look_at_refusal(&self, error: &CommitError) {
+        if matches!(error, CommitError::Quota { .. } | CommitError::Full(_)) {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+        }
         if matches!(error, CommitError::Quota { .. }) && !self.alarm.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, "the quota is exhausted: only deletions and updates that do not enlarge objects are accepted");
         }

@@ -46,3 +46,4 @@ pub use revision::Revision;
 pub use state::{Page, Snapshot};
 pub use store::{Store, Verified};
 pub use watcher::Watcher;
+pub use watchers::Overflows;

@@ -63,16 +63,20 @@ impl Queue {
         Self { inner: Mutex::new(inner), filled: Notify::new() }
     }
 
-    pub(crate) fn push(&self, queued: &Arc<Queued>) {
-        {
+    /// Adds an event. Returns whether the queue had too many events, and was emptied.
+    pub(crate) fn push(&self, queued: &Arc<Queued>) -> bool {
+        let is_full = {
             let mut inner = self.inner.lock();
-            if inner.events.len() >= WATCH_QUEUE_EVENTS {
+            let is_full = inner.events.len() >= WATCH_QUEUE_EVENTS;
+            if is_full {
                 inner.fall_behind();
             } else if !inner.behind {
                 inner.events.push_back(queued.clone());
             }
-        }
+            is_full
+        };
         self.filled.notify_one();
+        is_full
     }
 
     /// Drops the waiting events and makes the watcher continue from the history.

@@ -1,7 +1,7 @@
 //! The store serves reads and watches from memory and writes through the engine in groups.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
@@ -19,6 +19,7 @@ use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::{Page, Snapshot, State};
 use crate::watcher::Watcher;
+use crate::watchers::Overflows;
 
 /// The result of a successful [`Store::verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,7 @@ impl Store {
             failed: Notify::new(),
             quota: limits.quota,
             alarm: AtomicBool::new(false),
+            refusals: AtomicU64::new(0),
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -149,6 +151,21 @@ impl Store {
     /// Returns whether writes are refused because of the quota, or because the disk has space for deletions only.
     pub fn alarm(&self) -> bool {
         self.0.alarm.load(Ordering::Relaxed) || self.0.engine.strained()
+    }
+
+    /// Returns the number of writes that were refused because of the quota or a full disk.
+    pub fn refusals(&self) -> u64 {
+        self.0.refusals.load(Ordering::Relaxed)
+    }
+
+    /// Returns how often the queues of watchers were emptied because of a limit.
+    pub fn overflows(&self) -> Overflows {
+        self.0.state.read().watchers.overflows()
+    }
+
+    /// Returns whether both are handles of one open store.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Returns the size of the events that wait for watchers in bytes, with each event counted once.
@@ -264,7 +281,7 @@ impl Store {
             }
         }
         match answer.await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.inspect_err(|error| self.0.look_at_refusal(error)),
             Err(_) => Err(CommitError::Poisoned("the process is shutting down".into())),
         }
     }

@@ -20,6 +20,16 @@ pub(crate) struct Watchers {
     reached: Arc<AtomicU64>,
     /// Size of the events in all queues, in bytes.
     queued: Arc<AtomicUsize>,
+    overflows: Overflows,
+}
+
+/// The number of times that the queues of watchers were emptied. Their watchers continued from the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overflows {
+    /// Queues of single watchers with more than [`crate::limits::WATCH_QUEUE_EVENTS`] events.
+    pub events: u64,
+    /// All queues, because their events had more than [`WATCH_QUEUES_BYTES`] bytes.
+    pub bytes: u64,
 }
 
 /// The place of one watcher among all watchers.
@@ -39,10 +49,12 @@ impl Watchers {
         for prefix in event.key().covering() {
             let Some(queues) = self.by_prefix.get(prefix) else { continue };
             let queued = queued.get_or_insert_with(|| Arc::new(Queued::new(event, &self.queued)));
-            queues.values().for_each(|queue| queue.push(queued));
+            let full = queues.values().filter(|queue| queue.push(queued)).count();
+            self.overflows.events += full as u64;
         }
         drop(queued);
         if self.queued_bytes() > WATCH_QUEUES_BYTES {
+            self.overflows.bytes += 1;
             self.by_prefix.values().flat_map(BTreeMap::values).for_each(|queue| queue.fall_behind());
         }
     }
@@ -50,6 +62,11 @@ impl Watchers {
     /// Returns the size of the events that wait for watchers in bytes, with each event counted once.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued.load(Ordering::Relaxed)
+    }
+
+    /// Returns how often queues were emptied since the start.
+    pub(crate) fn overflows(&self) -> Overflows {
+        self.overflows
     }
 
     /// Reports progress. It must be called after `send` of all events up to `revision`, so that an empty queue means

@@ -63,6 +63,7 @@ async fn a_watcher_that_falls_behind_goes_on_from_the_history() {
         assert_eq!(slow.progress(), Revision(1));
         let last = read_all(&mut slow, Revision(1)).unwrap();
         assert_eq!(last, store.revision(), "{beyond} beyond the limit");
+        assert_eq!(store.overflows().events, u64::from(beyond > 0), "{beyond} beyond the limit");
         put(&store, "a", 10).await.unwrap();
         assert_eq!(slow.next().await.unwrap().revision(), store.revision());
     }
@@ -94,9 +95,11 @@ async fn what_waits_for_watchers_is_counted_once_and_bounded() {
     for number in 1..=limits::WATCH_QUEUES_BYTES / EACH {
         put(&store, "a", EACH).await.unwrap();
         assert_eq!(store.queued_bytes(), number * EACH, "at the limit everything waits");
+        assert_eq!(store.overflows().bytes, 0);
     }
     put(&store, "a", EACH).await.unwrap();
     assert_eq!(store.queued_bytes(), 0, "above it everybody goes on from the history");
+    assert_eq!(store.overflows().bytes, 1);
     for watcher in &mut watchers {
         assert_eq!(read_all(watcher, Revision(1)).unwrap(), store.revision());
     }

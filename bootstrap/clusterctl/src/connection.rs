@@ -7,7 +7,7 @@ use kube::{Client, Config};
 
 use crate::{Context, Result};
 
-/// Which cluster to use.
+/// The user's choice of a cluster: a kubeconfig and a context in it.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// The kubeconfig; by default `$KUBECONFIG`, then `~/.kube/config`.
@@ -43,10 +43,10 @@ impl Choice {
         Config::from_custom_kubeconfig(kubeconfig.context(named)?, &options).await.context(named)
     }
 
-    /// Makes the connection; it is opened with the first request.
+    /// Returns the connection, which is opened at the first request.
     ///
     /// # Errors
-    /// As [`Self::config`], or the credentials cannot be used.
+    /// The errors of [`Self::config`], and credentials that cannot be used.
     pub async fn connect(&self) -> Result<Connection> {
         let config = self.config().await?;
         let namespace = config.default_namespace.clone();

@@ -11,14 +11,14 @@ use crate::{Context, Error, Result};
 
 const PAUSED: &str = "cluster.x-k8s.io/paused";
 
-/// What to do with a rollout.
+/// A subcommand of `rollout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Replace every machine.
+    /// `restart`: replaces every machine.
     Restart,
-    /// Replace no machine until resumed.
+    /// `pause`: no machine is replaced until `resume`.
     Pause,
-    /// Continue to replace machines.
+    /// `resume`: machines are replaced again.
     Resume,
 }
 
@@ -29,11 +29,11 @@ enum Kind {
     KubeadmControlPlane,
 }
 
-/// Does `action` with each resource, written as `kind/name`.
+/// Performs `action` on each of the resources, which are written as `kind/name`.
 ///
 /// # Errors
-/// A resource is written wrongly; or a resource does not exist, has another kind, or is in a state that does not allow it. The first
-/// such error ends the run.
+/// A resource is not written as `kind/name`, does not exist, has a kind without rollouts, or is in a state that does not allow the
+/// action. The first error ends the run; resources before it have been changed.
 pub async fn run(
     action: Action,
     resources: &[String],
@@ -67,7 +67,7 @@ pub async fn run(
     Ok(())
 }
 
-/// Parses `kind/name`; both are returned in lower case.
+/// Parses `kind/name`, and returns both in lower case.
 fn reference(resource: &str) -> Result<(String, String)> {
     let resource = resource.to_lowercase();
     let parts: Vec<&str> = resource.split('/').collect();
@@ -122,7 +122,8 @@ impl Kind {
     }
 }
 
-/// Checks whether the object's state allows the action; `RESOURCE` in the reason is replaced by its name.
+/// Checks whether the object's state allows the action. The error is the reason, in which the caller replaces `RESOURCE` by the name of
+/// the object.
 fn check(action: Action, kind: Kind, object: &Value, now: DateTime<Utc>) -> Result<(), String> {
     let after = object.pointer("/spec/rollout/after").and_then(Value::as_str);
     let later = after.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).is_some_and(|time| time > now);

@@ -15,7 +15,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What the terminal has received, and the screen that a user sees.
+/// The bytes that the terminal has received, and the screen that a user sees.
 struct Received {
     bytes: Vec<u8>,
     screen: vt100::Parser,

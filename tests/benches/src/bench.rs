@@ -1,17 +1,23 @@
-//! What all benchmarks share.
+//! The options of the benchmarks, and how they print a figure.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use machinery::clock::Clock;
 
-/// The options and helpers that all benchmarks share.
+/// The options that all benchmarks share.
 pub struct Bench {
+    /// The release binary that is measured.
     pub binary: PathBuf,
+    /// The number of measurements of each figure.
     pub rounds: usize,
+    /// Only figures whose name contains this text are measured.
     pub only: String,
+    /// The numbers of clusters for figures that depend on them.
     pub clusters: Vec<usize>,
+    /// The program `clusterctl` that moves pivoted clusters back; without it, this figure is not measured.
     pub clusterctl: Option<PathBuf>,
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -42,6 +48,7 @@ impl Bench {
     }
 }
 
+/// Writes a line of the result to standard output.
 #[expect(clippy::print_stdout, reason = "this is a command")]
 pub fn print(line: &str) {
     println!("{line}");

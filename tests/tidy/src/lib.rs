@@ -7,5 +7,6 @@ pub mod circles;
 pub mod dependencies;
 pub mod edges;
 pub mod imports;
+pub mod limits;
 pub mod pages;
 pub mod sources;

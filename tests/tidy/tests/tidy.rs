@@ -243,3 +243,25 @@ fn pages_name_what_is_there_and_say_it_once() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+#[test]
+fn each_limit_has_its_metric_or_a_reason() {
+    let mut files = Vec::new();
+    for room in ["apiserver", "controllers", "bootstrap"] {
+        sources(&root().join(room), &mut files);
+    }
+    files.retain(|file| file.components().any(|part| part.as_os_str() == "src"));
+    let texts: Vec<String> = files.iter().map(|file| read(file)).collect();
+    let page = read(&root().join("docs/metrics.md"));
+    let mut found = Vec::new();
+    let mut count = 0;
+    for file in files.iter().filter(|file| file.ends_with("src/limits.rs")) {
+        let folder = file.ancestors().nth(2).expect("a crate").strip_prefix(root()).expect("below the root");
+        // This file of the crate `metrics` has the counter, and no limits.
+        if !tidy::limits::constants(&read(file)).is_empty() {
+            count += 1;
+            found.extend(tidy::limits::violations(&folder.display().to_string(), &read(file), &page, &texts));
+        }
+    }
+    assert!(found.is_empty() && count > 0, "{}", found.join("\n"));
+}

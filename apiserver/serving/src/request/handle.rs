@@ -13,6 +13,7 @@ use super::aside::aside;
 use super::asked::Asked;
 use super::flows::{Seat, too_many};
 use super::query::Query;
+use super::reached::limit_of;
 use super::read_body::RequestBody;
 use super::target::path::{ResourcePath, unescaped};
 use super::target::route::Route;
@@ -115,8 +116,8 @@ impl Shared {
             Ok(Reply::Answer(answer, _)) => Ok(Reply::Answer(answer, warnings)),
             Ok(response) => Ok(response),
             Err(status) => {
-                if status.code == 413 {
-                    self.metrics.limit("body_bytes");
+                if let Some(limit) = limit_of(&status) {
+                    self.metrics.limit(limit);
                 }
                 let answer = aside(status.message.len(), || Answer::error(&status, &asked.parts.headers));
                 Ok(Reply::Answer(answer, warnings))

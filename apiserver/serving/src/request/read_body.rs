@@ -51,7 +51,11 @@ impl Shared {
             }
         };
         match tokio::time::timeout(limits::BODY, read).await {
-            Ok(read) => read,
+            Ok(read) => read.inspect_err(|status| {
+                if status.code == 413 {
+                    self.metrics.limit("body_bytes");
+                }
+            }),
             Err(_) => {
                 self.metrics.limit("body");
                 Err(Status::timeout("the request's body did not arrive in time"))

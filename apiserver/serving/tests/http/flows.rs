@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use ::access::User;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
 use serving::{Body, Server, limits};
 use tokio::sync::watch;
@@ -61,6 +61,17 @@ impl Crowd {
     }
 }
 
+/// Checks that each of these limits was counted once.
+async fn assert_limits(server: &Server, limits: &[&str]) {
+    let request = Request::get("/metrics").extension(User::master("admin")).body(Full::<Bytes>::default());
+    let body = server.handle(request.unwrap()).await.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    for limit in limits {
+        let counted = format!("firstlight_limit_reached_total{{limit=\"{limit}\"}} 1\n");
+        assert!(text.contains(&counted), "{limit}: {text}");
+    }
+}
+
 /// Lets all spawned tasks run until they wait; the runtime runs a few dozen tasks each time.
 async fn settle() {
     for _ in 0..limits::FLOW_WAITING {
@@ -91,6 +102,7 @@ async fn a_user_who_sends_too_much_waits_and_others_do_not() {
         "nor is there room to wait"
     );
     assert!(started.elapsed().is_zero());
+    assert_limits(&crowd.server, &["waiting", "flow_waiting"]).await;
     let watching = Request::get(format!("{CONFIG_MAPS}?watch=true")).extension(User::master("greedy"));
     let watching = crowd.server.handle(watching.body(Full::<Bytes>::default()).unwrap()).await;
     assert_eq!(watching.status(), StatusCode::OK, "a watch takes no seat");
@@ -170,6 +182,7 @@ async fn watches_of_a_user_below_at_and_above_the_limit() {
     }
     assert!(held.iter().all(|answer| answer.status() == StatusCode::OK));
     assert_eq!(watch(user("eve")).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_limits(&server, &["watches"]).await;
     assert_eq!(watch(user("bob")).await.status(), StatusCode::OK);
     assert_eq!(watch(User::master("admin")).await.status(), StatusCode::OK);
     held.pop();

@@ -203,6 +203,57 @@ async fn a_request_that_the_disk_does_not_answer_is_given_up() {
     drop(go_on);
 }
 
+#[tokio::test(start_paused = true)]
+async fn limits_of_parsers_are_counted() {
+    let harness = crate::common::Harness::new().await;
+    let nested = |levels: usize| format!("{{\"data\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let aliases = |count: usize| format!("data:\n  a: &a x\n  b: [{}]\n", vec!["*a"; count].join(", "));
+    let terms = |count: usize| (0..count).map(|at| format!("a{at}")).collect::<Vec<_>>().join(",");
+    let operations = |count: usize| {
+        let one = r#"{"op":"test","path":"/metadata/name","value":"default"}"#;
+        format!("[{}]", vec![one; count].join(","))
+    };
+    let annotated = |bytes: usize| {
+        format!(r#"{{"metadata":{{"name":"a","annotations":{{"a":"{}"}}}}}}"#, "x".repeat(bytes - 1))
+    };
+    let (json, yaml, patch) = ("application/json", "application/yaml", "application/json-patch+json");
+    let dry = format!("{CONFIG_MAPS}?dryRun=All");
+    let plain = r#"{"metadata":{"name":"a"}}"#.to_owned();
+    let managed = |bytes: usize| format!("{dry}&fieldManager={}", "x".repeat(bytes));
+    let selected = |count: usize| format!("{CONFIG_MAPS}?labelSelector={}", terms(count));
+    let namespace = "/api/v1/namespaces/default?dryRun=All".to_owned();
+    // For each limit, a request at the limit and one above it.
+    let cases = [
+        ("max_depth", "POST", json, [224, 225].map(|levels| (dry.clone(), nested(levels)))),
+        ("max_yaml_aliases", "POST", yaml, [100, 101].map(|count| (dry.clone(), aliases(count)))),
+        ("max_selector_terms", "GET", json, [1000, 1001].map(|count| (selected(count), String::new()))),
+        (
+            "max_json_patch_operations",
+            "PATCH",
+            patch,
+            [10_000, 10_001].map(|count| (namespace.clone(), operations(count))),
+        ),
+        (
+            "max_annotations_size",
+            "POST",
+            json,
+            [256 << 10, (256 << 10) + 1].map(|bytes| (dry.clone(), annotated(bytes))),
+        ),
+        ("field_manager_bytes", "POST", json, [128, 129].map(|bytes| (managed(bytes), plain.clone()))),
+    ];
+    for (limit, method, media_type, [at, above]) in cases {
+        let counted = format!("firstlight_limit_reached_total{{limit=\"{limit}\"}}");
+        for ((path, body), is_counted) in [(at, false), (above, true)] {
+            let answer = harness.call(method, &path, &[("content-type", media_type)], body.as_bytes()).await;
+            let metrics = harness.get("/metrics").await.text();
+            let lines = metrics.lines().filter(|line| line.starts_with(&counted));
+            let expected = if is_counted { vec![format!("{counted} 1")] } else { Vec::new() };
+            let (code, text) = (answer.code, answer.text());
+            assert_eq!(lines.collect::<Vec<_>>(), expected, "{limit}: {code} {text:.300}");
+        }
+    }
+}
+
 async fn assert_limit(server: &Server, limit: &str) {
     let request = Request::get("/metrics").extension(User::master("admin")).body(Full::<Bytes>::default());
     let metrics = text(server.handle(request.unwrap()).await).await;

@@ -20,6 +20,26 @@ async fn over(engine: impl Engine, limits: HistoryLimits) -> Harness {
     Harness { server, user: Some(User::master("admin")), clock }
 }
 
+#[tokio::test(start_paused = true)]
+async fn servers_that_share_a_registry_of_metrics_show_the_sum_of_their_stores() {
+    let (metrics, clock) =
+        (metrics::Metrics::default(), Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap()));
+    let mut servers = Vec::new();
+    for quota in [4 << 20, 8 << 20] {
+        let limits = HistoryLimits { quota, ..HistoryLimits::in_memory() };
+        let store = Store::open_with(Memory::new(), clock.clone(), limits).await.unwrap();
+        let registry =
+            Registry::open(store, clock.clone(), Random::seeded(1), Options::default()).await.unwrap();
+        // Two servers of one store show its figures once.
+        for _ in 0..2 {
+            servers.push(Server::builder(registry.clone(), clock.clone()).metrics(metrics.clone()).build());
+        }
+    }
+    let text = metrics.text();
+    assert!(text.contains(&format!("\nfirstlight_store_quota_bytes {}\n", 12 << 20)), "{text}");
+    assert_eq!(text.matches("# TYPE firstlight_store_quota_bytes gauge").count(), 1, "{text}");
+}
+
 fn config_map(name: &str, bytes: usize) -> Value {
     json!({"metadata": {"name": name}, "data": {"value": "x".repeat(bytes)}})
 }
@@ -59,6 +79,7 @@ async fn a_spent_quota_refuses_what_grows_and_lets_deletions_through() {
     assert_eq!(harness.get("/readyz").await.code, 200, "what is stored is served, and deletions go on");
     let metrics = harness.get("/metrics").await.text();
     assert!(metrics.contains("firstlight_store_alarm 1"), "{metrics}");
+    assert!(metrics.contains("firstlight_store_refusals_total 1"), "{metrics}");
     assert!(metrics.contains(&format!("firstlight_store_quota_bytes {}", 4 << 20)), "{metrics}");
     // An object with finalizers takes two steps, the first of which makes it larger.
     let path = format!("{CONFIG_MAPS}/n-0");

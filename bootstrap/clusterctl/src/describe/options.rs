@@ -1,8 +1,8 @@
-//! What `describe` shows.
+//! The options of `describe`, which select the objects and conditions to show.
 
 use crate::{Error, Result};
 
-/// What to show.
+/// The objects and conditions that `describe` shows.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Objects whose conditions are shown: `all`, kinds, `kind/name`, separated by commas. With `+` after an entry, only conditions

@@ -9,7 +9,7 @@ use super::snapshot::{Reference, Snapshot};
 
 const CLUSTER: &str = "cluster.x-k8s.io";
 
-/// Content of a node.
+/// The content of a node, from which its row is written.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// An object of a kind of Cluster API.
@@ -18,7 +18,7 @@ pub(super) enum Content {
     Provided(Value),
     /// A control plane and the contract that it implements.
     ControlPlane(Value, String),
-    /// An object of which only the name is known.
+    /// An object that the snapshot does not contain: only its name is known, from a reference.
     Named,
     /// A heading.
     Title(String),
@@ -26,7 +26,7 @@ pub(super) enum Content {
     Group(Group),
 }
 
-/// Which conditions of a node are shown.
+/// The conditions of a node that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     Nothing,
@@ -46,7 +46,7 @@ pub(super) struct Node {
     pub filter: Filter,
     /// Nodes with a higher number come first.
     pub order: u8,
-    /// Whether children in the same state are shown as one.
+    /// Whether children in the same state are shown in one row.
     pub grouping: bool,
     pub children: Vec<Node>,
 }
@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-/// Builds the tree of a cluster; `None` if the cluster does not exist.
+/// Returns the tree of a cluster, or `None` if the cluster does not exist.
 pub(super) fn build(snapshot: &Snapshot, namespace: &str, name: &str, options: &Options) -> Option<Node> {
     let reference = Reference { group: CLUSTER.into(), kind: "Cluster".into(), name: name.into() };
     let cluster = snapshot.get(&reference, namespace)?;
@@ -284,7 +284,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether `owner` is the controller of `object`.
+/// Returns whether `owner` is the controller of `object`.
 fn controlled(object: &Value, owner: &Value) -> bool {
     let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     references.into_iter().flatten().any(|reference| {
@@ -294,7 +294,7 @@ fn controlled(object: &Value, owner: &Value) -> bool {
     })
 }
 
-/// The filter that `--show-conditions` gives for an object: the first entry that matches it counts.
+/// Returns the filter that `--show-conditions` sets for an object: that of the first entry that matches the object.
 fn filter(list: &str, kind: &str, name: &str) -> Filter {
     for entry in list.split(',').filter(|entry| !entry.is_empty()) {
         let bare = entry.strip_suffix('+').unwrap_or(entry);

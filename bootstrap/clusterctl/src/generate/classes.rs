@@ -1,4 +1,4 @@
-//! Adds the ClusterClasses that a template of a repository uses and the cluster lacks.
+//! Adds to a template of a repository the ClusterClasses that it uses and that the cluster does not have.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::repository::Repository;
 use crate::template::{Template, Wanted};
 use crate::{Context, Error, Result, inventory};
 
-/// Where classes are looked for.
+/// The places in which ClusterClasses are searched.
 pub(super) struct Place<'a> {
     pub repository: &'a Repository,
     pub version: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
     pub wanted: &'a Wanted,
 }
 
-/// The templates of all missing classes as one template; `None` if none is missing.
+/// Returns the templates of all missing classes as one template, or `None` if no class is missing.
 pub(super) async fn missing(
     template: &Template,
     place: &Place<'_>,
@@ -55,7 +55,7 @@ pub(super) async fn missing(
     Ok(found)
 }
 
-/// The namespace and name of a Cluster's class.
+/// Returns the namespace and the name of a Cluster's class, or `None` if the Cluster has no class.
 fn class(object: &Value) -> Option<(String, String)> {
     let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
     if group != "cluster.x-k8s.io" || object["kind"] != "Cluster" {
@@ -72,7 +72,7 @@ fn class(object: &Value) -> Option<(String, String)> {
     Some((namespace.unwrap_or(own).to_owned(), name?.to_owned()))
 }
 
-/// The client, if the cluster answers and has Cluster API.
+/// Returns the client, or `None` if there is no connection, the cluster does not answer, or it does not have Cluster API.
 async fn initialised(connection: Option<&Connection>) -> Result<Option<&Client>> {
     let Some(connection) = connection else { return Ok(None) };
     if connection.client.apiserver_version().await.is_err() {
@@ -90,7 +90,7 @@ async fn exists(client: &Client, kind: &GroupVersionKind, namespace: &str, name:
     Ok(api.get_opt(name).await?.is_some())
 }
 
-/// Fails if an object already exists: the class would consist of old and new parts otherwise.
+/// Returns an error if one of the objects already exists, because the class would otherwise consist of old and new parts.
 async fn none_exists(client: &Client, objects: &[Value]) -> Result<()> {
     let text = |object: &Value, pointer: &str| {
         object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()

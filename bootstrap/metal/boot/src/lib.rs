@@ -11,6 +11,7 @@ pub mod dhcp6;
 mod error;
 pub mod limits;
 pub mod machine;
+pub mod metrics;
 pub mod network;
 pub mod offer;
 pub mod personal;

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// What a machine boots over the network.
+/// The program or image that a machine boots over the network.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Boot {
-    /// The agent's program.
+    /// The agent.
     Agent,
     /// The machine's own disk. Firmware gets the name of a boot file that does not exist, so that it continues with its next boot
     /// device at once; without a name it waits a minute for another server.
@@ -31,7 +31,7 @@ pub struct Machine {
     pub reserved: Option<Ipv4Addr>,
     /// The host name that DHCP gives it.
     pub host_name: Option<String>,
-    /// What it boots.
+    /// The program or image that it boots over the network.
     pub boot: Boot,
 }
 
@@ -69,9 +69,9 @@ pub trait Directory: Send + Sync + 'static {
     /// Returns the stored leases in any order, for the start of the server.
     fn leases(&self) -> Vec<Lease>;
 
-    /// Stores a lease; there is one for each machine.
+    /// Stores the lease of a machine, and replaces the machine's earlier lease.
     fn write_lease(&self, lease: Lease) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Removes the lease of a machine whose address another machine has leased; a reservation stays.
+    /// Removes the lease of a machine whose address another machine has leased. A reservation of the machine stays.
     fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>>;
 }

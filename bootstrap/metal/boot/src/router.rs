@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::Error;
+use crate::metrics::Metrics;
 use crate::network::{self, Interface};
 
 const SOLICITATION: u8 = 133;
@@ -77,6 +78,7 @@ pub struct Server {
     interface: Interface,
     socket: Arc<UdpSocket>,
     advertisement: Vec<u8>,
+    metrics: Metrics,
 }
 
 impl Server {
@@ -84,10 +86,10 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::NotPermitted`], [`Error::Socket`].
-    pub fn open(interface: Interface, prefix: Option<Ipv6Addr>) -> Result<Self, Error> {
+    pub fn open(interface: Interface, prefix: Option<Ipv6Addr>, metrics: Metrics) -> Result<Self, Error> {
         let socket = Arc::new(network::router_messages(&interface)?);
         let advertisement = Advertisement { prefix }.write();
-        Ok(Self { interface, socket, advertisement })
+        Ok(Self { interface, socket, advertisement, metrics })
     }
 
     /// Answers until `shutdown`.
@@ -105,6 +107,9 @@ impl Server {
             }
             // Sent to all nodes: a machine that has just started has no address that could be answered.
             let sent = self.socket.send_to(&self.advertisement, to).await;
+            if sent.is_ok() {
+                self.metrics.advertisement();
+            }
             tracing::debug!(%source, interface = self.interface.name, ?sent, "router advertisement");
         }
     }

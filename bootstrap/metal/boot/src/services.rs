@@ -15,6 +15,7 @@ use crate::dhcp4::server::Addresses;
 use crate::dhcp4::subnet::Subnet;
 use crate::error::Error;
 use crate::machine::Directory;
+use crate::metrics::Metrics;
 use crate::network::Interface;
 use crate::offer::Offer;
 use crate::personal::PersonalFiles;
@@ -26,9 +27,9 @@ pub const TFTP_PORT: u16 = 69;
 /// The configuration of the services on an interface.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfiguration {
-    /// Its name.
+    /// The name of the interface.
     pub name: String,
-    /// Which machines get addresses. If `None`, the interface serves only HTTP and HTTPS, for machines that start from virtual media.
+    /// The machines that get addresses. If `None`, the interface serves only HTTP and HTTPS, for machines that start from virtual media.
     pub mode: Option<Mode>,
     /// The networks in which addresses are leased: that of the interface, and those behind relays. If the interface's own network is
     /// missing, it is added with its upper half as the pool.
@@ -40,7 +41,7 @@ pub struct InterfaceConfiguration {
 }
 
 impl InterfaceConfiguration {
-    /// Full service on the interface `name`, with addresses from the upper half of its network.
+    /// Returns the configuration of full service on the interface `name`, with addresses from the upper half of its network.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -54,9 +55,9 @@ impl InterfaceConfiguration {
 
 /// The dependencies that the services of all interfaces share.
 pub struct Shared {
-    /// The boot files.
+    /// The boot files that the services offer and send.
     pub boot: BootFiles,
-    /// The names of [`BootFiles::tftp_names`].
+    /// The names of the files that TFTP serves ([`BootFiles::tftp_names`]).
     pub tftp: BTreeSet<String>,
     /// The port of the HTTP server that has the boot files.
     pub http_port: u16,
@@ -66,6 +67,8 @@ pub struct Shared {
     pub directory: Arc<dyn Directory>,
     /// Generates the files of single machines.
     pub personal: Option<Arc<dyn PersonalFiles>>,
+    /// The metrics that the services count in.
+    pub metrics: Metrics,
     /// The clock.
     pub clock: Clock,
     /// The source of randomness.
@@ -107,10 +110,10 @@ impl Services {
             names: shared.tftp.clone(),
             personal: shared.personal.clone(),
         };
-        let clock = shared.clock.clone();
-        self.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files, clock)?);
+        let (clock, metrics) = (shared.clock.clone(), shared.metrics.clone());
+        self.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files, clock, metrics)?);
         self.dhcp6.extend(ipv6(asked, mode, interface, shared)?);
-        match router::Server::open(interface.clone(), asked.prefix_v6) {
+        match router::Server::open(interface.clone(), asked.prefix_v6, shared.metrics.clone()) {
             Ok(server) => self.routers.push(server),
             Err(error @ Error::NotPermitted { .. }) => return Err(error),
             Err(error) => {
@@ -181,7 +184,8 @@ fn ipv6(
         known_only: mode == Mode::Reservations,
         offer: offer((*server).into(), shared),
     };
-    dhcp6::server::Server::open(interface, link, shared.directory.clone()).map(Some)
+    let (directory, metrics) = (shared.directory.clone(), shared.metrics.clone());
+    dhcp6::server::Server::open(interface, link, directory, metrics).map(Some)
 }
 
 /// Returns the boot files that `server` offers.

@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+/// A number of places, and the name of this limit in the metrics.
+pub type Limit = (usize, &'static str);
+
 /// A limited number of places.
 pub struct Shares {
-    most: usize,
-    of_one: usize,
-    of_strangers: usize,
+    all: Limit,
+    of_one: Limit,
+    of_strangers: Limit,
     taken: Mutex<Taken>,
 }
 
@@ -29,25 +32,32 @@ pub struct Place {
 }
 
 impl Shares {
-    /// Creates `most` places, of which one client gets at most `of_one`, and all machines without a BareMetalHost together at most
+    /// Creates `all` places, of which one client gets at most `of_one`, and all machines without a BareMetalHost together at most
     /// `of_strangers`.
-    pub fn new(most: usize, of_one: usize, of_strangers: usize) -> Arc<Self> {
-        Arc::new(Self { most, of_one, of_strangers, taken: Mutex::default() })
+    pub fn new(all: Limit, of_one: Limit, of_strangers: Limit) -> Arc<Self> {
+        Arc::new(Self { all, of_one, of_strangers, taken: Mutex::default() })
     }
 
-    /// Takes a place for the client; `None` if a limit is reached.
-    pub fn take(self: &Arc<Self>, client: IpAddr, is_known: bool) -> Option<Place> {
+    /// Takes a place for the client.
+    ///
+    /// # Errors
+    /// The name of the limit that is reached.
+    pub fn take(self: &Arc<Self>, client: IpAddr, is_known: bool) -> Result<Place, &'static str> {
         let client = client.to_canonical();
         let mut taken = self.taken.lock();
         let own = taken.by_client.get(&client).copied().unwrap_or(0);
-        let is_full = taken.all >= self.most || (!is_known && taken.strangers >= self.of_strangers);
-        if is_full || own >= self.of_one {
-            return None;
+        let strangers = if is_known { 0 } else { taken.strangers };
+        for (count, (most, name)) in
+            [(own, self.of_one), (strangers, self.of_strangers), (taken.all, self.all)]
+        {
+            if count >= most {
+                return Err(name);
+            }
         }
         taken.all += 1;
         taken.strangers += usize::from(!is_known);
         taken.by_client.insert(client, own + 1);
-        Some(Place { shares: self.clone(), client, is_stranger: !is_known })
+        Ok(Place { shares: self.clone(), client, is_stranger: !is_known })
     }
 }
 
@@ -69,19 +79,20 @@ mod tests {
 
     #[test]
     fn places_are_shared_out() {
-        let shares = Shares::new(4, 2, 3);
+        let shares = Shares::new((4, "all"), (2, "of_one"), (3, "of_strangers"));
         let client = |last: u8| IpAddr::from([10, 0, 0, last]);
-        let mut held: Vec<Place> = (0..2).filter_map(|_| shares.take(client(1), false)).collect();
+        let full = |client, is_known| shares.take(client, is_known).err();
+        let mut held: Vec<Place> = (0..2).flat_map(|_| shares.take(client(1), false)).collect();
         assert_eq!(held.len(), 2);
-        assert!(shares.take("::ffff:10.0.0.1".parse().unwrap(), false).is_none(), "one client has its share");
+        assert_eq!(full("::ffff:10.0.0.1".parse().unwrap(), false), Some("of_one"));
         held.extend(shares.take(client(2), false));
         assert_eq!(held.len(), 3);
-        assert!(shares.take(client(3), false).is_none(), "strangers have theirs");
+        assert_eq!(full(client(3), false), Some("of_strangers"));
         held.extend(shares.take(client(4), true));
         assert_eq!(held.len(), 4);
-        assert!(shares.take(client(5), true).is_none(), "there is no more");
+        assert_eq!(full(client(5), true), Some("all"));
         held.clear();
         assert!(shares.taken.lock().by_client.is_empty());
-        assert!(shares.take(client(1), false).is_some());
+        assert!(shares.take(client(1), false).is_ok());
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use machinery::clock::Clock;
 use metal_boot::boot_files::BootFiles;
+use metal_boot::metrics::Metrics;
 use metal_boot::network::Interface;
 use metal_boot::tftp::server::{Files, Server};
 use tokio::net::UdpSocket;
@@ -17,6 +18,7 @@ struct Bench {
     folder: tempfile::TempDir,
     content: Vec<u8>,
     port: u16,
+    metrics: metrics::Metrics,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -29,10 +31,22 @@ impl Bench {
         let boot = BootFiles { tftp: vec![folder.path().to_owned()], ..BootFiles::default() };
         let names = boot.tftp_names().unwrap();
         let (interface, files) = (Interface::find("lo").unwrap(), Files { boot, names, personal: None });
-        let server = Server::open(interface, 0, files, Clock::system()).unwrap();
+        let metrics = metrics::Metrics::default();
+        let server = Server::open(interface, 0, files, Clock::system(), Metrics::of(&metrics)).unwrap();
         let (port, tasks, shutdown) = (server.port().unwrap(), TaskTracker::new(), CancellationToken::new());
         server.run(&tasks, &shutdown);
-        Self { folder, content, port, shutdown, tasks }
+        Self { folder, content, port, metrics, shutdown, tasks }
+    }
+
+    /// Waits until the metrics contain each of `lines`.
+    async fn counts(&self, lines: &[&str]) {
+        let waits = async {
+            while !lines.iter().all(|line| self.metrics.text().contains(line)) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), waits).await;
+        assert!(waited.is_ok(), "{}", self.metrics.text());
     }
 
     async fn end(self) {
@@ -156,6 +170,10 @@ async fn only_configured_files_are_served() {
     let length =
         tokio::time::timeout(Duration::from_secs(10), socket.recv(&mut buffer)).await.unwrap().unwrap();
     assert_eq!(&buffer[..4], &[0, 5, 0, 2], "{:?}", &buffer[..length]);
+    let transfers = "firstlight_netboot_tftp_transfers_total";
+    let missing = format!("{transfers}{{result=\"not_found\"}} 6\n");
+    let complete = format!("{transfers}{{result=\"complete\"}} 1\n");
+    bench.counts(&[&missing, &complete, "firstlight_netboot_tftp_file_bytes_total 10\n"]).await;
     bench.end().await;
 }
 
@@ -232,6 +250,14 @@ async fn nobody_who_is_silent_keeps_a_place_for_long() {
         }
     };
     let length = tokio::time::timeout(Duration::from_secs(60), asks).await.expect("a place");
+    let each = format!("transfers_total{{result=\"timed_out\"}} {}\n", metal_boot::limits::TRANSFERS_OF_ONE);
+    bench
+        .counts(&[
+            &each,
+            "limit_reached_total{limit=\"netboot_tftp_tries\"}",
+            "{limit=\"netboot_transfers_of_one\"}",
+        ])
+        .await;
     assert_eq!((length, &buffer[..4]), (4 + 512, &[0, 3, 0, 1][..]));
     bench.end().await;
 }

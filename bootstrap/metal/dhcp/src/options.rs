@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-/// Subnet mask.
+/// The subnet mask of the client's network.
 pub const SUBNET_MASK: u8 = 1;
-/// Routers.
+/// The routers of the client's network.
 pub const ROUTERS: u8 = 3;
 /// DNS servers.
 pub const NAME_SERVERS: u8 = 6;
@@ -14,7 +14,7 @@ pub const HOST_NAME: u8 = 12;
 pub const DOMAIN_NAME: u8 = 15;
 /// The MTU of the link.
 pub const INTERFACE_MTU: u8 = 26;
-/// Broadcast address.
+/// The broadcast address of the client's network.
 pub const BROADCAST_ADDRESS: u8 = 28;
 /// NTP servers.
 pub const TIME_SERVERS: u8 = 42;
@@ -24,11 +24,11 @@ pub const VENDOR_SPECIFIC: u8 = 43;
 pub const REQUESTED_ADDRESS: u8 = 50;
 /// The lease time in seconds.
 pub const LEASE_TIME: u8 = 51;
-/// Which of the fields `file` and `sname` contain options.
+/// The fields of the message that contain options: `file`, `sname`, or both.
 pub const OVERLOAD: u8 = 52;
 /// The message type ([`crate::Kind`]).
 pub const MESSAGE_TYPE: u8 = 53;
-/// The address of the server that is addressed or that answers.
+/// The address of the server: in a request, the server that the client chose; in an answer, the server that sent it.
 pub const SERVER_IDENTIFIER: u8 = 54;
 /// The options that the client requests.
 pub const PARAMETER_LIST: u8 = 55;
@@ -62,7 +62,7 @@ pub const CLASSLESS_ROUTES: u8 = 121;
 pub const IPXE: u8 = 175;
 /// In [`IPXE`]: 1 if the client need not wait for a proxy.
 pub const IPXE_NO_PROXY: u8 = 176;
-/// In [`VENDOR_SPECIFIC`] of PXE: how the client finds boot servers.
+/// In [`VENDOR_SPECIFIC`] of PXE: the ways in which the client searches for boot servers.
 pub const PXE_DISCOVERY_CONTROL: u8 = 6;
 /// In [`RELAY_INFORMATION`]: the network of the client's link (RFC 3527).
 pub const RELAY_LINK_SELECTION: u8 = 5;

@@ -40,6 +40,20 @@ impl Kind {
         Self::Release,
         Self::Inform,
     ];
+
+    /// Returns the name for logs and metrics, for example `discover`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discover => "discover",
+            Self::Offer => "offer",
+            Self::Request => "request",
+            Self::Decline => "decline",
+            Self::Acknowledge => "acknowledge",
+            Self::Refuse => "refuse",
+            Self::Release => "release",
+            Self::Inform => "inform",
+        }
+    }
 }
 
 /// The reason why bytes are not a message that this server understands.

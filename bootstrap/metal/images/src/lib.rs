@@ -5,6 +5,7 @@ pub mod assets;
 pub mod cache;
 pub mod initramfs;
 pub mod iso;
+pub mod limits;
 mod modules;
 pub mod program;
 pub mod uki;

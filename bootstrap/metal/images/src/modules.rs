@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use agent::modules::{Index, Module, plain_name};
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::limits::MODULE_BYTES_MAX;
+
 /// Folders and modules below `kernel/` that the agent may need on a machine.
 const FOLDERS: &[&str] = &[
     "drivers/ata",
@@ -37,8 +39,6 @@ const FOLDERS: &[&str] = &[
 /// Modules in those folders that the agent never needs.
 const LEFT_OUT: &[&str] =
     &["scsi_debug", "virtio_input", "virtio_balloon", "virtio_mem", "nvme_fc", "nvme_rdma", "nvme_tcp"];
-/// The largest module in bytes that is read; a larger file is truncated.
-const MODULE_BYTES_MAX: u64 = 256 << 20;
 
 /// The modules that go into an initramfs.
 #[derive(Debug, Default)]
@@ -132,7 +132,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the decompressed content of a module.
+/// Returns the decompressed content of a module of at most [`MODULE_BYTES_MAX`] bytes.
 fn content(path: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<Vec<u8>> {
         let file = std::fs::File::open(path)?;
@@ -142,11 +142,21 @@ fn content(path: &Path) -> Result<Vec<u8>> {
             Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
             _ => Box::new(file),
         };
-        let mut content = Vec::new();
-        reader.take(MODULE_BYTES_MAX).read_to_end(&mut content)?;
-        Ok(content)
+        at_most(reader, MODULE_BYTES_MAX)
     };
     read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Reads everything, if it has at most `most` bytes.
+fn at_most(reader: impl Read, most: u64) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    reader.take(most.saturating_add(1)).read_to_end(&mut content)?;
+    ensure!(
+        content.len() as u64 <= most,
+        "it has more than {} MiB: strip its debug information (`strip --strip-debug`), or remove the file if no machine needs it",
+        most >> 20
+    );
+    Ok(content)
 }
 
 /// Returns the metadata of a module; `None` if it has no section `.modinfo`.
@@ -255,6 +265,27 @@ pub(super) mod tests {
         assert_eq!(modules.index.wanted("virtio:d00000001v00001AF4"), ["virtio_net"]);
         let contents: Vec<_> = modules.contents().map(Result::unwrap).collect();
         assert_eq!(contents[2], ("virtio_net.ko", net));
+    }
+
+    #[test]
+    fn a_module_that_is_too_large_is_refused_and_not_cut() {
+        const MOST: u64 = 1 << 20;
+        for (length, expected) in [(MOST - 1, true), (MOST, true), (MOST + 1, false)] {
+            let read = at_most(std::io::repeat(0).take(length), MOST);
+            match read {
+                Ok(content) => assert!(expected && content.len() as u64 == length, "{length}"),
+                Err(error) => {
+                    assert!(!expected && error.to_string().contains("more than 1 MiB: strip"), "{error}")
+                }
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let ata = folder.path().join("kernel/drivers/ata");
+        std::fs::create_dir_all(&ata).unwrap();
+        let large = std::fs::File::create(ata.join("large.ko")).unwrap();
+        large.set_len(MODULE_BYTES_MAX + 1).unwrap();
+        let error = format!("{:#}", KernelModules::read(folder.path()).unwrap_err());
+        assert!(error.contains("large.ko: it has more than 256 MiB"), "{error}");
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub enum Entry {
     },
     /// A symbolic link.
     Link {
-        /// A symbolic link.
+        /// The path of the link in the image.
         path: String,
-        /// Where it points to.
+        /// The path that the link points to.
         target: String,
     },
 }

@@ -51,6 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let doors = Doors {
         clock: Clock::system(),
         random: Random::system(),
+        metrics: Default::default(),
         directory: Arc::new(directory),
         kube: None,
     };

@@ -11,6 +11,7 @@ pub mod http;
 pub mod limits;
 pub mod media;
 pub mod metadata;
+pub mod metrics;
 pub mod personal;
 mod start;
 

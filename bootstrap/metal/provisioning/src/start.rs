@@ -25,6 +25,7 @@ use crate::http::listener::Listener;
 use crate::http::site::Site;
 use crate::media::Media;
 use crate::metadata::Metadata;
+use crate::metrics::Metrics;
 use crate::personal::Personal;
 
 /// The default port of HTTP.
@@ -58,6 +59,8 @@ pub struct Doors {
     pub clock: Clock,
     /// The source of randomness.
     pub random: Random,
+    /// The registry of metrics that the services count in.
+    pub metrics: metrics::Metrics,
     /// The directory of machines.
     pub directory: Arc<dyn Directory>,
     /// The API whose objects the services watch; without it there are no metadata and no agents.
@@ -71,6 +74,7 @@ impl Doors {
         Self {
             clock: manager.clock().clone(),
             random: manager.random().clone(),
+            metrics: manager.all_metrics().clone(),
             directory: Arc::new(kube.clone()),
             kube: Some((manager.clone(), kube)),
         }
@@ -109,7 +113,9 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     };
     let tftp =
         blocking.await.map_err(|error| Error::File { path: "boot files".into(), source: error.into() })??;
-    let addresses = Addresses::open(doors.directory.clone(), doors.clock.clone(), &configuration.leases)?;
+    let boot_metrics = metal_boot::metrics::Metrics::of(&doors.metrics);
+    let (directory, clock) = (doors.directory.clone(), doors.clock.clone());
+    let addresses = Addresses::open(directory, clock, &configuration.leases, boot_metrics.clone())?;
     let handle = Handle {
         http: vec![],
         https: vec![],
@@ -137,6 +143,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         addresses,
         directory: doors.directory.clone(),
         personal: personal.clone().map(|personal| Arc::new(personal) as Arc<dyn PersonalFiles>),
+        metrics: boot_metrics,
         clock: doors.clock.clone(),
         random: doors.random.clone(),
     };
@@ -156,7 +163,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     for interface in &configuration.interfaces {
         open.interface(interface, &configuration, &shared).await?;
     }
-    Ok(open.run(handle, Arc::new(site), &configuration, &doors.clock))
+    Ok(open.run(handle, Arc::new(site), &configuration, &doors))
 }
 
 /// Sockets that are open but not served yet.
@@ -195,7 +202,7 @@ impl Open {
         mut handle: Handle,
         site: Arc<Site>,
         configuration: &Configuration,
-        clock: &Clock,
+        doors: &Doors,
     ) -> Handle {
         let addresses = |listeners: &[TcpListener]| {
             listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
@@ -205,11 +212,12 @@ impl Open {
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
         handle.addresses.run(tasks, shutdown);
         self.boot.run(tasks, shutdown);
-        let plain = Listener::new(site.clone(), None, clock.clone());
+        let (clock, metrics) = (&doors.clock, Metrics::of(&doors.metrics));
+        let plain = Listener::new(site.clone(), None, clock.clone(), metrics.clone());
         for tcp in self.http {
             plain.clone().run(tcp, tasks, shutdown);
         }
-        let secure = Listener::new(site, configuration.tls.clone(), clock.clone());
+        let secure = Listener::new(site, configuration.tls.clone(), clock.clone(), metrics);
         for tcp in self.https {
             secure.clone().run(tcp, tasks, shutdown);
         }

@@ -225,7 +225,9 @@ pub async fn services(manager: &Manager) -> Site {
     let kube = Kube::start(manager, true).await;
     let folder = tempfile::tempdir().unwrap();
     let leases = folder.path().join("leases");
-    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
+    let counted = metal_boot::metrics::Metrics::of(manager.all_metrics());
+    let addresses =
+        Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases, counted).unwrap();
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
     let media = Some(Media::start(manager, kube.clone()).await);

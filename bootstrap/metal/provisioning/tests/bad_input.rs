@@ -53,6 +53,7 @@ fn doors() -> Doors {
     Doors {
         clock: Clock::system(),
         random: Random::system(),
+        metrics: Default::default(),
         directory: Arc::new(MachineTable::default()),
         kube: None,
     }

@@ -294,6 +294,53 @@ async fn unknown_machines_are_so_many_and_are_forgotten() {
     assert_eq!(count(), limits::UNKNOWN_MACHINES + 1, "a silent one has made room");
     manager.clock().sleep(limits::UNKNOWN_FORGOTTEN + limits::FORGET_EVERY).await;
     assert_eq!((count(), agent(&manager, MAC).is_some()), (1, true), "the host stays");
+    let text = manager.all_metrics().text();
+    for line in [
+        "firstlight_netboot_enrolments_total{result=\"full\"} 21\n",
+        &format!("firstlight_netboot_enrolments_total{{result=\"enrolled\"}} {}\n", 20 + most - 1 + 2),
+        "firstlight_limit_reached_total{limit=\"netboot_unknown_again\"} 20\n",
+        "firstlight_limit_reached_total{limit=\"netboot_unknown_machines\"} 1\n",
+        "firstlight_limit_reached_total{limit=\"netboot_unknown_silent\"} 1\n",
+        &format!("firstlight_limit_reached_total{{limit=\"netboot_unknown_forgotten\"}} {most}\n"),
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_of_an_enrolment_above_their_limits_are_refused_and_counted() {
+    let (manager, site) = network("available", true).await;
+    let peer = Peer {
+        address: (FROM, 40000).into(),
+        local: ([10, 0, 0, 1], 8443).into(),
+        certificate: Some("hostile".into()),
+    };
+    let own = || Enrolment { boot_mac_address: OWN.to_string(), ..enrolment("first") };
+    let padded = |bytes: usize| {
+        let mut body = serde_json::to_vec(&own()).unwrap();
+        body.resize(bytes, b' ');
+        body
+    };
+    let word = |bytes: usize| Enrolment { serial_number: Some("x".repeat(bytes)), ..own() };
+    let word = |bytes: usize| serde_json::to_vec(&word(bytes)).unwrap();
+    for (body, limit) in [
+        (padded(limits::ENROLMENT), None),
+        (padded(limits::ENROLMENT + 1), Some("netboot_enrolment")),
+        (word(limits::WORD), None),
+        (word(limits::WORD + 1), Some("netboot_word")),
+    ] {
+        let request = http::Request::post("/agent/v1/enrol");
+        let request = request.body(http_body_util::Full::new(bytes::Bytes::from(body))).unwrap();
+        let before = manager.all_metrics().text();
+        let status = site.answer(request, &peer).await.status().as_u16();
+        assert_eq!(status, if limit.is_some() { 400 } else { 200 }, "{limit:?}");
+        let text = manager.all_metrics().text();
+        for name in ["netboot_enrolment", "netboot_word"] {
+            let counted = format!("firstlight_limit_reached_total{{limit=\"{name}\"}} 1\n");
+            let is_new = text.contains(&counted) && !before.contains(&counted);
+            assert_eq!(is_new, limit == Some(name), "{limit:?}: {text}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use metal_boot::machine::{Boot, Machine};
 use metal_boot::table::MachineTable;
 use metal_provisioning::http::listener::Listener;
 use metal_provisioning::http::site::Site;
+use metal_provisioning::metrics::Metrics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,7 @@ use tokio_util::task::TaskTracker;
 struct Bench {
     address: SocketAddr,
     folder: tempfile::TempDir,
+    metrics: metrics::Metrics,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -59,8 +61,10 @@ impl Bench {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, tasks, shutdown) =
             (tcp.local_addr().unwrap(), TaskTracker::new(), CancellationToken::new());
-        Listener::new(Arc::new(site), None, Clock::system()).run(tcp, &tasks, &shutdown);
-        Self { address, folder, shutdown, tasks }
+        let metrics = metrics::Metrics::default();
+        let listener = Listener::new(Arc::new(site), None, Clock::system(), Metrics::of(&metrics));
+        listener.run(tcp, &tasks, &shutdown);
+        Self { address, folder, metrics, shutdown, tasks }
     }
 
     /// Returns status, headers in lower case, and body of a response.
@@ -99,6 +103,31 @@ async fn firmware_asks_for_the_head_and_then_for_the_file() {
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
     let (status, _, body) = bench.ask("GET", path, &format!("if-none-match: {tag}\r\n")).await;
     assert_eq!((status, body.len()), (304, 0));
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn requests_and_bytes_are_in_the_metrics() {
+    let bench = Bench::new().await;
+    bench.ask("HEAD", "/boot/uki/x86_64.efi", "").await;
+    bench.ask("GET", "/boot/uki/x86_64.efi", "range: bytes=600000-1200000\r\n").await;
+    let (_, head, _) = bench.ask("GET", "/images/a%20b.raw", "").await;
+    assert!(head.contains("content-length: 5\r\n"), "a counted body has its length: {head}");
+    bench.ask("GET", "/images/missing", "").await;
+    bench.ask("GET", "/made-up-by-a-machine", "").await;
+    let text = bench.metrics.text();
+    for line in [
+        "http_requests_total{service=\"boot\",code=\"200\"} 1\n",
+        "http_requests_total{service=\"boot\",code=\"206\"} 1\n",
+        "http_requests_total{service=\"images\",code=\"200\"} 1\n",
+        "http_requests_total{service=\"images\",code=\"404\"} 1\n",
+        "http_requests_total{service=\"metadata\",code=\"404\"} 1\n",
+        "http_sent_bytes_total{service=\"boot\"} 600001\n",
+        "http_sent_bytes_total{service=\"images\"} 15\n",
+    ] {
+        assert!(text.contains(&format!("firstlight_netboot_{line}")), "{line}{text}");
+    }
+    assert!(!text.contains("made-up"), "machines do not make up labels: {text}");
     bench.end().await;
 }
 
@@ -232,6 +261,9 @@ async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
         closed += usize::from(read.expect("the connection is closed").is_err());
     }
     assert_eq!(closed, metal_provisioning::limits::CONNECTIONS_OF_ONE);
+    let counted =
+        format!("firstlight_limit_reached_total{{limit=\"netboot_connections_of_one\"}} {closed}\n");
+    assert!(bench.metrics.text().contains(&counted), "{}", bench.metrics.text());
     assert_eq!(bench.ask("GET", "/healthz", "").await.0, 200, "another client is answered");
     bench.end().await;
 }

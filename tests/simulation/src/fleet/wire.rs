@@ -45,8 +45,9 @@ impl Wire {
         }
         let folder = tempfile::tempdir()?;
         let directory: Arc<dyn Directory> = Arc::new(kube.clone());
-        let addresses =
-            Addresses::open(directory.clone(), manager.clock().clone(), &folder.path().join("leases"))?;
+        let metrics = metal_boot::metrics::Metrics::of(manager.all_metrics());
+        let leases = folder.path().join("leases");
+        let addresses = Addresses::open(directory.clone(), manager.clock().clone(), &leases, metrics)?;
         let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
         let agents = Agents::start(manager, kube, addresses, metadata.clone()).await;
         let file = |name: &str| [(Processor::X86_64, PathBuf::from(name))].into();

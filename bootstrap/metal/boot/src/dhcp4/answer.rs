@@ -30,6 +30,8 @@ pub struct Outcome {
     pub answer: Option<Answer>,
     /// A warning for the operator's log.
     pub warning: Option<String>,
+    /// The name of the limit that the message reached, for the metrics.
+    pub limit: Option<&'static str>,
 }
 
 impl Outcome {

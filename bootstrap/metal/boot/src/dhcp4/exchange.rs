@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use dhcp::{Kind, Packet, options};
 
 use super::answer::{Answer, Outcome, destination, echo, nothing_to_boot};
-use super::leases::{Leases, after};
+use super::leases::{Declined, Leases, after};
 use super::link::{Known, Mode};
 use super::subnet::Subnet;
 use crate::client::Program;
@@ -43,10 +43,14 @@ impl Exchange<'_> {
         let (mac, now) = (self.request.mac, self.known.now);
         let wish = self.request.options.address(options::REQUESTED_ADDRESS);
         let Some(address) = self.address(wish, leases) else {
-            return Outcome::warning(self.no_address());
+            // The addresses that are left, if there are any, are kept for machines with a BareMetalHost.
+            let is_kept = self.known.link.mode == Mode::Full && !self.known.machine.known;
+            let limit = is_kept.then_some("netboot_kept_addresses");
+            return Outcome { limit, ..Outcome::warning(self.no_address()) };
         };
-        leases.offer(mac, address, now);
-        self.answer(Kind::Offer, Some(address), None)
+        let is_held = leases.offer(mac, address, now);
+        let limit = (!is_held).then_some("netboot_offers");
+        Outcome { limit, ..self.answer(Kind::Offer, Some(address), None) }
     }
 
     fn no_address(&self) -> String {
@@ -146,12 +150,18 @@ impl Exchange<'_> {
         if !self.is_for_us() || self.address(Some(address), leases) != Some(address) {
             return Outcome::default();
         }
-        let lease = leases.decline(self.request.mac, address, self.known.now);
-        let (mac, minutes) = (self.request.mac, limits::DECLINED.as_secs() / 60);
-        let warning = format!(
-            "machine {mac} found that {address} is in use by somebody else; it is not leased for {minutes} minutes"
-        );
-        Outcome { lease, ..Outcome::warning(warning) }
+        let Declined { lease, is_blocked } = leases.decline(self.request.mac, address, self.known.now);
+        let (mac, minutes, most) = (self.request.mac, limits::DECLINED.as_secs() / 60, limits::DECLINES);
+        let effect = if is_blocked {
+            format!("it is not leased for {minutes} minutes")
+        } else {
+            format!(
+                "it may be leased again, because {most} addresses are blocked already: find the machine that declines so many"
+            )
+        };
+        let warning = format!("machine {mac} found that {address} is in use by somebody else; {effect}");
+        let limit = (!is_blocked).then_some("netboot_declines");
+        Outcome { lease, limit, ..Outcome::warning(warning) }
     }
 
     pub(super) fn release(&self, leases: &mut Leases) -> Outcome {
@@ -206,6 +216,6 @@ impl Exchange<'_> {
     fn send(&self, packet: Packet, lease: Option<Lease>) -> Outcome {
         let to = destination(self.request, &packet);
         let answer = Answer { packet, to, from: self.known.port, largest: self.request.largest_answer() };
-        Outcome { lease, answer: Some(answer), warning: None }
+        Outcome { lease, answer: Some(answer), ..Outcome::default() }
     }
 }

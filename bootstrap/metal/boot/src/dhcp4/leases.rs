@@ -22,6 +22,15 @@ pub struct Leases {
     declined: BTreeMap<Ipv4Addr, DateTime<Utc>>,
 }
 
+/// The result of [`Leases::decline`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    /// The machine's lease of the address, which has ended; `None` if it had none.
+    pub lease: Option<Lease>,
+    /// Whether the address is blocked; not if [`limits::DECLINES`] are blocked already.
+    pub is_blocked: bool,
+}
+
 /// Returns the machine that an address is reserved for.
 pub type Reserved<'a> = &'a dyn Fn(Ipv4Addr) -> Option<MacAddress>;
 
@@ -62,33 +71,36 @@ impl Leases {
         Some(lease.clone())
     }
 
-    /// Blocks `address` for a while, because the machine found it in use by another one. Returns the machine's ended lease, if it had
-    /// one.
-    pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Option<Lease> {
+    /// Blocks `address` for a while, because the machine found it in use by another one, and ends the machine's lease of it.
+    pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Declined {
         self.declined.retain(|_, until| *until > now);
-        if self.declined.len() < limits::DECLINES {
+        let is_blocked = self.declined.len() < limits::DECLINES || self.declined.contains_key(&address);
+        if is_blocked {
             self.declined.insert(address, after(now, limits::DECLINED));
         }
         self.forget_offer(mac);
-        if self.by_address.get(&address) != Some(&mac) {
-            return None;
+        let mut lease = None;
+        if self.by_address.get(&address) == Some(&mac) {
+            self.by_address.remove(&address);
+            lease = self.by_machine.remove(&mac).map(|lease| Lease { expires: now, ..lease });
         }
-        self.by_address.remove(&address);
-        let lease = self.by_machine.remove(&mac)?;
-        Some(Lease { expires: now, ..lease })
+        Declined { lease, is_blocked }
     }
 
-    /// Reserves `address` for the machine for a short time, until it requests it; not if [`limits::OFFERS`] are open already.
-    pub fn offer(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
+    /// Reserves `address` for the machine for a short time, until it requests it. Returns `false`, and reserves nothing, if
+    /// [`limits::OFFERS`] are open already.
+    pub fn offer(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> bool {
         self.forget_offer(mac);
         if self.offers.len() >= limits::OFFERS {
             self.offers.retain(|_, (_, until)| *until > now);
             let offers = &self.offers;
             self.offered.retain(|_, mac| offers.contains_key(mac));
         }
-        if self.offers.len() < limits::OFFERS {
+        let has_room = self.offers.len() < limits::OFFERS;
+        if has_room {
             self.hold(mac, address, now);
         }
+        has_room
     }
 
     /// Reserves `address` for the machine while its lease is being written to the disk.
@@ -223,6 +235,27 @@ mod tests {
             1 => (0..12u8).prop_map(Step::Decline),
             2 => (0..200u16).prop_map(Step::Wait),
         ]
+    }
+
+    #[test]
+    fn offers_and_blocked_addresses_are_so_many() {
+        let now = DateTime::<Utc>::UNIX_EPOCH;
+        let mut leases = Leases::default();
+        let machine = |number: usize| MacAddress([2, 0, 0, 0, (number >> 8) as u8, number as u8]);
+        let address = |number: usize| Ipv4Addr::from_bits(0x0a00_0000 + number as u32);
+        for number in 0..=limits::OFFERS {
+            let is_held = leases.offer(machine(number), address(number), now);
+            assert_eq!(is_held, number < limits::OFFERS, "{number}");
+        }
+        for number in 0..=limits::DECLINES {
+            let declined = leases.decline(machine(number), address(number), now);
+            assert_eq!(declined, Declined { lease: None, is_blocked: number < limits::DECLINES }, "{number}");
+        }
+        assert!(leases.decline(machine(0), address(0), now).is_blocked, "it is blocked already");
+        assert!(
+            leases.decline(machine(1), address(9999), after(now, limits::DECLINED)).is_blocked,
+            "there is room again"
+        );
     }
 
     proptest! {

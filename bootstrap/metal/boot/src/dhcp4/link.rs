@@ -23,7 +23,7 @@ pub enum Mode {
     Full,
     /// No machine: another server leases addresses. This server only names the boot file to clients that boot over the network.
     Proxy,
-    /// Machines with a reserved address; other machines get no answer.
+    /// Only machines with a reserved address. Other machines get no answer.
     Reservations,
 }
 
@@ -32,7 +32,7 @@ pub enum Mode {
 pub struct Link {
     /// The name of the interface.
     pub interface: String,
-    /// Which machines get addresses.
+    /// The machines that get addresses.
     pub mode: Mode,
     /// The server's address on the interface, which clients use as the server identifier.
     pub server: Ipv4Addr,

@@ -17,18 +17,21 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Records the address that a `Request` names. Machines without a BareMetalHost may fill only half of the room.
-    pub fn note(&mut self, request: &Packet, is_known: bool, now: DateTime<Utc>) {
+    /// Records the address that a `Request` names. Machines without a BareMetalHost may fill only half of the room. Returns `false` if
+    /// there is no room.
+    pub fn note(&mut self, request: &Packet, is_known: bool, now: DateTime<Utc>) -> bool {
         let asked = request.options.address(options::REQUESTED_ADDRESS);
         let address = asked.or(Some(request.client)).filter(|address| !address.is_unspecified());
-        let (Some(address), Kind::Request, false) = (address, request.kind, request.reply) else { return };
+        let (Some(address), Kind::Request, false) = (address, request.kind, request.reply) else {
+            return true;
+        };
         let room = if is_known { limits::OBSERVED } else { limits::OBSERVED / 2 };
         if self.by_address.len() >= room && !self.by_machine.contains_key(&request.mac) {
             self.by_address.retain(|_, (_, until)| *until > now);
             let by_address = &self.by_address;
             self.by_machine.retain(|_, address| by_address.contains_key(address));
             if self.by_address.len() >= room {
-                return;
+                return false;
             }
         }
         if let Some(before) = self.by_machine.insert(request.mac, address) {
@@ -40,6 +43,7 @@ impl Observed {
         {
             self.by_machine.remove(&other);
         }
+        true
     }
 
     /// Returns the machine that was last seen to take `address`, until the entry expires.
@@ -86,8 +90,8 @@ mod tests {
             packet
         };
         let most = u32::try_from(limits::OBSERVED).unwrap();
-        (1..=most).for_each(|machine| observed.note(&wide(machine), false, now));
-        assert_eq!(observed.by_address.len(), limits::OBSERVED / 2);
+        let noted = (1..=most).filter(|machine| observed.note(&wide(*machine), false, now)).count();
+        assert_eq!((noted, observed.by_address.len()), (limits::OBSERVED / 2, limits::OBSERVED / 2));
         observed.note(&wide(most + 1), true, now);
         assert!(observed.holder(Ipv4Addr::from_bits(0x0a00_0000 + most + 1), now).is_some());
     }

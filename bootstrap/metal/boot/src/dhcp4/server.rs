@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
 
-use dhcp::{MacAddress, Packet};
+use dhcp::{Kind, MacAddress, Packet};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
@@ -21,6 +21,7 @@ use super::plan::plan;
 use crate::error::Error;
 use crate::limits;
 use crate::machine::{Directory, Lease};
+use crate::metrics::{Metrics, Version};
 use crate::network;
 
 /// The state that the servers of all interfaces share: the leases and the directory of machines.
@@ -35,6 +36,7 @@ pub struct Addresses {
     journal: Journal,
     /// The addresses that machines take from another server, in proxy mode.
     observed: Mutex<Observed>,
+    metrics: Metrics,
     /// Machines whose address another machine has leased: their lease objects are deleted.
     displaced: mpsc::UnboundedSender<MacAddress>,
     forgets: Mutex<Option<mpsc::UnboundedReceiver<MacAddress>>>,
@@ -44,11 +46,17 @@ pub struct Addresses {
 type Writing = (Lease, oneshot::Receiver<()>);
 
 impl Addresses {
-    /// Opens the leases that `directory` has, and those of the file `journal`, which are newer.
+    /// Opens the leases that `directory` has, and those of the file `journal`, which are newer. The servers that use them count in
+    /// `metrics`.
     ///
     /// # Errors
     /// [`Error::File`] if the file cannot be read or created.
-    pub fn open(directory: Arc<dyn Directory>, clock: Clock, journal: &Path) -> Result<Arc<Self>, Error> {
+    pub fn open(
+        directory: Arc<dyn Directory>,
+        clock: Clock,
+        journal: &Path,
+        metrics: Metrics,
+    ) -> Result<Arc<Self>, Error> {
         let failed = |source| Error::File { path: journal.display().to_string(), source };
         let (journal, newer) = Journal::open(journal).map_err(failed)?;
         let mut older = directory.leases();
@@ -64,7 +72,7 @@ impl Addresses {
         }
         let forgets = Mutex::new(Some(forgets));
         let (leases, observed) = (Mutex::new(leases), Mutex::default());
-        Ok(Arc::new(Self { leases, directory, clock, journal, observed, displaced, forgets }))
+        Ok(Arc::new(Self { leases, directory, clock, journal, observed, metrics, displaced, forgets }))
     }
 
     /// Writes leases until `shutdown`; without it no machine that needs a lease is answered.
@@ -96,8 +104,11 @@ impl Addresses {
 
     /// Waits until the machine's lease is an object, at most [`limits::LEASE_OBJECT`].
     pub async fn wait_until_object(&self, mac: MacAddress) {
+        let written = tokio::time::timeout(limits::LEASE_OBJECT, self.journal.wait_until_object(mac)).await;
         // After the timeout the lease may still be missing; the caller then fails by itself.
-        let _ = tokio::time::timeout(limits::LEASE_OBJECT, self.journal.wait_until_object(mac)).await;
+        if written.is_err() {
+            self.metrics.limit("netboot_lease_object");
+        }
     }
 
     /// Returns the machine that has `address`: by its lease, or by the interface identifier of an IPv6 address, which contains the MAC
@@ -152,11 +163,14 @@ impl Addresses {
         let reserved = |address| self.directory.reserved_for(address);
         let now = self.clock.now();
         let known = Known { link, port, source, machine: &machine, reserved: &reserved, now };
-        if link.mode == Mode::Proxy {
-            self.observed.lock().note(request, machine.known, now);
+        if link.mode == Mode::Proxy && !self.observed.lock().note(request, machine.known, now) {
+            self.metrics.limit("netboot_observed");
         }
         let mut leases = self.leases.lock();
-        let Outcome { lease, answer, warning } = plan(request, &known, &mut leases);
+        let Outcome { lease, answer, warning, limit } = plan(request, &known, &mut leases);
+        if let Some(limit) = limit {
+            self.metrics.limit(limit);
+        }
         let writing = lease.map(|lease| (lease.clone(), self.journal.append(lease)));
         (writing, answer, warning)
     }
@@ -218,7 +232,10 @@ impl Server {
             let SocketAddr::V4(source) = source else { continue };
             match Packet::read(&buffer[..length]) {
                 Ok(request) => self.answer(&request, port, source, &socket, &tasks).await,
-                Err(error) => tracing::debug!(%source, %error, "DHCP"),
+                Err(error) => {
+                    self.addresses.metrics.dhcp(Version::V4, "invalid", None);
+                    tracing::debug!(%source, %error, "DHCP");
+                }
             }
         }
     }
@@ -235,27 +252,30 @@ impl Server {
         if let Some(warning) = warning {
             tracing::warn!("{warning}");
         }
-        let mac = request.mac;
+        let (mac, asked) = (request.mac, request.kind);
         tracing::debug!(%mac, interface = self.link.interface, asked = ?request.kind, answered = ?answer.as_ref().map(|answer| answer.packet.kind), "DHCP");
         match (writing, answer) {
-            (None, Some(answer)) => send(socket, &answer).await,
+            (None, Some(answer)) => self.send(socket, asked, &answer).await,
             (Some(writing), answer) => {
                 let (server, socket) = (self.clone(), socket.clone());
                 tasks.spawn(async move {
-                    if let (true, Some(answer)) = (server.addresses.written(writing).await, answer) {
-                        send(&socket, &answer).await;
+                    match (server.addresses.written(writing).await, answer) {
+                        (true, Some(answer)) => server.send(&socket, asked, &answer).await,
+                        _ => server.addresses.metrics.dhcp(Version::V4, asked.name(), None),
                     }
                 });
             }
-            (None, None) => {}
+            (None, None) => self.addresses.metrics.dhcp(Version::V4, asked.name(), None),
         }
     }
-}
 
-async fn send(socket: &UdpSocket, answer: &Answer) {
-    let bytes = answer.packet.write(answer.largest);
-    if let Err(error) = socket.send_to(&bytes, SocketAddr::V4(answer.to)).await {
-        tracing::warn!(to = %answer.to, mac = %answer.packet.mac, %error, "DHCP: the answer cannot be sent");
+    /// Sends the answer to a message of the kind `asked`.
+    async fn send(&self, socket: &UdpSocket, asked: Kind, answer: &Answer) {
+        let bytes = answer.packet.write(answer.largest);
+        self.addresses.metrics.dhcp(Version::V4, asked.name(), Some(answer.packet.kind.name()));
+        if let Err(error) = socket.send_to(&bytes, SocketAddr::V4(answer.to)).await {
+            tracing::warn!(to = %answer.to, mac = %answer.packet.mac, %error, "DHCP: the answer cannot be sent");
+        }
     }
 }
 

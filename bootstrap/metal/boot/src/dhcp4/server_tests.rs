@@ -81,7 +81,8 @@ struct Plane {
 
 impl Plane {
     fn start(directory: Arc<dyn Directory>, clock: &Clock, journal: PathBuf, link: Link) -> Self {
-        let addresses = Addresses::open(directory, clock.clone(), &journal).unwrap();
+        let addresses =
+            Addresses::open(directory, clock.clone(), &journal, Metrics::of(&Default::default())).unwrap();
         let shutdown = CancellationToken::new();
         addresses.run(&TaskTracker::new(), &shutdown);
         Self { addresses, journal, link, shutdown }
@@ -279,6 +280,37 @@ async fn of_two_leases_of_one_address_the_last_counts() {
     let again = Plane::start(directory, &clock, other, link("10.0.0.8-10.0.0.8", 24));
     assert_eq!(again.take(first, Some(address)).await, None);
     assert_eq!(again.take(second, None).await, Some(address));
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_their_answers_and_limits_are_in_the_metrics() {
+    let (folder, clock, metrics) = (tempfile::tempdir().unwrap(), clock(), metrics::Metrics::default());
+    let journal = folder.path().join("leases");
+    let directory = Arc::new(MachineTable::default());
+    let addresses = Addresses::open(directory, clock, &journal, Metrics::of(&metrics)).unwrap();
+    let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
+    addresses.run(&tasks, &shutdown);
+    let server = Arc::new(Server { link: small(), addresses, sockets: vec![] });
+    let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+    let source = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 68);
+    let ask = async |packet: &Packet| server.answer(packet, SERVER_PORT, source, &socket, &tasks).await;
+    // Of the 32 addresses of the pool, 24 are for machines that nobody described.
+    for number in 0..25 {
+        ask(&discover(machine(number))).await;
+    }
+    let mut request = Packet { kind: Kind::Request, ..discover(machine(100)) };
+    request.options.set(options::REQUESTED_ADDRESS, [192, 0, 2, 1]);
+    ask(&request).await;
+    let text = metrics.text();
+    for line in [
+        "firstlight_netboot_dhcp_messages_total{version=\"4\",request=\"discover\",answer=\"offer\"} 24\n",
+        "firstlight_netboot_dhcp_messages_total{version=\"4\",request=\"discover\",answer=\"none\"} 1\n",
+        "firstlight_netboot_dhcp_messages_total{version=\"4\",request=\"request\",answer=\"refuse\"} 1\n",
+        "firstlight_limit_reached_total{limit=\"netboot_kept_addresses\"} 1\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    shutdown.cancel();
 }
 
 #[tokio::test(start_paused = true)]

@@ -46,6 +46,22 @@ impl Kind {
         Self::Decline,
         Self::InformationRequest,
     ];
+
+    /// Returns the name for logs and metrics, for example `solicit`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Solicit => "solicit",
+            Self::Advertise => "advertise",
+            Self::Request => "request",
+            Self::Confirm => "confirm",
+            Self::Renew => "renew",
+            Self::Rebind => "rebind",
+            Self::Reply => "reply",
+            Self::Release => "release",
+            Self::Decline => "decline",
+            Self::InformationRequest => "information_request",
+        }
+    }
 }
 
 /// A list of options in order.

@@ -7,11 +7,12 @@ use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::packet::Packet;
+use super::packet::{Kind, Packet};
 use super::plan::{Link, machine_of, plan};
 use crate::error::Error;
 use crate::limits;
 use crate::machine::Directory;
+use crate::metrics::{Metrics, Version};
 use crate::network::{self, Interface};
 
 /// The UDP port of servers.
@@ -24,6 +25,7 @@ pub struct Server {
     link: Link,
     socket: UdpSocket,
     directory: Arc<dyn Directory>,
+    metrics: Metrics,
 }
 
 impl Server {
@@ -31,9 +33,14 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
-    pub fn open(interface: &Interface, link: Link, directory: Arc<dyn Directory>) -> Result<Self, Error> {
+    pub fn open(
+        interface: &Interface,
+        link: Link,
+        directory: Arc<dyn Directory>,
+        metrics: Metrics,
+    ) -> Result<Self, Error> {
         let socket = network::datagrams_v6("DHCPv6", interface, PORT, &[ALL_SERVERS])?;
-        Ok(Self { link, socket, directory })
+        Ok(Self { link, socket, directory, metrics })
     }
 
     /// Answers messages until `shutdown`.
@@ -46,13 +53,18 @@ impl Server {
         loop {
             let (length, client) = network::receive("DHCPv6", &self.socket, &mut buffer).await;
             let SocketAddr::V6(source) = client else { continue };
-            let Some(request) = Packet::read(&buffer[..length]) else { continue };
+            let Some(request) = Packet::read(&buffer[..length]) else {
+                self.metrics.dhcp(Version::V6, "invalid", None);
+                continue;
+            };
             let Some(mac) = machine_of(&request, *source.ip()) else {
+                self.metrics.dhcp(Version::V6, request.kind.name(), None);
                 tracing::debug!(%client, "DHCPv6: the client does not tell its Ethernet address");
                 continue;
             };
             let answer = plan(&request, mac, &self.directory.machine(mac), &self.link);
             let answered = answer.as_ref().map(|answer| answer.kind);
+            self.metrics.dhcp(Version::V6, request.kind.name(), answered.map(Kind::name));
             tracing::debug!(%mac, interface = self.link.interface, asked = ?request.kind, ?answered, "DHCPv6");
             if let Some(answer) = answer
                 && let Err(error) = self.socket.send_to(&answer.write(), client).await

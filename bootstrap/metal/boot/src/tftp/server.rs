@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use super::transfer::{Content, Transfer};
 use crate::boot_files::BootFiles;
 use crate::error::Error;
 use crate::limits;
+use crate::metrics::Metrics;
 use crate::network::{self, Interface};
 use crate::offer::NO_BOOT_FILE;
 use crate::personal::PersonalFiles;
@@ -70,6 +71,7 @@ pub struct Server {
     clients: Mutex<HashSet<SocketAddr>>,
     transfers: Arc<Shares>,
     clock: Clock,
+    metrics: Metrics,
 }
 
 impl Server {
@@ -77,14 +79,23 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NotPermitted`], [`Error::Socket`].
-    pub fn open(interface: Interface, port: u16, files: Files, clock: Clock) -> Result<Self, Error> {
+    pub fn open(
+        interface: Interface,
+        port: u16,
+        files: Files,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Result<Self, Error> {
         let mut sockets = vec![Arc::new(network::datagrams_v4("TFTP", &interface.name, port)?)];
         if !interface.addresses_v6.is_empty() {
             sockets.push(Arc::new(network::datagrams_v6("TFTP", &interface, port, &[])?));
         }
-        let transfers =
-            Shares::new(limits::TRANSFERS, limits::TRANSFERS_OF_ONE, limits::TRANSFERS_OF_STRANGERS);
-        Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers, clock })
+        let transfers = Shares::new(
+            (limits::TRANSFERS, "netboot_transfers"),
+            (limits::TRANSFERS_OF_ONE, "netboot_transfers_of_one"),
+            (limits::TRANSFERS_OF_STRANGERS, "netboot_transfers_of_strangers"),
+        );
+        Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers, clock, metrics })
     }
 
     /// Returns the port of the IPv4 socket.
@@ -92,7 +103,7 @@ impl Server {
     /// # Errors
     /// Errors of the operating system.
     pub fn port(&self) -> io::Result<u16> {
-        let socket = self.sockets.first().ok_or(io::ErrorKind::NotConnected)?;
+        let socket = self.sockets.first().ok_or(ErrorKind::NotConnected)?;
         socket.local_addr().map(|address| address.port())
     }
 
@@ -123,7 +134,13 @@ impl Server {
             }
             // Beyond the limit of transfers the request is dropped; clients ask again after a second.
             let is_known = self.files.is_known(client.ip());
-            let Some(place) = self.transfers.take(client.ip(), is_known) else { continue };
+            let place = match self.transfers.take(client.ip(), is_known) {
+                Ok(place) => place,
+                Err(limit) => {
+                    self.metrics.limit(limit);
+                    continue;
+                }
+            };
             self.clients.lock().insert(client);
             let served = Served { server: self.clone(), client, _place: place, _task: tasks.token() };
             let ends = shutdown.clone();
@@ -176,15 +193,28 @@ impl Served {
     }
 
     fn serve(self, request: &Request, own: Option<Pieces>, shutdown: CancellationToken) {
-        let (client, file) = (self.client, &request.file);
+        let (client, file, metrics) = (self.client, &request.file, &self.server.metrics);
         match self.transfer(request, own, shutdown.clone()) {
-            Ok(bytes) => tracing::debug!(%client, file, bytes, "TFTP"),
+            Ok(bytes) => {
+                metrics.transfer("complete", bytes);
+                tracing::debug!(%client, file, bytes, "TFTP");
+            }
             Err(_) if shutdown.is_cancelled() => {}
-            Err(error) => tracing::info!(%client, file, %error, "TFTP: the transfer ended early"),
+            // The name without a file makes the machine continue with its disk, so it is not an error.
+            Err(error) if error.kind() == ErrorKind::NotFound && *file == NO_BOOT_FILE => {
+                metrics.transfer("not_found", 0);
+            }
+            Err(error) => {
+                metrics.transfer(result(error.kind()), 0);
+                if error.kind() == ErrorKind::TimedOut {
+                    metrics.limit("netboot_tftp_tries");
+                }
+                tracing::info!(%client, file, %error, "TFTP: the transfer ended early");
+            }
         }
     }
 
-    /// Sends a file, or an error if there is none, and returns the length of the file in bytes.
+    /// Sends a file, or an error if there is none, and returns the number of bytes that the client has received.
     fn transfer(
         &self,
         request: &Request,
@@ -193,28 +223,32 @@ impl Served {
     ) -> io::Result<u64> {
         let (server, client) = (&self.server, self.client);
         let socket = network::transfer(server.local(client), client)?;
-        let shared = || server.files.find(&request.file).ok_or(io::ErrorKind::NotFound.into());
+        let shared = || server.files.find(&request.file).ok_or(ErrorKind::NotFound.into());
         match own.map(Content::Made).map_or_else(|| shared().and_then(|path| open(&path)), Ok) {
             Ok(content) => {
-                let length = content.length();
-                Transfer::new(socket, content, request.options, server.clock.clone(), shutdown)?.run()?;
-                Ok(length)
+                Transfer::new(socket, content, request.options, server.clock.clone(), shutdown)?.run()
             }
             Err(error) => {
                 socket.send(&packet::error(code::NOT_FOUND, "no such file"))?;
-                // This name makes the machine continue with its disk, so it is not an error.
-                if request.file == NO_BOOT_FILE { Ok(0) } else { Err(error) }
+                Err(error)
             }
         }
+    }
+}
+
+/// Returns the name for the metrics of a transfer that ended with an error.
+fn result(error: ErrorKind) -> &'static str {
+    match error {
+        ErrorKind::NotFound => "not_found",
+        ErrorKind::TimedOut => "timed_out",
+        // The client sent an error.
+        ErrorKind::Other => "aborted",
+        _ => "failed",
     }
 }
 
 fn open(path: &std::path::Path) -> io::Result<Content> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    if metadata.is_file() {
-        Ok(Content::File(file, metadata.len()))
-    } else {
-        Err(io::ErrorKind::NotFound.into())
-    }
+    if metadata.is_file() { Ok(Content::File(file, metadata.len())) } else { Err(ErrorKind::NotFound.into()) }
 }

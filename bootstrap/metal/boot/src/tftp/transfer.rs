@@ -56,16 +56,16 @@ impl Transfer {
         })
     }
 
-    /// Sends the file.
+    /// Sends the file, and returns the number of bytes that the client has received: 0 if it wanted only the size of the file.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] if the client is silent, [`ErrorKind::Other`] if it aborts, [`ErrorKind::ConnectionAborted`] if the
     /// server stops; errors of the operating system.
-    pub fn run(mut self) -> io::Result<()> {
+    pub fn run(mut self) -> io::Result<u64> {
         if let Some(options) = self.options.acknowledgement(self.source.length)
             && !self.agree(&options)?
         {
-            return Ok(());
+            return Ok(0);
         }
         let window = self.options.window.unwrap_or(1) as u64;
         let mut sender = Sender::new(self.source.length, self.block as u64, window);
@@ -76,7 +76,7 @@ impl Transfer {
         let mut is_heard = self.options != Options::default();
         loop {
             match step {
-                Step::Done => return Ok(()),
+                Step::Done => return Ok(self.source.length),
                 Step::Send(first, last) => {
                     self.send(first, last)?;
                     deadline = self.clock.monotonic() + self.patience(is_heard);

@@ -80,19 +80,18 @@ impl Proof {
 /// Checks the lengths of an enrolment before anything of it is stored.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] if a value is too long or there are too many interfaces.
+/// [`Refusal::Limit`] if a value is too long or there are too many interfaces.
 pub fn check(said: &Enrolment) -> Result<(), Refusal> {
     let words = [&said.system_uuid, &said.serial_number, &said.token].into_iter().flatten();
     let longest = words.chain([&said.boot_id, &said.version, &said.boot_mac_address]).map(String::len).max();
     if longest.is_some_and(|longest| longest > limits::WORD) {
-        return Err(Refusal::Malformed(format!(
-            "a word of the enrolment has more than {} bytes",
-            limits::WORD
-        )));
+        let message = format!("a word of the enrolment has more than {} bytes", limits::WORD);
+        return Err(Refusal::Limit("netboot_word", message));
     }
     if said.mac_addresses.len() > limits::INTERFACES {
         let most = limits::INTERFACES;
-        return Err(Refusal::Malformed(format!("a machine has at most {most} interfaces here")));
+        let message = format!("a machine has at most {most} interfaces here");
+        return Err(Refusal::Limit("netboot_interfaces", message));
     }
     Ok(())
 }

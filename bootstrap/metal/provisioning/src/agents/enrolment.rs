@@ -1,4 +1,5 @@
-//! Who is let in, and how many machines there is room for that are no hosts ([`admission`] has the rules).
+//! Enrolments of machines: decides with the rules of [`admission`] whether a machine may enrol, writes its Agent, and limits the number
+//! of Agents of machines that are not hosts.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,11 +24,22 @@ use crate::fingerprint::fingerprint;
 use crate::limits;
 
 impl Agents {
-    /// Lets a machine in.
+    /// Enrols a machine: decides whether it is the machine that it claims to be, and writes its Agent.
     ///
     /// # Errors
-    /// As [`admission::admit`]; [`Refusal::Full`], [`Refusal::Failed`].
+    /// The errors of [`admission::admit`]; [`Refusal::Limit`], [`Refusal::Full`], [`Refusal::Failed`].
     pub async fn enrol(
+        &self,
+        certificate: &str,
+        address: IpAddr,
+        enrolment: &Enrolment,
+    ) -> Result<Enrolled, Refusal> {
+        let result = self.let_in(certificate, address, enrolment).await;
+        self.metrics.enrolment(result.as_ref().map_or_else(Refusal::name, |_| "enrolled"));
+        result
+    }
+
+    async fn let_in(
         &self,
         certificate: &str,
         address: IpAddr,
@@ -74,6 +86,7 @@ impl Agents {
         let proof = proof.inspect_err(|refusal| self.note_refusal(&key.name, &request, refusal))?;
         let enrolled = Enrolled { name: key.name.clone(), report_seconds: REPORT_SECONDS };
         if admission::is_again(&request, proof, status, now) {
+            self.metrics.limit("netboot_enrolled_again");
             return Ok(enrolled);
         }
         if known.is_none() {
@@ -97,7 +110,8 @@ impl Agents {
         Ok(enrolled)
     }
 
-    /// An approval was used, or was meant for the machine that was here before. Written before anything of the request is.
+    /// Withdraws the approval of an Agent if this enrolment uses it, or if it was meant for a machine with another certificate. Called
+    /// before anything of the request is written, so that an approval is used at most once.
     async fn use_up_approval(
         &self,
         key: &NamespacedName,
@@ -207,6 +221,7 @@ impl Agents {
                 self.seen(agent).is_some_and(|seen| now - seen < limits::duration(limits::UNKNOWN_AGAIN));
             if again {
                 let name = agent.metadata.name.clone().unwrap_or_default();
+                self.metrics.limit("netboot_unknown_again");
                 return Err(Refusal::Full(format!("{speaks_from} is machine {name}: try again later")));
             }
             self.agents.delete(agent).await.map_err(failed)?;
@@ -219,12 +234,14 @@ impl Agents {
             self.seen(agent).is_none_or(|seen| now - seen >= limits::duration(limits::UNKNOWN_SILENT))
         });
         let Some(agent) = silent else {
+            self.metrics.limit("netboot_unknown_machines");
             return Err(Refusal::Full(format!(
                 "{} unknown machines are here already: describe this one as a host, or delete some of them \
                  (kubectl delete agents.netboot.firstlight.dev NAME)",
                 limits::UNKNOWN_MACHINES
             )));
         };
+        self.metrics.limit("netboot_unknown_silent");
         self.agents.delete(agent).await.map_err(failed)
     }
 
@@ -254,9 +271,11 @@ impl Agents {
                 let seen = service.seen(&agent).or_else(|| created(&agent));
                 if seen.is_some_and(|seen| now - seen >= limits::duration(limits::UNKNOWN_FORGOTTEN))
                     && service.is_unknown(&agent)
-                    && let Err(error) = service.agents.delete(&agent).await
                 {
-                    tracing::warn!(%error, "a silent machine cannot be forgotten");
+                    service.metrics.limit("netboot_unknown_forgotten");
+                    if let Err(error) = service.agents.delete(&agent).await {
+                        tracing::warn!(%error, "a silent machine cannot be forgotten");
+                    }
                 }
             }
             for agent in service.agents.all() {

@@ -21,10 +21,30 @@ pub enum Refusal {
     /// The limit for unknown machines is reached.
     #[error("{0}")]
     Full(String),
+    /// A limit is reached. The first field is its name in the metrics, the second one the message.
+    #[error("{1}")]
+    Limit(&'static str, String),
     /// The request does not conform to the protocol.
     #[error("{0}")]
     Malformed(String),
     /// The API refuses the write, or cannot be reached.
     #[error("{0}")]
     Failed(String),
+}
+
+impl Refusal {
+    /// Returns the name of the reason in the metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Forbidden(_) => "forbidden",
+            Self::Token(_) => "token",
+            Self::Endorsement(_) => "endorsement",
+            Self::Unproven(_) => "unproven",
+            Self::Full(_) => "full",
+            Self::Limit(..) => "limit",
+            Self::Malformed(_) => "malformed",
+            Self::Failed(_) => "failed",
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub struct Reported {
     is_new: bool,
     /// The start of the period in which urgent writes are counted, and their number since then.
     urgent: (Option<DateTime<Utc>>, u32),
+    /// Whether the last report was urgent, and had no urgent write left.
+    is_held_back: bool,
     hardware: Option<HardwareDetails>,
 }
 
@@ -63,7 +65,8 @@ impl Reported {
     /// with a later report: agents report at least every [`REPORT_SECONDS`].
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for an instruction identifier that is too long.
+    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, [`Refusal::Limit`] for an instruction identifier that is
+    /// too long.
     pub fn take(
         &mut self,
         report: Report,
@@ -74,10 +77,8 @@ impl Reported {
         let hardware = report.inventory.map(serde_json::from_value::<HardwareDetails>).transpose();
         let hardware = hardware.map_err(|error| Refusal::Malformed(format!("the inventory: {error}")))?;
         if report.instruction.as_ref().is_some_and(|progress| progress.id.len() > limits::WORD) {
-            return Err(Refusal::Malformed(format!(
-                "an instruction's id has at most {} bytes",
-                limits::WORD
-            )));
+            let message = format!("an instruction's id has at most {} bytes", limits::WORD);
+            return Err(Refusal::Limit("netboot_word", message));
         }
         for line in report.log.into_iter().flat_map(|text| lines(&text)) {
             self.log.push_back(line);
@@ -91,7 +92,8 @@ impl Reported {
         if let Some(progress) = report.instruction {
             is_urgent |= self.take_progress(progress, now);
         }
-        is_urgent = is_urgent && self.take_turn(now);
+        self.is_held_back = is_urgent && !self.take_turn(now);
+        is_urgent &= !self.is_held_back;
         let since = self.written.map_or(HEARTBEAT, |written| now - written);
         let is_due = since >= HEARTBEAT || (since >= PROGRESS && (self.is_new || self.has_new_lines));
         if !is_urgent && !is_due {
@@ -131,6 +133,11 @@ impl Reported {
         }
         *count += 1;
         *count <= limits::URGENT_WRITES
+    }
+
+    /// Returns whether the last report was urgent and had to wait, because [`limits::URGENT_WRITES`] were written already.
+    pub fn is_held_back(&self) -> bool {
+        self.is_held_back
     }
 
     /// Returns the time of the last report.

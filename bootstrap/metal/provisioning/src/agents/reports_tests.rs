@@ -86,5 +86,6 @@ fn who_reports_without_end_writes_no_more_than_others() {
         reported.take(report(&number.to_string(), State::Done, 1), false, now).unwrap().is_some()
     });
     assert_eq!(written.count(), limits::URGENT_WRITES as usize);
+    assert!(reported.is_held_back());
     assert!(reported.take(report("last", State::Done, 1), false, at(3)).unwrap().is_some(), "it is not lost");
 }

@@ -27,6 +27,7 @@ use crate::fingerprint::fingerprint;
 use crate::limits;
 use crate::metadata::Metadata;
 use crate::metadata::channel::{Channel, begun};
+use crate::metrics::Metrics;
 
 const BY_CERTIFICATE: &str = "netboot-certificate";
 
@@ -37,6 +38,7 @@ pub struct Agents {
     metadata: Arc<Metadata>,
     pub(super) machines: Kube,
     recorder: Recorder,
+    pub(crate) metrics: Metrics,
     pub(super) endorsements: Endorsements,
     pub(super) clock: Clock,
     random: Random,
@@ -69,7 +71,7 @@ impl Agents {
             }
         });
         let (clock, random) = (manager.clock().clone(), manager.random().clone());
-        let recorder = manager.recorder("netboot");
+        let (recorder, metrics) = (manager.recorder("netboot"), Metrics::of(manager.all_metrics()));
         let (endorsements, reported) = (Endorsements::new(&random), Mutex::default());
         let service = Arc::new(Self {
             agents,
@@ -77,6 +79,7 @@ impl Agents {
             metadata,
             machines,
             recorder,
+            metrics,
             endorsements,
             clock,
             random,
@@ -125,8 +128,8 @@ impl Agents {
 
     /// Records an event for the host of the machine `name`, or for its Agent if it has no host.
     pub(super) fn alert(&self, name: &str, reason: &str, message: &str) {
-        if !self.alerts.lock().note(name, reason, self.clock.now()) {
-            return;
+        if let Err(limit) = self.alerts.lock().note(name, reason, self.clock.now()) {
+            return self.metrics.limit(limit);
         }
         let mac = name.parse::<MacAddress>().ok();
         if let Some(host) = mac.and_then(|mac| self.machines.host(mac)) {
@@ -167,19 +170,22 @@ impl Agents {
         }
     }
 
-    /// Returns the largest size of a report of the agent, in bytes.
+    /// Returns the largest size of a report of the agent, in bytes, and the name of this limit in the metrics.
     ///
     /// # Errors
     /// [`Refusal::Unknown`] if no agent has enrolled with this certificate.
-    pub fn largest_report(&self, certificate: &str) -> Result<usize, Refusal> {
+    pub fn largest_report(&self, certificate: &str) -> Result<(usize, &'static str), Refusal> {
         let is_host = self.known(certificate)?.spec.host_ref.is_some();
-        Ok(if is_host { limits::REPORT } else { limits::UNKNOWN_REPORT })
+        Ok(match is_host {
+            true => (limits::REPORT, "netboot_report"),
+            false => (limits::UNKNOWN_REPORT, "netboot_unknown_report"),
+        })
     }
 
     /// Stores a report, if it is due to be written.
     ///
     /// # Errors
-    /// [`Refusal::Unknown`], [`Refusal::Malformed`], [`Refusal::Failed`].
+    /// [`Refusal::Unknown`], [`Refusal::Malformed`], [`Refusal::Limit`], [`Refusal::Failed`].
     pub async fn report(&self, certificate: &str, report: Report) -> Result<(), Refusal> {
         let agent = self.known(certificate)?;
         let key = NamespacedName::of(agent.as_ref());
@@ -188,7 +194,11 @@ impl Agents {
             let known = reported
                 .entry(key.name.clone())
                 .or_insert_with(|| agent.status.as_ref().map(Reported::from_status).unwrap_or_default());
-            known.take(report, agent.spec.host_ref.is_some(), self.clock.now())?
+            let patch = known.take(report, agent.spec.host_ref.is_some(), self.clock.now())?;
+            if known.is_held_back() {
+                self.metrics.limit("netboot_urgent_writes");
+            }
+            patch
         };
         let Some(patch) = patch else { return Ok(()) };
         match self.agents.merge(&key, Some("status"), patch).await {

@@ -48,19 +48,24 @@ impl Waiting {
 pub struct Alerts(BTreeMap<(String, String), DateTime<Utc>>);
 
 impl Alerts {
-    /// Notes that something is to be told. Whether it is told now: not when it was a moment ago.
-    pub fn note(&mut self, name: &str, reason: &str, now: DateTime<Utc>) -> bool {
+    /// Notes a warning about the machine `name`. Returns `Ok` if it must be reported now.
+    ///
+    /// # Errors
+    /// The name of the limit that is reached: the same warning was reported a moment ago, or too many warnings are remembered.
+    pub fn note(&mut self, name: &str, reason: &str, now: DateTime<Utc>) -> Result<(), &'static str> {
         let pause: Duration = limits::duration(limits::ALERT);
         if self.0.len() >= limits::ALERTS {
             self.0.retain(|_, told| now - *told < pause);
         }
         let key = (name.to_owned(), reason.to_owned());
-        let is_new = self.0.get(&key).is_none_or(|told| now - *told >= pause);
-        if is_new && (self.0.len() < limits::ALERTS || self.0.contains_key(&key)) {
-            self.0.insert(key, now);
-            return true;
+        match self.0.get(&key) {
+            Some(told) if now - *told < pause => Err("netboot_alert"),
+            None if self.0.len() >= limits::ALERTS => Err("netboot_alerts"),
+            _ => {
+                self.0.insert(key, now);
+                Ok(())
+            }
         }
-        false
     }
 }
 
@@ -94,10 +99,12 @@ mod tests {
         for (seconds, reason, expected) in
             [(0, "x", true), (1, "x", false), (1, "y", true), (59, "x", false), (60, "x", true)]
         {
-            assert_eq!(alerts.note("a", reason, at(seconds)), expected, "{seconds} {reason}");
+            assert_eq!(alerts.note("a", reason, at(seconds)).is_ok(), expected, "{seconds} {reason}");
         }
-        let told = (0..limits::ALERTS + 10).filter(|name| alerts.note(&name.to_string(), "x", at(61)));
+        let mut note = |name: usize| alerts.note(&name.to_string(), "x", at(61));
+        let told = (0..limits::ALERTS + 10).filter(|name| note(*name).is_ok());
         assert!((limits::ALERTS - 2..=limits::ALERTS).contains(&told.count()));
-        assert!(alerts.note("later", "x", at(200)));
+        assert_eq!(note(limits::ALERTS + 10), Err("netboot_alerts"));
+        assert_eq!(alerts.note("later", "x", at(200)), Ok(()));
     }
 }

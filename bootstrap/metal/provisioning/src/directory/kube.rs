@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use metal_boot::Error;
 use metal_boot::machine::{Boot, Directory, Lease, Machine};
+use metrics::Limits;
 use parking_lot::Mutex;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease, DhcpLeaseSpec};
@@ -33,6 +34,7 @@ pub struct Kube {
     pub(super) leases: Objects<DHCPLease>,
     pub(super) images: Objects<PreprovisioningImage>,
     pub(super) told: Arc<Mutex<Told>>,
+    pub(super) limits: Limits,
     discovers: bool,
 }
 
@@ -46,6 +48,7 @@ impl Kube {
             leases: manager.objects(),
             images: manager.objects(),
             told: Arc::default(),
+            limits: Limits::of(manager.all_metrics()),
             discovers,
         };
         kube.hosts.index(BY_MAC, |host: &BareMetalHost| {

@@ -33,14 +33,16 @@ pub struct BootToken {
 pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
 
 impl Told {
-    pub(super) fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) {
+    /// Remembers a token. Returns `false` if there is no room for it.
+    pub(super) fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) -> bool {
         if self.0.len() >= limits::TOKENS && !self.0.contains_key(&mac) {
             self.0.retain(|_, (_, time)| now - *time < limits::duration(limits::SAME_TOKEN));
             if self.0.len() >= limits::TOKENS {
-                return;
+                return false;
             }
         }
         self.0.insert(mac, (token.to_owned(), now));
+        true
     }
 
     pub(super) fn get(&self, mac: MacAddress) -> Option<(String, DateTime<Utc>)> {

@@ -45,7 +45,9 @@ impl Kube {
                 return None;
             }
         }
-        self.told.lock().note(mac, &token, now);
+        if !self.told.lock().note(mac, &token, now) {
+            self.limits.reached("netboot_tokens");
+        }
         Some(token)
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,6 +12,9 @@ use super::peer::Peer;
 use super::percent::percent_decoded;
 use crate::agents::{Agents, Refusal};
 use crate::limits;
+
+/// The limit of the body of an enrolment, with its name in the metrics.
+const ENROLMENT: (usize, &str) = (limits::ENROLMENT, "netboot_enrolment");
 
 /// The body of a request; an alias for its bounds.
 pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
@@ -31,13 +34,16 @@ pub async fn answer(
     match respond(agents, path, request, peer, certificate, http).await {
         Ok(response) => response,
         Err(refusal) => {
+            if let Refusal::Limit(limit, _) = refusal {
+                agents.metrics.limit(limit);
+            }
             let status = match refusal {
                 Refusal::Unknown => StatusCode::UNAUTHORIZED,
                 Refusal::Forbidden(_)
                 | Refusal::Token(_)
                 | Refusal::Endorsement(_)
                 | Refusal::Unproven(_) => StatusCode::FORBIDDEN,
-                Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+                Refusal::Malformed(_) | Refusal::Limit(..) => StatusCode::BAD_REQUEST,
                 Refusal::Failed(_) | Refusal::Full(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
             file::text(status, format!("{refusal}\n"))
@@ -55,11 +61,11 @@ async fn respond(
 ) -> Result<Response<file::Body>, Refusal> {
     match (request.method().clone(), path) {
         (Method::POST, "challenge") => {
-            let endorsement = read(request, limits::ENROLMENT).await?;
+            let endorsement = read(request, ENROLMENT).await?;
             Ok(json(&agents.challenge(certificate, &endorsement)?))
         }
         (Method::POST, "enrol") => {
-            let enrolment = read(request, limits::ENROLMENT).await?;
+            let enrolment = read(request, ENROLMENT).await?;
             Ok(json(&agents.enrol(certificate, peer.address.ip(), &enrolment).await?))
         }
         (Method::GET, "instruction") => {
@@ -81,13 +87,19 @@ async fn respond(
     }
 }
 
-async fn read<T: DeserializeOwned>(request: Request<impl Incoming>, most: usize) -> Result<T, Refusal> {
+/// Reads a body of at most `most` bytes; `limit` is the name of this limit.
+async fn read<T: DeserializeOwned>(
+    request: Request<impl Incoming>,
+    (most, limit): (usize, &'static str),
+) -> Result<T, Refusal> {
     let body = Limited::new(request.into_body(), most).collect();
     let wrong = |error: String| Refusal::Malformed(format!("the body: {error}"));
-    let body = tokio::time::timeout(limits::HANDSHAKE, body)
-        .await
-        .map_err(|_| wrong("it took too long".into()))?
-        .map_err(|error| wrong(error.to_string()))?;
+    let late = || Refusal::Limit("netboot_handshake", "the body: it took too long".into());
+    let body = tokio::time::timeout(limits::HANDSHAKE, body).await.map_err(|_| late())?;
+    let body = body.map_err(|error| match error.downcast::<LengthLimitError>() {
+        Ok(_) => Refusal::Limit(limit, format!("the body: it has more than {most} bytes")),
+        Err(error) => wrong(error.to_string()),
+    })?;
     serde_json::from_slice(&body.to_bytes()).map_err(|error| wrong(error.to_string()))
 }
 

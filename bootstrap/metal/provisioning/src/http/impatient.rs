@@ -8,18 +8,22 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::metrics::Metrics;
+
 /// Writes fail with [`io::ErrorKind::TimedOut`] if the peer accepted nothing for the given time. Reads have no timeout.
 pub struct Impatient<S> {
     inner: S,
     patience: Duration,
     /// The deadline of a pending write.
     end: Option<Pin<Box<Sleep>>>,
+    metrics: Metrics,
+    is_counted: bool,
 }
 
 impl<S> Impatient<S> {
-    /// Wraps `inner`; `patience` is the timeout of a pending write.
-    pub fn new(inner: S, patience: Duration) -> Self {
-        Self { inner, patience, end: None }
+    /// Wraps `inner`; `patience` is the timeout of a pending write. A connection that reaches it is counted in `metrics`.
+    pub fn new(inner: S, patience: Duration, metrics: Metrics) -> Self {
+        Self { inner, patience, end: None, metrics, is_counted: false }
     }
 
     fn waits<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -29,7 +33,12 @@ impl<S> Impatient<S> {
         }
         let patience = self.patience;
         let end = self.end.get_or_insert_with(|| Box::pin(sleep(patience)));
-        end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let is_over = end.as_mut().poll(context).is_ready();
+        // Polls after the timeout fail, too, and are not counted again.
+        if is_over && !std::mem::replace(&mut self.is_counted, true) {
+            self.metrics.limit("netboot_stalled");
+        }
+        if is_over { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
     }
 }
 
@@ -86,7 +95,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_takes_nothing_is_cut_off_and_who_is_slow_is_not() {
         let (own, mut other) = tokio::io::duplex(16);
-        let mut own = Impatient::new(own, Duration::from_secs(60));
+        let metrics = metrics::Metrics::default();
+        let mut own = Impatient::new(own, Duration::from_secs(60), Metrics::of(&metrics));
         let reads = async {
             let mut buffer = [0; 16];
             for _ in 0..4 {
@@ -96,7 +106,11 @@ mod tests {
         };
         let (written, ()) = tokio::join!(own.write_all(&[7; 64]), reads);
         written.unwrap();
+        assert!(!metrics.text().contains("netboot_stalled"));
         let ended = own.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+        assert!(own.shutdown().await.is_ok());
+        let counted = "firstlight_limit_reached_total{limit=\"netboot_stalled\"} 1\n";
+        assert!(metrics.text().contains(counted), "{}", metrics.text());
     }
 }

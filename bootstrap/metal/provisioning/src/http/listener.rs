@@ -17,11 +17,13 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::counted::Counted;
 use super::impatient::Impatient;
 use super::peer::Peer;
 use super::site::Site;
 use crate::fingerprint::fingerprint;
 use crate::metadata::tree::without_token;
+use crate::metrics::Metrics;
 use crate::{limits, media};
 
 /// The pause after a failed `accept`.
@@ -34,14 +36,18 @@ pub struct Listener {
     tls: Option<Arc<ServerConfig>>,
     connections: Arc<Shares>,
     clock: Clock,
+    metrics: Metrics,
 }
 
 impl Listener {
-    /// Creates a listener, with TLS if `tls` is given.
-    pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock) -> Self {
-        let connections =
-            Shares::new(limits::CONNECTIONS, limits::CONNECTIONS_OF_ONE, limits::CONNECTIONS_OF_STRANGERS);
-        Self { site, tls, connections, clock }
+    /// Creates a listener, with TLS if `tls` is given. It counts in `metrics`.
+    pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock, metrics: Metrics) -> Self {
+        let connections = Shares::new(
+            (limits::CONNECTIONS, "netboot_connections"),
+            (limits::CONNECTIONS_OF_ONE, "netboot_connections_of_one"),
+            (limits::CONNECTIONS_OF_STRANGERS, "netboot_connections_of_strangers"),
+        );
+        Self { site, tls, connections, clock, metrics }
     }
 
     /// Accepts connections until `shutdown`, which also closes open connections: clients can ask for boot files and images again.
@@ -77,17 +83,24 @@ impl Listener {
     }
 
     async fn connection(&self, stream: tokio::net::TcpStream, address: SocketAddr, local: SocketAddr) {
-        let Some(_place) = self.connections.take(address.ip(), self.site.is_known(address.ip())) else {
-            tracing::debug!(%address, "too many connections");
-            return;
+        let _place = match self.connections.take(address.ip(), self.site.is_known(address.ip())) {
+            Ok(place) => place,
+            Err(limit) => {
+                self.metrics.limit(limit);
+                tracing::debug!(%address, limit, "too many connections");
+                return;
+            }
         };
-        let stream = Impatient::new(stream, limits::STALLED);
+        let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
         let Some(tls) = &self.tls else {
             return self.requests(stream, Peer { address, local, certificate: None }).await;
         };
         let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
         match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
-            Err(_) => tracing::debug!(%address, "the TLS handshake took too long"),
+            Err(_) => {
+                self.metrics.limit("netboot_handshake");
+                tracing::debug!(%address, "the TLS handshake took too long");
+            }
             Ok(Err(error)) => tracing::debug!(%address, %error, "TLS handshake"),
             Ok(Ok(stream)) => {
                 let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
@@ -102,9 +115,12 @@ impl Listener {
             let peer = &peer;
             async move {
                 let (method, path) = (request.method().clone(), shown(request.uri().path()));
+                let service = service(request.uri().path());
                 let response = self.site.answer(request, peer).await;
-                tracing::debug!(client = %peer.address, %method, path, status = response.status().as_u16(), "HTTP");
-                Ok::<_, std::convert::Infallible>(response)
+                let status = response.status().as_u16();
+                tracing::debug!(client = %peer.address, %method, path, status, "HTTP");
+                let sent = self.metrics.request(service, status);
+                Ok::<_, std::convert::Infallible>(response.map(|body| Counted::new(body, sent)))
             }
         });
         let connection = http1::Builder::new()
@@ -112,8 +128,28 @@ impl Listener {
             .header_read_timeout(limits::HANDSHAKE)
             .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = connection.await {
+            // The only timeout of the connection is that of the head of a request.
+            if error.is_timeout() {
+                self.metrics.limit("netboot_handshake");
+            }
             tracing::debug!(%error, "connection");
         }
+    }
+}
+
+/// Returns the service that answers requests for `path`, as a label of the metrics. All other paths are those of metadata.
+fn service(path: &str) -> &'static str {
+    const PREFIXES: [(&str, &str); 5] = [
+        ("/agent/v1/", "agent"),
+        ("/boot/script/", "script"),
+        (media::FOLDER, "media"),
+        ("/boot/", "boot"),
+        ("/images/", "images"),
+    ];
+    let found = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix));
+    match path {
+        "/healthz" => "healthz",
+        _ => found.map_or("metadata", |(_, service)| service),
     }
 }
 
@@ -126,7 +162,23 @@ fn shown(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{service, shown};
+
+    #[test]
+    fn each_path_has_its_service() {
+        for (path, expected) in [
+            ("/agent/v1/enrol", "agent"),
+            ("/boot/script/52-54-00-00-00-01.ipxe", "script"),
+            ("/boot/media/metal/host-0/1234.iso", "media"),
+            ("/boot/uki/x86_64.efi", "boot"),
+            ("/images/a.raw", "images"),
+            ("/healthz", "healthz"),
+            ("/nocloud/user-data", "metadata"),
+            ("/made-up", "metadata"),
+        ] {
+            assert_eq!(service(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn the_secret_part_of_a_path_is_not_shown() {

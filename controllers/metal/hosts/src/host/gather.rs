@@ -7,6 +7,7 @@ use agent_protocol::State;
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
+use metrics::Limits;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::Agent as AgentObject;
 
@@ -70,6 +71,10 @@ impl HostReconciler {
         let hardware = self.hardware.get(&gathered.key);
         let drive = self.drive(host, gathered, &power).await;
         let firmware = self.firmware(host, gathered).await;
+        let is_full = is_full(host, &self.hosts.all());
+        if is_full && agent.is_none() {
+            Limits::of(self.manager.all_metrics()).reached("busy_hosts");
+        }
         Observed {
             host: host.clone(),
             now,
@@ -79,7 +84,7 @@ impl HostReconciler {
             hardware_data: hardware.and_then(|data| data.spec.hardware.clone()),
             drive,
             firmware,
-            is_full: self.is_full(host),
+            is_full,
             data_problem: self.data_problem(host),
             boot_image: self.boot_image(host),
         }
@@ -106,18 +111,6 @@ impl HostReconciler {
         let power = self.control.power(connection).await;
         self.memory.note_power(&gathered.key, self.manager.clock().now(), power.clone());
         power
-    }
-
-    /// Returns whether the limit of busy hosts whose machines boot is reached.
-    fn is_full(&self, host: &BareMetalHost) -> bool {
-        let is_busy = |host: &BareMetalHost| HostState::of(host).is_busy();
-        let boots = |other: &Arc<BareMetalHost>| {
-            is_busy(other)
-                && annotation(other.as_ref(), names::BOOTING).is_some()
-                && other.metadata.uid != host.metadata.uid
-        };
-        // The limit matters only to a busy host.
-        is_busy(host) && self.hosts.all().iter().filter(|other| boots(other)).count() >= limits::BUSY_HOSTS
     }
 
     /// Returns the problem with a Secret that the host refers to for its configuration drive.
@@ -186,6 +179,17 @@ fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     }
 }
 
+/// Returns whether [`limits::BUSY_HOSTS`] of the other hosts are busy and their machines boot. The limit matters only to a busy host.
+fn is_full(host: &BareMetalHost, all: &[Arc<BareMetalHost>]) -> bool {
+    let is_busy = |host: &BareMetalHost| HostState::of(host).is_busy();
+    let boots = |other: &&Arc<BareMetalHost>| {
+        is_busy(other)
+            && annotation(other.as_ref(), names::BOOTING).is_some()
+            && other.metadata.uid != host.metadata.uid
+    };
+    is_busy(host) && all.iter().filter(boots).count() >= limits::BUSY_HOSTS
+}
+
 #[cfg(test)]
 mod tests {
     use machinery::clock::parse_rfc3339;
@@ -212,6 +216,31 @@ mod tests {
                 "status": {"lastSeenTime": seen, "instruction": {"id": "a", "state": state}},
             }));
             assert_eq!(view(&agent.unwrap(), now).is_gone, gone, "{action} {told} {state} {seen}");
+        }
+    }
+
+    #[test]
+    fn so_many_hosts_are_busy_at_a_time() {
+        let host = |uid: usize, state: &str, is_booting: bool| {
+            let annotations =
+                if is_booting { json!({ names::BOOTING: "2026-11-22T09:00:00Z" }) } else { json!({}) };
+            let host = serde_json::from_value(json!({
+                "metadata": {"name": "host", "uid": uid.to_string(), "annotations": annotations},
+                "spec": {"online": true},
+                "status": {"operationalStatus": "OK", "errorCount": 0, "errorMessage": "", "poweredOn": true,
+                    "provisioning": {"ID": "", "state": state, "image": {"url": ""}}},
+            }));
+            Arc::<BareMetalHost>::new(host.unwrap())
+        };
+        let (own, idle) = (host(0, "provisioning", true), host(0, "available", false));
+        for (others, expected) in
+            [(limits::BUSY_HOSTS - 1, false), (limits::BUSY_HOSTS, true), (limits::BUSY_HOSTS + 1, true)]
+        {
+            let mut all: Vec<_> = (1..=others).map(|uid| host(uid, "provisioning", true)).collect();
+            // Neither the host itself nor machines that do not boot count.
+            all.extend([own.clone(), host(90, "provisioning", false), host(91, "available", true)]);
+            assert_eq!(is_full(&own, &all), expected, "{others} others");
+            assert!(!is_full(&idle, &all), "an idle host does not wait");
         }
     }
 }
