@@ -1,4 +1,8 @@
 //! The controller of BareMetalHost: gather, plan, apply.
+//!
+//! It does not use the frame `engine::planned`, because what that frame does for all kinds follows Metal3's rules here: a host has no
+//! Cluster, its own annotation pauses it without a condition, only a host with an inspected machine keeps a finalizer, and a failure is
+//! in the status with a time before which it is not tried again.
 
 mod annotations;
 mod apply;
