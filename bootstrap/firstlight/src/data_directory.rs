@@ -2,8 +2,12 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
+use machinery::clock::Clock;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use store::EngineError;
 
@@ -21,6 +25,9 @@ pub struct Running {
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
 }
+
+/// The interval at which [`DataDirectory::server_ended`] looks.
+const LOOK: Duration = Duration::from_millis(500);
 
 impl DataDirectory {
     /// Returns `chosen`, or the default: `$XDG_DATA_HOME/firstlight`, or `/var/lib/firstlight` if `HOME` is `/root`, or
@@ -155,6 +162,21 @@ impl DataDirectory {
                 self.0.display()
             )
         })
+    }
+
+    /// Waits until the server has ended, also if it was killed; returns the error for commands that need it.
+    pub async fn server_ended(&self, server: &Running) -> anyhow::Error {
+        let pid = i32::try_from(server.pid).ok().and_then(Pid::from_raw);
+        let runs = || {
+            let is_named = matches!(self.running(), Ok(Some(found)) if found.pid == server.pid);
+            // Another user's process may not be signalled, but it exists.
+            let exists = pid.map(test_kill_process).is_some_and(|found| found != Err(Errno::SRCH));
+            is_named && exists
+        };
+        while runs() {
+            Clock::system().sleep(LOOK).await;
+        }
+        anyhow!("the server on {} (process {}) has ended", self.0.display(), server.pid)
     }
 
     /// Returns whether a process has this directory open.

@@ -17,7 +17,8 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Starts logging. With `quiet` only warnings are shown.
 pub fn start(quiet: bool) {
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter(if quiet { "warn" } else { "info" }))
+        // A command that only looks at another server ends by itself when that server ends.
+        .with_env_filter(filter(if quiet { "warn,engine::watch=error" } else { "info" }))
         .with_writer(std::io::stderr);
     let outcome = if std::io::stderr().is_terminal() {
         builder.with_target(false).with_ansi(has_colours()).try_init()

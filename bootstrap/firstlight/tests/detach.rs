@@ -2,7 +2,38 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+#[test]
+fn whoever_waits_for_a_server_is_told_that_it_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (code, printed) =
+        run(&["serve", "--detach", "--controllers", "none", "--listen", "127.0.0.1:0"], &data);
+    assert_eq!(code, Some(0), "{printed}");
+    let waiting = ["wait", "status --watch", "status --watch -o json"].map(|command| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+        child
+            .args(command.split(' '))
+            .arg("--data-dir")
+            .arg(&data)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        (command, child.spawn().unwrap())
+    });
+    let (code, printed) = run(&["stop"], &data);
+    assert_eq!(code, Some(0), "{printed}");
+    for (command, child) in waiting {
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command}: {error}");
+        // A command that had not connected yet finds nobody.
+        let ended = error.contains("has ended")
+            || error.contains("no server runs on")
+            || error.contains("does not answer");
+        assert!(ended && error.lines().count() == 1, "{command}: {error}");
+    }
+}
 
 /// Runs a command to its end; returns its exit code and what it printed.
 fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {

@@ -34,7 +34,7 @@ pub struct StatusOptions {
 /// Shows the server of a data directory, its clusters, and a pivot that is not complete or has handed them over.
 ///
 /// # Errors
-/// No server runs on the directory, or it does not answer.
+/// No server runs on the directory, it does not answer, or it ends.
 pub async fn run(options: &StatusOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let pivot = handed_over::state(directory.path())?;
@@ -51,7 +51,11 @@ pub async fn run(options: &StatusOptions) -> Result<()> {
     let view = View::new(&manager);
     view.ready().await;
     let status = Status { running, version: version.git_version, pivot };
-    let outcome = status.show(&view, options).await;
+    let outcome = tokio::select! {
+        biased;
+        outcome = status.show(&view, options) => outcome,
+        error = directory.server_ended(&status.running) => Err(error),
+    };
     manager.stop().await;
     outcome
 }

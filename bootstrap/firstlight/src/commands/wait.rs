@@ -29,7 +29,7 @@ pub struct WaitOptions {
 /// Waits until all clusters of the data directory's server have reached the goal.
 ///
 /// # Errors
-/// No server runs, or the timeout has passed; the message lists the objects that are not ready.
+/// No server runs, it ends, or the timeout has passed; the message lists the objects that are not ready.
 pub async fn run(options: &WaitOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let running = directory.running_server()?;
@@ -41,12 +41,18 @@ pub async fn run(options: &WaitOptions) -> Result<()> {
             view.changed().await;
         }
     };
-    let in_time = match options.timeout {
-        None => {
-            reached.await;
-            true
+    let limited = async {
+        match options.timeout {
+            None => {
+                reached.await;
+                true
+            }
+            Some(limit) => tokio::time::timeout(limit, reached).await.is_ok(),
         }
-        Some(limit) => tokio::time::timeout(limit, reached).await.is_ok(),
+    };
+    let in_time = tokio::select! {
+        in_time = limited => in_time,
+        error = directory.server_ended(&running) => return Err(error),
     };
     let objects = view.objects();
     manager.stop().await;
