@@ -1,0 +1,41 @@
+//! Checks the packages like somebody who downloads them.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::program::Version;
+use super::{Release, SUMS, archive, debian, output_of};
+
+/// The newest glibc that a release may need, as the README says. A release is built on a distribution that has no newer one.
+const GLIBC: Version = (2, 34);
+/// Installs the Debian package in an empty root folder.
+const INSTALLATION: &str = "bootstrap/firstlight/packaging/debian/try";
+
+/// Checks the checksums, the program in the archive, and the Debian package in an empty root folder.
+///
+/// # Errors
+/// A package is not what it must be, or a program for the checks is missing.
+pub(super) fn all(release: &Release) -> Result<()> {
+    if let Some((major, minor)) = release.program.glibc.filter(|glibc| *glibc > GLIBC) {
+        use std::io::Write as _;
+        let text = format!(
+            "WARNING: this program needs glibc {major}.{minor}, newer than the README says ({}.{}): do not release it",
+            GLIBC.0, GLIBC.1
+        );
+        writeln!(std::io::stderr().lock(), "{text}")?;
+    }
+    checksums(release)?;
+    archive::try_it(release)?;
+    let mut installation = Command::new(release.root.join(INSTALLATION));
+    installation.arg(release.output.join(debian::file_name(release))).arg(&release.program.version);
+    let status = installation.status().context("the Debian package cannot be tried")?;
+    ensure!(status.success(), "the Debian package does not work");
+    Ok(())
+}
+
+/// Checks all files against the checksums, with another program than the one that made them.
+pub(super) fn checksums(release: &Release) -> Result<()> {
+    let mut sums = Command::new("sha256sum");
+    output_of(sums.args(["--check", "--strict", "--quiet", SUMS]).current_dir(&release.output)).map(drop)
+}
