@@ -11,6 +11,7 @@ case "$1" in
   --version) echo "firstlight VERSION" ;;
   completion) echo "completion of $2" ;;
   image) echo image >"$3" ;;
+  serve) mkdir -p "$4" && echo "$@" >"$4/kubeconfig" ;;
 esac
 "#;
 
@@ -113,4 +114,47 @@ fn the_list_of_crates_is_complete() {
     for component in components.iter().filter(|component| component.get("purl").is_some()) {
         assert_eq!(component["hashes"][0]["content"].as_str().map(str::len), Some(64), "{component}");
     }
+}
+
+/// A run of the action's script, with the files that GitHub gives to a step.
+fn install(release: &Release, folder: &Path, version: &str) -> (bool, String) {
+    std::fs::create_dir_all(folder).unwrap();
+    let mut script = Command::new(release.root.join(".github/actions/firstlight/install"));
+    for (name, file) in [("GITHUB_PATH", "path"), ("GITHUB_ENV", "env"), ("GITHUB_OUTPUT", "output")] {
+        script.env(name, folder.join(file));
+    }
+    script.env("RUNNER_TEMP", folder).env("FIRSTLIGHT_VERSION", version).env("FIRSTLIGHT_START", "true");
+    script.env("FIRSTLIGHT_URL", format!("file://{}", release.output.display()));
+    let output = script.env("FIRSTLIGHT_OPTIONS", "--controllers none").output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn the_action_installs_and_starts_what_the_checksums_say() {
+    if !is_possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let release = packages(folder.path());
+    let action = std::fs::read_to_string(release.root.join(".github/actions/firstlight/action.yml")).unwrap();
+    let action: serde_json::Value = serde_saphyr::from_str(&action).unwrap();
+    assert_eq!(action["inputs"]["version"]["default"], release.program.version, "the default release");
+
+    let step = folder.path().join("step");
+    let (is_done, errors) = install(&release, &step, &format!("v{}", release.program.version));
+    assert!(is_done, "{errors}");
+    let written = |file: &str| std::fs::read_to_string(step.join(file)).unwrap();
+    let kubeconfig = step.join("firstlight-data/kubeconfig");
+    assert!(written("env").contains(&format!("KUBECONFIG={}\n", kubeconfig.display())));
+    assert_eq!(written("output"), format!("kubeconfig={}\n", kubeconfig.display()));
+    assert!(written("firstlight-data/kubeconfig").trim_end().ends_with("--controllers none"));
+    assert!(Path::new(written("path").trim_end()).join("firstlight").is_file());
+
+    let other = folder.path().join("other");
+    let (is_done, errors) = install(&release, &other, "9.9.9");
+    assert!(!is_done && errors.contains("cannot be downloaded"), "{errors}");
+    write(&release.output.join(archive::file_name(&release)), b"another archive").unwrap();
+    let (is_done, errors) = install(&release, &other, &release.program.version);
+    assert!(!is_done && errors.contains("not what SHA256SUMS says"), "{errors}");
+    assert!(!other.join("path").exists() && !other.join("firstlight-data").exists());
 }
