@@ -29,6 +29,7 @@ pub(super) fn make(release: &Release) -> Result<()> {
     for (shell, _) in files::SHELLS {
         files::write_completion(release, shell, &folder.join("completions").join(shell))?;
     }
+    files::write_man_pages(release, &folder.join("man"))?;
     let mut tar = Command::new("tar");
     tar.args(["--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]);
     tar.args(["--mode=u=rwX,go=rX", "--use-compress-program=gzip -n"])

@@ -12,7 +12,7 @@ const GLIBC: Version = (2, 34);
 /// Installs the Debian package in an empty root folder.
 const INSTALLATION: &str = "bootstrap/firstlight/packaging/debian/try";
 
-/// Checks the checksums, the program in the archive, and the Debian package in an empty root folder.
+/// Checks the checksums, the program in the archive, the action for GitHub, and the Debian package in an empty root folder.
 ///
 /// # Errors
 /// A package is not what it must be, or a program for the checks is missing.
@@ -27,10 +27,29 @@ pub(super) fn all(release: &Release) -> Result<()> {
     }
     checksums(release)?;
     archive::try_it(release)?;
+    action(release)?;
     let mut installation = Command::new(release.root.join(INSTALLATION));
     installation.arg(release.output.join(debian::file_name(release))).arg(&release.program.version);
     let status = installation.status().context("the Debian package cannot be tried")?;
     ensure!(status.success(), "the Debian package does not work");
+    Ok(())
+}
+
+/// Runs the action for GitHub with the archive, up to a server that runs.
+fn action(release: &Release) -> Result<()> {
+    let step = release.stage("action")?;
+    let mut script = Command::new(release.root.join(".github/actions/firstlight/install"));
+    for (name, file) in [("GITHUB_PATH", "path"), ("GITHUB_ENV", "env"), ("GITHUB_OUTPUT", "output")] {
+        script.env(name, step.join(file));
+    }
+    script.env("RUNNER_TEMP", &step).env("FIRSTLIGHT_VERSION", &release.program.version);
+    script.env("FIRSTLIGHT_URL", format!("file://{}", release.output.display()));
+    output_of(script.env("FIRSTLIGHT_START", "true").env("FIRSTLIGHT_OPTIONS", ""))?;
+    let data = step.join("firstlight-data");
+    for command in ["status", "stop"] {
+        output_of(Command::new(&release.program.path).arg(command).arg("--data-dir").arg(&data))?;
+    }
+    std::fs::remove_dir_all(release.output.join("stage"))?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Release, files, output_of, write};
+use super::{Release, file_names, files, output_of, write};
 
 /// The folder of pages and examples.
 const PAGES: &str = "usr/share/doc/firstlight";
@@ -50,6 +50,10 @@ pub(super) fn make(release: &Release) -> Result<()> {
     for (shell, path) in files::SHELLS {
         files::write_completion(release, shell, &stage.join(path))?;
     }
+    let pages = stage.join("usr/share/man/man1");
+    files::write_man_pages(release, &pages)?;
+    let names = file_names(&pages)?.into_iter().map(|name| pages.join(name));
+    output_of(Command::new("gzip").args(["-9", "--no-name"]).args(names))?;
     let control = stage.join("DEBIAN");
     for script in SCRIPTS {
         files::copy_packaging(release, &format!("debian/{script}"), &control.join(script))?;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Release, output_of, write};
+use super::{Release, file_names, output_of, write};
 
 /// The shells with a completion script, and the script's name in Debian's folders.
 pub(super) const SHELLS: &[(&str, &str)] = &[
@@ -52,6 +52,15 @@ pub(super) fn write_completion(release: &Release, shell: &str, to: &Path) -> Res
     let script = output_of(Command::new(&release.program.path).args(["completion", shell]))?;
     write(to, script.as_bytes())?;
     set_mode(to, false)
+}
+
+/// Writes the manual pages of all commands.
+pub(super) fn write_man_pages(release: &Release, to: &Path) -> Result<()> {
+    output_of(Command::new(&release.program.path).arg("man-pages").arg(to))?;
+    for page in file_names(to)? {
+        set_mode(&to.join(page), false)?;
+    }
+    Ok(())
 }
 
 fn is_executable(path: &Path) -> Result<bool> {

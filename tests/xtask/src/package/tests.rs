@@ -11,6 +11,7 @@ case "$1" in
   --version) echo "firstlight VERSION" ;;
   completion) echo "completion of $2" ;;
   image) echo image >"$3" ;;
+  man-pages) mkdir -p "$2" && echo page >"$2/firstlight.1" ;;
   serve) mkdir -p "$4" && echo "$@" >"$4/kubeconfig" ;;
 esac
 "#;
@@ -59,13 +60,18 @@ fn packages_are_complete_and_a_changed_one_is_noticed() {
     archive::try_it(&release).unwrap();
     let mut list = Command::new("tar");
     let listed = output_of(list.arg("-tf").arg(release.output.join(format!("{name}.tar.gz")))).unwrap();
-    for file in ["LICENSE", "examples/bare-metal/machine", "systemd/firstlight.service", "completions/zsh"] {
+    for file in ["LICENSE", "examples/bare-metal/machine", "systemd/firstlight.service", "completions/zsh", "man/firstlight.1"] {
         assert!(listed.lines().any(|line| line == format!("{name}/{file}")), "{file}:\n{listed}");
     }
     let mut fields = Command::new("dpkg-deb");
     let fields = output_of(fields.arg("--info").arg(release.output.join(&debian))).unwrap();
     for field in [&format!("Version: {version}"), "Depends: libc6 (>= 2.34)", "conffiles", "postinst"] {
         assert!(fields.contains(field), "{field}:\n{fields}");
+    }
+    let mut list = Command::new("dpkg-deb");
+    let listed = output_of(list.arg("--contents").arg(release.output.join(&debian))).unwrap();
+    for file in ["etc/default/firstlight", "usr/bin/kubectl-firstlight", "usr/share/man/man1/firstlight.1.gz"] {
+        assert!(listed.contains(&format!(" ./{file}")), "{file}:\n{listed}");
     }
     let provenance = std::fs::read(release.output.join(format!("{name}.provenance.json"))).unwrap();
     let provenance: serde_json::Value = serde_json::from_slice(&provenance).unwrap();
