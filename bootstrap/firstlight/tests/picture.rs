@@ -9,7 +9,7 @@ use vt100::Color;
 use crate::terminal::{Terminal, is_complete, tree};
 
 const PICTURE: &str = "../../docs/pictures/up.svg";
-const SIZE: (u16, u16) = (80, 24);
+const SIZE: (u16, u16) = (106, 33);
 /// The size of a character in pixels.
 const CELL: (f64, f64) = (8.4, 18.0);
 /// The colours of a terminal: the indexed ones, and the default.
@@ -31,7 +31,8 @@ fn the_picture_shows_what_the_program_prints() {
     let data = folder.path().join("firstlight");
     let terminal = Terminal::start(SIZE, &[], &data);
     let begun = |lines: &[String]| tree(lines).len() > 3;
-    let is_available = |lines: &[String]| lines.iter().any(|line| line.starts_with("Available after"));
+    let is_available =
+        |lines: &[String]| begun(lines) && lines.iter().any(|line| line.starts_with("Available after"));
     let is_last = |lines: &[String]| {
         is_complete(lines) && lines.iter().any(|line| line.starts_with("All machines are there"))
     };
@@ -55,7 +56,7 @@ fn the_picture_shows_what_the_program_prints() {
     assert_eq!(expected, found, "UPDATE_EXPECT=1 makes the picture anew");
 }
 
-/// Reads a screen. The data directory gets the name that it has for a user.
+/// Reads a screen. The data directory and the port get the names that they have for a user.
 fn read(screen: &vt100::Screen, data: &str) -> Screen {
     let line = |row: u16| {
         let mut pieces: Vec<Piece> = Vec::new();
@@ -74,6 +75,9 @@ fn read(screen: &vt100::Screen, data: &str) -> Screen {
         }
         for (_, text, _) in &mut pieces {
             *text = text.trim_end().replace(data, "/home/you/.local/share/firstlight");
+            if let Some((start, _)) = text.split_once("//127.0.0.1:") {
+                *text = format!("{start}//127.0.0.1:6443");
+            }
         }
         pieces.retain(|(_, text, _)| !text.is_empty());
         pieces
@@ -90,7 +94,7 @@ fn lines(screen: &Screen) -> String {
             let text = text.trim_start();
             let (x, y) = ((column + indent) as f64 * CELL.0 + 16.0, (row + 2) as f64 * CELL.1 + 24.0);
             let width = text.chars().count() as f64 * CELL.0;
-            let text = text.replace('&', "&amp;").replace('<', "&lt;");
+            let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
             writeln!(
                 drawn,
                 r#"<text x="{x:.1}" y="{y}" fill="{colour}" textLength="{width:.1}">{text}</text>"#
@@ -143,8 +147,8 @@ fn shape(drawn: &str) -> Vec<String> {
 }
 
 fn word(text: &str) -> String {
-    let is_of_machine = ["first-control-plane-", "first-workers-"].iter().any(|name| text.starts_with(name));
-    let text = if is_of_machine { text.rsplit_once('-').map_or(text, |(start, _)| start) } else { text };
+    let machine = ["first-control-plane-", "first-workers-"].into_iter().find(|name| text.starts_with(name));
+    let text = machine.unwrap_or(text);
     let mut shape = String::new();
     let mut after_digit = false;
     for c in text.chars() {

@@ -89,7 +89,11 @@ enum Command {
     /// Make the packages of a release in target/packages, and check them: archive, Debian package, container image, SBOM, provenance, checksums.
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs tar, dpkg and systemd-analyze.
-    Package,
+    Package {
+        /// Fail if the program needs a newer C library than the README says.
+        #[arg(long)]
+        for_release: bool,
+    },
     /// Move random graphs of objects from one server to another from many seeds, each with a fault somewhere; prints the seed that fails.
     Pivot {
         /// How many seeds.
@@ -143,7 +147,7 @@ fn main() -> anyhow::Result<()> {
             names.extend(all.then(|| "--all".to_owned()));
             suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
-        Command::Package => package::run(&workspace_root()),
+        Command::Package { for_release } => package::run(&workspace_root(), for_release),
         Command::Pivot { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];

@@ -60,7 +60,13 @@ fn packages_are_complete_and_a_changed_one_is_noticed() {
     archive::try_it(&release).unwrap();
     let mut list = Command::new("tar");
     let listed = output_of(list.arg("-tf").arg(release.output.join(format!("{name}.tar.gz")))).unwrap();
-    for file in ["LICENSE", "examples/bare-metal/machine", "systemd/firstlight.service", "completions/zsh", "man/firstlight.1"] {
+    for file in [
+        "LICENSE",
+        "examples/bare-metal/machine",
+        "systemd/firstlight.service",
+        "completions/zsh",
+        "man/firstlight.1",
+    ] {
         assert!(listed.lines().any(|line| line == format!("{name}/{file}")), "{file}:\n{listed}");
     }
     let mut fields = Command::new("dpkg-deb");
@@ -70,7 +76,8 @@ fn packages_are_complete_and_a_changed_one_is_noticed() {
     }
     let mut list = Command::new("dpkg-deb");
     let listed = output_of(list.arg("--contents").arg(release.output.join(&debian))).unwrap();
-    for file in ["etc/default/firstlight", "usr/bin/kubectl-firstlight", "usr/share/man/man1/firstlight.1.gz"] {
+    for file in ["etc/default/firstlight", "usr/bin/kubectl-firstlight", "usr/share/man/man1/firstlight.1.gz"]
+    {
         assert!(listed.contains(&format!(" ./{file}")), "{file}:\n{listed}");
     }
     let provenance = std::fs::read(release.output.join(format!("{name}.provenance.json"))).unwrap();
@@ -163,4 +170,11 @@ fn the_action_installs_and_starts_what_the_checksums_say() {
     let (is_done, errors) = install(&release, &other, &release.program.version);
     assert!(!is_done && errors.contains("not what SHA256SUMS says"), "{errors}");
     assert!(!other.join("path").exists() && !other.join("firstlight-data").exists());
+}
+
+#[test]
+fn the_readme_names_the_c_library() {
+    let page = std::fs::read_to_string(crate::workspace_root().join("README.md")).unwrap();
+    let (major, minor) = check::GLIBC;
+    assert!(page.contains(&format!("glibc {major}.{minor}")));
 }

@@ -21,8 +21,11 @@ pub(super) fn writes(action: &Action) -> bool {
 }
 
 impl Planner<'_> {
-    /// Reports that the host's next step is prevented by its protection, and ends the step if it is being carried out.
+    /// Reports that the host's next step is prevented by its protection. Work that has begun is ended.
     pub(super) fn report_protection(&mut self) -> bool {
+        if self.is_protected() {
+            self.end_writing();
+        }
         let Some(step) = self.step_that_writes().filter(|_| self.is_protected()) else {
             let was_held = self.was().error_message.starts_with(PROTECTED);
             if was_held {
@@ -42,7 +45,6 @@ impl Planner<'_> {
         if self.was().error_message != message {
             self.fail(ErrorType::Provisioning, message);
         }
-        self.end_writing();
         true
     }
 
@@ -82,13 +84,10 @@ impl Planner<'_> {
         })
     }
 
-    /// Replaces an instruction that writes to the disks. The agent ends its work before it carries out the next one.
+    /// Replaces an instruction that writes to the disks, even if the agent has not begun it or is silent. The agent ends its work before
+    /// it carries out the next instruction.
     fn end_writing(&mut self) {
-        let is_writing = self.observed.agent.as_ref().is_some_and(|agent| {
-            let is_over = matches!(agent.state, Some(State::Done | State::Failed));
-            !agent.is_gone && !is_over && ["clean/", "deploy/"].iter().any(|kind| agent.id.starts_with(kind))
-        });
-        if is_writing {
+        if self.observed.agent.as_ref().is_some_and(|agent| agent.is_to_write) {
             self.event("DisksProtected", "The agent is told to stop writing to the disks");
             self.instruct(format!("protected/{}", self.now()), Action::Wait);
         }
