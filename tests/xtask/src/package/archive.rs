@@ -4,7 +4,9 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use super::{Release, digest, files, output_of};
+use super::files;
+use super::release::Release;
+use super::tools::{digest, output_of};
 
 /// The file name of the archive.
 pub(super) fn file_name(release: &Release) -> String {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::program::Program;
-use super::{digest, output_of};
+use super::tools::{digest, output_of};
 
 /// The packages in the program: the server, and the agent, which is a separate program inside it.
 const PACKAGES: &[&str] = &["firstlight", "agent"];

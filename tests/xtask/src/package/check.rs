@@ -6,7 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::program::Version;
-use super::{Release, SUMS, archive, debian, output_of};
+use super::release::{Release, SUMS};
+use super::tools::output_of;
+use super::{archive, debian};
 
 /// The newest glibc that a release may need, as the README says. A release is built on a distribution that has no newer one.
 pub(super) const GLIBC: Version = (2, 34);

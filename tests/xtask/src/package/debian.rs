@@ -5,7 +5,9 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Release, file_names, files, output_of, write};
+use super::files;
+use super::release::Release;
+use super::tools::{file_names, output_of, write};
 
 /// The folder of pages and examples.
 const PAGES: &str = "usr/share/doc/firstlight";

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Release, file_names, output_of, write};
+use super::release::Release;
+use super::tools::{file_names, output_of, write};
 
 /// The shells with a completion script, and the script's name in Debian's folders.
 pub(super) const SHELLS: &[(&str, &str)] = &[

@@ -7,45 +7,19 @@ mod debian;
 mod files;
 mod program;
 mod provenance;
+mod release;
+mod tools;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result};
 
 use crate::suite;
 use program::Program;
-
-/// The file with the digests of all other files, in the format of `sha256sum`.
-const SUMS: &str = "SHA256SUMS";
-
-/// What is packaged.
-struct Release {
-    /// The folder of the workspace.
-    root: PathBuf,
-    /// The folder of the packages.
-    output: PathBuf,
-    /// The server's binary.
-    program: Program,
-    /// The time of all packaged files in seconds since 1970, which makes packages of one commit equal.
-    time: String,
-}
-
-impl Release {
-    /// The name of the package for this machine's architecture, without its ending.
-    fn name(&self) -> String {
-        format!("firstlight-{}-{}-linux", self.program.version, std::env::consts::ARCH)
-    }
-
-    /// A folder for intermediate files, which is empty.
-    fn stage(&self, name: &str) -> Result<PathBuf> {
-        let folder = self.output.join("stage").join(name);
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        Ok(folder)
-    }
-}
+use release::{Release, SUMS};
+use tools::{digest, file_names, output_of, write};
 
 /// Makes the packages of the release binary, or of the one that `FIRSTLIGHT_BINARY` names, and checks them: archive, Debian
 /// package, container image, list of its crates, provenance, checksums. No provenance is written for a given binary,
@@ -93,38 +67,6 @@ fn make(root: &Path, program: Program, output: &Path, with_provenance: bool) -> 
         .collect();
     write(&output.join(SUMS), sums?.as_bytes())?;
     Ok(release)
-}
-
-/// The names of the files in a folder, sorted.
-fn file_names(folder: &Path) -> Result<Vec<String>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<Result<Vec<String>>>()?;
-    names.sort();
-    Ok(names)
-}
-
-/// The SHA-256 digest of a file, as lower-case hexadecimal digits.
-fn digest(path: &Path) -> Result<String> {
-    let content = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Writes a file and creates its folder if necessary.
-fn write(path: &Path, content: &[u8]) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    }
-    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The standard output of a command that must succeed.
-fn output_of(command: &mut Command) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
-    let printed = || String::from_utf8_lossy(&[&*output.stdout, &output.stderr].concat()).trim().to_owned();
-    ensure!(output.status.success(), "{command:?} failed ({}): {}", output.status, printed());
-    String::from_utf8(output.stdout).with_context(|| format!("the output of {name} is not UTF-8"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::output_of;
+use super::tools::output_of;
 use crate::agent;
 
 /// Debian's packages of the libraries that the program may need.

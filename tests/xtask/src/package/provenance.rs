@@ -5,7 +5,8 @@ use std::process::Command;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::{Release, digest, file_names, output_of};
+use super::release::Release;
+use super::tools::{digest, file_names, output_of};
 
 /// Returns the statement about all files in the release's folder.
 ///
