@@ -36,14 +36,13 @@ fn the_picture_shows_what_the_program_prints() {
     let is_last = |lines: &[String]| {
         is_complete(lines) && lines.iter().any(|line| line.starts_with("All machines are there"))
     };
-    let conditions: [&dyn Fn(&[String]) -> bool; 3] = [&begun, &is_available, &is_last];
-    let screens: Vec<Screen> = conditions
-        .iter()
-        .map(|condition| {
-            terminal.wait(condition);
-            terminal.with_screen(|screen| read(screen, data.to_str().unwrap()))
-        })
-        .collect();
+    let screen = || terminal.with_screen(|screen| read(screen, data.to_str().unwrap()));
+    terminal.wait(begun);
+    let first = screen();
+    terminal.wait(is_available);
+    let second = screen();
+    terminal.wait(is_last);
+    let screens = [first, second, screen()];
     assert_eq!(terminal.interrupt(), Some(0));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PICTURE);
     if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
