@@ -7,6 +7,7 @@ mod diagnostics;
 mod features;
 mod image;
 mod metal;
+mod picture;
 mod place;
 mod state;
 mod terminal;

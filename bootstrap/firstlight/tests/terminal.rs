@@ -29,14 +29,14 @@ impl Received {
 }
 
 /// `firstlight up` in a pseudo-terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     controller: File,
     received: Arc<(Mutex<Received>, Condvar)>,
     child: Child,
 }
 
 impl Terminal {
-    fn start(size: (u16, u16), variables: &[(&str, &str)], data: &Path) -> Self {
+    pub(crate) fn start(size: (u16, u16), variables: &[(&str, &str)], data: &Path) -> Self {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
@@ -82,7 +82,7 @@ impl Terminal {
     }
 
     /// Waits until the lines of the screen are as wanted, and returns them.
-    fn wait(&self, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+    pub(crate) fn wait(&self, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         let (received, changed) = &*self.received;
         let received = received.lock().unwrap();
         let waiting = |received: &mut Received| !wanted(&received.lines());
@@ -92,12 +92,17 @@ impl Terminal {
         lines
     }
 
+    /// Calls `use_it` with the screen.
+    pub(crate) fn with_screen<T>(&self, use_it: impl Fn(&vt100::Screen) -> T) -> T {
+        use_it(self.received.0.lock().unwrap().screen.screen())
+    }
+
     fn bytes(&self) -> String {
         String::from_utf8_lossy(&self.received.0.lock().unwrap().bytes).into_owned()
     }
 
     /// Interrupts the program, as Ctrl-C does, and returns its exit code.
-    fn interrupt(mut self) -> Option<i32> {
+    pub(crate) fn interrupt(mut self) -> Option<i32> {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         self.child.wait().unwrap().code()
     }
@@ -112,7 +117,7 @@ fn resize(terminal: &File, (columns, rows): (u16, u16)) {
 }
 
 /// Returns the lines of the tree, which begin with a branch or a mark.
-fn tree(lines: &[String]) -> Vec<&str> {
+pub(crate) fn tree(lines: &[String]) -> Vec<&str> {
     let starts = ['✓', '…', '✗', '├', '└', '│'];
     lines
         .iter()
@@ -122,7 +127,7 @@ fn tree(lines: &[String]) -> Vec<&str> {
 }
 
 /// Returns whether the tree stands on the screen once, with all of its ten objects ready.
-fn is_complete(lines: &[String]) -> bool {
+pub(crate) fn is_complete(lines: &[String]) -> bool {
     let tree = tree(lines);
     tree.len() == 10
         && tree.iter().all(|line| line.contains('✓'))

@@ -15,6 +15,9 @@ const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
 const POWER: &str = "metal.firstlight.dev/power";
 const USER_DATA: &str = "netboot.firstlight.dev/user-data";
 const POWERED: &str = "metal.firstlight.dev/powered";
+const PROTECT_DISKS: &str = "metal.firstlight.dev/protect-disks";
+/// The beginning of [`PROTECT_DISKS`] and of what somebody may write instead of it.
+const PROTECT: &str = "metal.firstlight.dev/protect";
 
 /// Values of `status.operationalStatus` and `status.errorType` that Metal3 accepts in the annotation: fewer
 /// than in the status.
@@ -40,6 +43,11 @@ pub fn validate(host: &BareMetalHost, errors: &mut Errors) {
             POWER => power(&field, value, host, errors),
             USER_DATA => one_of(&field, value, &["drive", "url", "http"], errors),
             POWERED => one_of(&field, value, &["on", "off"], errors),
+            PROTECT_DISKS => one_of(&field, value, &["", "true"], errors),
+            // With a mistake in the name, the disks would not be protected.
+            _ if key.starts_with(PROTECT) => {
+                errors.forbidden(&field, format!("there is no such annotation: write {PROTECT_DISKS}"));
+            }
             _ if is_reboot(key) => reboot(&field, value, errors),
             _ => {}
         }

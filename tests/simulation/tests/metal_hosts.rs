@@ -268,3 +268,51 @@ fn a_secret_that_is_not_there_is_named_and_waited_for() {
         Ok(())
     });
 }
+
+const PROTECT_DISKS: &str = "metal.firstlight.dev/protect-disks";
+
+/// Waits until the machine has an instruction with this action.
+async fn told(life: &Life, action: &str) {
+    until::<Agent>(life, NamespacedName::new("", MACHINE), action, |agent| {
+        agent.and_then(|agent| agent.spec.instruction.as_ref()).is_some_and(|told| told.action == action)
+    })
+    .await;
+}
+
+#[test]
+fn nothing_is_written_to_the_disks_of_a_protected_host() {
+    live(async |life| {
+        machine(life).await?;
+        let seen = machinery::clock::rfc3339(life.clock.now() + chrono::Duration::hours(1));
+        let agents: Objects<Agent> = life.manager.objects();
+        let status = json!({"status": {"lastSeenTime": seen}});
+        agents.merge(&NamespacedName::new("", MACHINE), Some("status"), status).await?;
+        let annotations = json!({"metal.firstlight.dev/power": "manual", PROTECT_DISKS: "true"});
+        let image = json!({"url": "http://images/a.raw", "checksum": "00", "checksumType": "sha256"});
+        let object = json!({
+            "metadata": {"name": "a", "namespace": NAMESPACE, "annotations": annotations},
+            "spec": {"online": true, "bootMACAddress": MAC, "image": image, "inspectionMode": "disabled"},
+        });
+        create::<BareMetalHost>(life, object).await?;
+        let is_held = |host: Option<&BareMetalHost>| {
+            let status = host.and_then(|host| host.status.as_ref());
+            status.is_some_and(|status| {
+                ["no image is written", "kubectl annotate bmh a"]
+                    .iter()
+                    .all(|part| status.error_message.contains(part))
+            })
+        };
+        until::<BareMetalHost>(life, key("a"), "an error", is_held).await;
+        let agent = agents.get(&NamespacedName::new("", MACHINE)).expect("an agent");
+        assert!(agent.spec.instruction.as_ref().is_none_or(|told| told.action == "Inspect"), "{agent:?}");
+
+        let hosts: Objects<BareMetalHost> = life.manager.objects();
+        let protect = |value: Value| json!({"metadata": {"annotations": {PROTECT_DISKS: value}}});
+        hosts.merge(&key("a"), None, protect(Value::Null)).await?;
+        told(life, "Clean").await;
+        hosts.merge(&key("a"), None, protect(json!("true"))).await?;
+        until::<BareMetalHost>(life, key("a"), "an error again", is_held).await;
+        told(life, "Wait").await;
+        Ok(())
+    });
+}

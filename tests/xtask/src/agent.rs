@@ -76,7 +76,7 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
 }
 
 /// Whether this is a 64-bit little-endian ELF program that needs no loader.
-fn is_static(program: &[u8]) -> bool {
+pub(crate) fn is_static(program: &[u8]) -> bool {
     let number = |at: usize, length: usize| -> Option<usize> {
         let bytes = program.get(at..at.checked_add(length)?)?;
         bytes

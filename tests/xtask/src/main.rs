@@ -4,6 +4,7 @@ mod agent;
 mod clients;
 mod crash;
 mod linearizability;
+mod package;
 mod schemas;
 mod suite;
 
@@ -85,6 +86,14 @@ enum Command {
         #[arg(long, conflicts_with = "names")]
         all: bool,
     },
+    /// Make the packages of a release in target/packages, and check them: archive, Debian package, container image, SBOM, provenance, checksums.
+    ///
+    /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs tar, dpkg and systemd-analyze.
+    Package {
+        /// Fail if the program needs a newer C library than the README says.
+        #[arg(long)]
+        for_release: bool,
+    },
     /// Move random graphs of objects from one server to another from many seeds, each with a fault somewhere; prints the seed that fails.
     Pivot {
         /// How many seeds.
@@ -138,6 +147,7 @@ fn main() -> anyhow::Result<()> {
             names.extend(all.then(|| "--all".to_owned()));
             suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
+        Command::Package { for_release } => package::run(&workspace_root(), for_release),
         Command::Pivot { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];

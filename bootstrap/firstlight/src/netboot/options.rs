@@ -17,7 +17,8 @@ use super::subnet::SubnetOption;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Bare metal")]
 pub struct NetbootOptions {
-    /// Boot machines on the network of this interface, with DHCP, TFTP and HTTP; may be repeated. Needs root
+    /// Boot machines on the network of this interface, with DHCP, TFTP and HTTP; may be repeated. Needs root, or the
+    /// capabilities CAP_NET_BIND_SERVICE and CAP_NET_RAW
     #[arg(long = "netboot-interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
     /// Assignment of IP addresses on that network

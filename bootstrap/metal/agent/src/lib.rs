@@ -20,3 +20,4 @@ pub mod tpm;
 mod work;
 
 pub use init::{is_init, run};
+pub use inventory::Disk;

@@ -40,6 +40,8 @@ pub const SYSTEM_UUID: &str = "metal.firstlight.dev/system-uuid";
 /// `everything`: at the end of a provisioning the host's disks are erased completely, and not only their partition tables and
 /// signatures.
 pub const ERASE: &str = "metal.firstlight.dev/erase";
+/// While this annotation exists, nothing is written to the host's disks: no image, and no cleaning.
+pub const PROTECT_DISKS: &str = "metal.firstlight.dev/protect-disks";
 /// The message of a conflict: another host claims the same machine.
 pub const CONFLICT: &str = "metal.firstlight.dev/conflict";
 /// The progress of a change of the machine's firmware.

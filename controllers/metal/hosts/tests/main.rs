@@ -4,5 +4,6 @@ mod drive;
 mod firmware;
 mod life;
 mod media;
+mod protection;
 mod refusals;
 mod support;

@@ -213,6 +213,17 @@ fn reboots_and_inspection() {
             &["metadata.annotations[netboot.firstlight.dev/user-data]: NotSupported"],
         ),
         ("on", annotated("metal.firstlight.dev/powered", "on"), &[]),
+        ("protected", annotated("metal.firstlight.dev/protect-disks", "true"), &[]),
+        (
+            "protected or not",
+            annotated("metal.firstlight.dev/protect-disks", "false"),
+            &["metadata.annotations[metal.firstlight.dev/protect-disks]: NotSupported"],
+        ),
+        (
+            "protected by mistake",
+            annotated("metal.firstlight.dev/protect-disk", "true"),
+            &["metadata.annotations[metal.firstlight.dev/protect-disk]: Forbidden"],
+        ),
         (
             "perhaps",
             annotated("metal.firstlight.dev/powered", "true"),

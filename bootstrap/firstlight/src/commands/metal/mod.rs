@@ -4,6 +4,7 @@ pub mod approve;
 pub mod assets;
 pub mod hosts;
 pub mod import;
+pub mod plan;
 pub mod power;
 
 use anyhow::Result;
@@ -25,6 +26,11 @@ pub enum Metal {
     /// of maps with the same names.
     #[command(after_help = import::HELP)]
     Import(import::ImportOptions),
+    /// Show what provisioning a host would wipe and write; nothing is changed
+    #[command(
+        after_help = "Examples:\n  firstlight metal plan host-0\n  firstlight metal plan host-0 --image http://10.0.0.1:8080/images/debian.raw"
+    )]
+    Plan(plan::PlanOptions),
     /// Switch a host on; for a host without a BMC, record that somebody switched it on
     PowerOn(power::PowerOptions),
     /// Switch a host off; for a host without a BMC, record that somebody switched it off
@@ -45,6 +51,7 @@ pub async fn run(metal: Metal) -> Result<()> {
         Metal::Hosts(options) => hosts::run(&options).await,
         Metal::Approve(options) => approve::run(&options).await,
         Metal::Import(options) => import::run(&options).await,
+        Metal::Plan(options) => plan::run(&options).await,
         Metal::PowerOn(options) => power::switch(&options, true).await,
         Metal::PowerOff(options) => power::switch(&options, false).await,
         Metal::Reboot(options) => power::reboot(&options).await,

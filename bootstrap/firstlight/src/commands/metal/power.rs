@@ -74,7 +74,7 @@ pub async fn reboot(options: &RebootOptions) -> Result<()> {
 }
 
 /// Returns the host of this name.
-async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result<BareMetalHost> {
+pub(super) async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result<BareMetalHost> {
     let found = hosts.get_opt(name).await.map_err(|error| anyhow!("{}", cluster_message(&error)))?;
     found.ok_or_else(|| {
         anyhow!(

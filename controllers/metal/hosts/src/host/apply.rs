@@ -13,8 +13,9 @@ use schemas::metal3::{BareMetalHost, HardwareData, HardwareDataSpec, HardwareDet
 use super::HostReconciler;
 use super::gather::Gathered;
 use super::plan::Plan;
+use super::protection;
 use crate::instruction;
-use crate::names::{HARDWARE_FINALIZER, PAUSED, SECRET_FINALIZER, operational};
+use crate::names::{HARDWARE_FINALIZER, PAUSED, PROTECT_DISKS, SECRET_FINALIZER, operational};
 
 /// The conditions that this controller owns and overwrites in a patch.
 const CONDITIONS: &[&str] =
@@ -65,6 +66,13 @@ impl HostReconciler {
         let boot = agent.status.as_ref().and_then(|status| status.boot_id.clone());
         let wanted = instruction::store(instruction, boot);
         if agent.spec.instruction.as_ref() == Some(&wanted) {
+            return Ok(());
+        }
+        // The protection may be newer than the cached host. Its event causes the next reconcile.
+        if protection::writes(&instruction.action)
+            && let Some(host) = self.hosts.get_live(&gathered.key).await?
+            && annotation(host.as_ref(), PROTECT_DISKS).is_some()
+        {
             return Ok(());
         }
         let key = NamespacedName::of(agent.as_ref());

@@ -3,16 +3,16 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use agent_protocol::State;
+use agent_protocol::{Action, State};
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
 use metrics::Limits;
 use schemas::metal3::{BareMetalHost, SecretReference};
-use schemas::netboot::Agent as AgentObject;
+use schemas::netboot::{Agent as AgentObject, AgentInstruction};
 
 use super::observed::{Agent, Means, Observed};
-use super::{BY_HOST, HostReconciler};
+use super::{BY_HOST, HostReconciler, protection};
 use crate::connection::{self, is_held, text};
 use crate::control::{Connection, Power};
 use crate::instruction;
@@ -167,7 +167,14 @@ fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     let told = agent.spec.instruction.as_ref();
     let has_left = told.is_some_and(|told| instruction::is_restart(told) && told.id == progress.id)
         && state == Some(State::Done);
+    let is_over = |told: &AgentInstruction| {
+        told.id == progress.id && matches!(state, Some(State::Done | State::Failed))
+    };
+    let writes = |told: &AgentInstruction| {
+        Action::from_name(&told.action).is_some_and(|action| protection::writes(&action))
+    };
     Agent {
+        is_to_write: told.is_some_and(|told| writes(told) && !is_over(told)),
         name: agent.metadata.name.clone().unwrap_or_default(),
         silent,
         is_gone: silent >= limits::SILENCE || has_left,
@@ -198,24 +205,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_gone_when_it_is_silent_or_has_restarted_its_machine() {
+    fn an_agent_is_gone_when_it_is_silent_or_has_restarted_and_writes_until_it_reports_the_end() {
         let now = parse_rfc3339("2026-11-22T09:01:00Z").unwrap();
         let cases = [
-            ("Restart", "a", "Done", "2026-11-22T09:00:59Z", true),
-            ("Restart", "a", "Running", "2026-11-22T09:00:59Z", false),
+            ("Restart", "a", "Done", "2026-11-22T09:00:59Z", true, false),
+            ("Restart", "a", "Running", "2026-11-22T09:00:59Z", false, false),
             // The finished instruction is an earlier one.
-            ("Restart", "b", "Done", "2026-11-22T09:00:59Z", false),
-            ("Deploy", "a", "Done", "2026-11-22T09:00:59Z", false),
-            ("PowerOff", "a", "Done", "2026-11-22T09:00:59Z", false),
-            ("Deploy", "a", "Running", "2026-11-22T09:00:15Z", true),
+            ("Restart", "b", "Done", "2026-11-22T09:00:59Z", false, false),
+            ("Clean", "b", "Done", "2026-11-22T09:00:59Z", false, true),
+            ("Deploy", "a", "Done", "2026-11-22T09:00:59Z", false, false),
+            ("PowerOff", "a", "Done", "2026-11-22T09:00:59Z", false, false),
+            ("Deploy", "a", "Running", "2026-11-22T09:00:15Z", true, true),
         ];
-        for (action, told, state, seen, gone) in cases {
+        for (action, told, state, seen, gone, is_to_write) in cases {
             let agent = serde_json::from_value(json!({
                 "metadata": {"name": "52-54-00-00-00-01"},
                 "spec": {"instruction": {"id": told, "action": action}},
                 "status": {"lastSeenTime": seen, "instruction": {"id": "a", "state": state}},
             }));
-            assert_eq!(view(&agent.unwrap(), now).is_gone, gone, "{action} {told} {state} {seen}");
+            let agent = view(&agent.unwrap(), now);
+            let found = (agent.is_gone, agent.is_to_write);
+            assert_eq!(found, (gone, is_to_write), "{action} {told} {state} {seen}");
         }
     }
 

@@ -17,6 +17,7 @@ mod memory;
 pub mod observed;
 pub mod plan;
 mod power;
+mod protection;
 mod states;
 
 use std::sync::Arc;

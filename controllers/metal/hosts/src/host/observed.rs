@@ -154,6 +154,8 @@ pub struct Agent {
     pub id: String,
     /// The state of that instruction; `None` before the first report about it.
     pub state: Option<State>,
+    /// Whether it has an instruction that writes to the disks, and has not reported its end.
+    pub is_to_write: bool,
     /// The message of that instruction.
     pub message: String,
     /// The start time of that instruction.

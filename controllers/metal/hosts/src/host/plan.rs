@@ -95,7 +95,8 @@ impl<'a> Planner<'a> {
         }
         self.take_hardware_details();
         self.note_power();
-        if self.report_unusable()
+        if self.report_protection()
+            || self.report_unusable()
             || self.report_conflict()
             || self.delay_while_full()
             || self.await_installation()

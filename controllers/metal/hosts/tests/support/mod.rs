@@ -241,7 +241,8 @@ impl World {
 
     fn instruct(&mut self, id: &str, action: &Action) {
         let Some(agent) = &mut self.agent else { return };
-        assert!(!agent.is_gone, "an agent that is not there is told nothing");
+        assert!(!agent.is_gone || *action == Action::Wait, "an agent that is not there is told nothing");
+        agent.is_to_write = false;
         agent.id = id.to_owned();
         agent.since = Some(self.now);
         agent.state = Some(State::Done);

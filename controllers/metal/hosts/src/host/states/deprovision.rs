@@ -17,9 +17,7 @@ impl Planner<'_> {
             self.give_up_cleaning();
             return;
         }
-        if self.observed.host.spec.automated_cleaning_mode.as_deref() == Some("disabled")
-            || self.wrote_nothing()
-        {
+        if !self.cleans() {
             self.finish_deprovisioning();
             return;
         }
@@ -53,6 +51,12 @@ impl Planner<'_> {
         self.plan.events.push((true, "DeprovisioningError", message));
         self.succeed();
         self.enter(HostState::PoweringOff);
+    }
+
+    /// Returns whether the disks are cleaned at the end of a provisioning.
+    pub(in crate::host) fn cleans(&self) -> bool {
+        self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled")
+            && !self.wrote_nothing()
     }
 
     /// Returns whether a live image was provisioned, which leaves nothing on the disks.

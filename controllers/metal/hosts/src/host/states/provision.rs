@@ -27,7 +27,6 @@ impl Planner<'_> {
     }
 
     pub(in crate::host) fn provision(&mut self) {
-        let spec = &self.observed.host.spec;
         if self.was().error_type.is_some() || self.is_cancelled_before_the_end() {
             self.enter(HostState::Deprovisioning);
             return;
@@ -36,11 +35,17 @@ impl Planner<'_> {
             self.fail(ErrorType::Provisioning, problem);
             return;
         }
-        if spec.image.as_ref().is_some_and(|image| image.format.as_deref() == Some("live-iso")) {
+        if self.is_live() {
             self.start_live_image();
             return;
         }
         self.write_image();
+    }
+
+    /// Returns whether the image of the spec is booted from a virtual CD, and not written to a disk.
+    pub(in crate::host) fn is_live(&self) -> bool {
+        let image = self.observed.host.spec.image.as_ref();
+        image.is_some_and(|image| image.format.as_deref() == Some("live-iso"))
     }
 
     /// Returns why the request cannot be provisioned. Checked before anything is done to the machine.
@@ -59,8 +64,7 @@ impl Planner<'_> {
                 return Some(format!("spec.customDeploy.method {WRITE_IMAGE:?} writes spec.image: set it"));
             }
         }
-        let is_live = image.is_some_and(|image| image.format.as_deref() == Some("live-iso"));
-        if is_live && !matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
+        if self.is_live() && !matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
             let message = "spec.image.format is live-iso, which needs a BMC with virtual media: use an address of redfish-virtualmedia:// or its kin";
             return Some(message.to_owned());
         }

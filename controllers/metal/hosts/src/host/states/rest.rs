@@ -7,40 +7,45 @@ use crate::state::HostState;
 impl Planner<'_> {
     /// Handles an available host, which waits for an image.
     pub(in crate::host) fn rest(&mut self) {
-        let spec = &self.observed.host.spec;
-        let status = self.was();
+        match self.after_rest() {
+            Some(HostState::Provisioning) => {
+                // Checked first, so that no disk is erased if the image cannot be written afterwards.
+                if let Some(problem) = self.provisioning_problem() {
+                    self.fail(ErrorType::Provisioning, problem);
+                    return;
+                }
+                self.recover();
+                self.event("ProvisioningStarted", "Image provisioning started");
+                self.enter(HostState::Provisioning);
+            }
+            Some(next) => self.enter(next),
+            None => {
+                self.empty_drive();
+                self.keep_power(false);
+            }
+        }
+    }
+
+    /// Returns the state that the spec of an available host requests; `None` if it stays available.
+    pub(in crate::host) fn after_rest(&self) -> Option<HostState> {
+        let (spec, status) = (&self.observed.host.spec, self.was());
         if spec.externally_provisioned == Some(true) {
-            self.enter(HostState::ExternallyProvisioned);
-            return;
+            return Some(HostState::ExternallyProvisioned);
         }
         if self.annotation(names::INSPECT).is_some_and(|value| value != "disabled") {
-            self.enter(HostState::Inspecting);
-            return;
+            return Some(HostState::Inspecting);
         }
         if spec.root_device_hints != status.provisioning.root_device_hints
             || self.observed.firmware.is_wanted()
         {
-            self.enter(HostState::Preparing);
-            return;
+            return Some(HostState::Preparing);
         }
         let image = spec.image.as_ref().is_some_and(|image| !image.url.is_empty())
             && status.provisioning.image.as_ref().is_none_or(|image| image.url.is_empty());
         let method = spec.custom_deploy.as_ref().is_some_and(|deploy| {
             status.provisioning.custom_deploy.as_ref().is_none_or(|known| known.method != deploy.method)
         });
-        if spec.online && (image || method) {
-            // Checked first, so that no disk is erased if the image cannot be written afterwards.
-            if let Some(problem) = self.provisioning_problem() {
-                self.fail(ErrorType::Provisioning, problem);
-                return;
-            }
-            self.recover();
-            self.event("ProvisioningStarted", "Image provisioning started");
-            self.enter(HostState::Provisioning);
-            return;
-        }
-        self.empty_drive();
-        self.keep_power(false);
+        (spec.online && (image || method)).then_some(HostState::Provisioning)
     }
 
     /// Handles a provisioned host: its system runs, and only its power and firmware are managed.
