@@ -1,6 +1,7 @@
 //! The commands of `cargo xtask`.
 
 mod agent;
+mod ci;
 mod clients;
 mod crash;
 mod linearizability;
@@ -34,6 +35,12 @@ enum Command {
         /// Passed through: `--rounds N`, `--only NAME`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Run all checks of a change, as CI does: `.ci/run`.
+    Ci {
+        /// Then the runs that take hours, too. A failure does not stop the others.
+        #[arg(long)]
+        all: bool,
     },
     /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere, and a fleet of 500 bare metal hosts (FLEET_HOSTS says otherwise); prints
     /// the seed that fails.
@@ -126,6 +133,7 @@ fn main() -> anyhow::Result<()> {
             all.extend(arguments.iter().map(String::as_str));
             suite::cargo(&workspace_root(), &all, &[])
         }
+        Command::Ci { all } => ci::run(&workspace_root(), all),
         Command::Simulate { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [
@@ -166,6 +174,16 @@ fn workspace_root() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
+    #[test]
+    fn the_long_runs_are_commands() {
+        for arguments in crate::ci::LONG {
+            let line = ["xtask"].into_iter().chain(arguments.iter().copied());
+            assert!(crate::Arguments::try_parse_from(line).is_ok(), "{arguments:?}");
+        }
+    }
+
     #[test]
     fn generated_files_are_what_their_sources_say() {
         crate::schemas::run(&crate::workspace_root(), true).unwrap();
