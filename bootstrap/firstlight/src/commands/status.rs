@@ -43,6 +43,15 @@ pub async fn run(options: &StatusOptions) -> Result<()> {
         (Err(error), None) => return Err(error),
         (Err(error), Some(pivot)) => bail!("{error:#}\n{pivot}"),
     };
+    tokio::select! {
+        biased;
+        outcome = look(&running, pivot, options) => outcome,
+        error = directory.server_ended(&running) => Err(error),
+    }
+}
+
+/// Shows what the running server has.
+async fn look(running: &Running, pivot: Option<PivotState>, options: &StatusOptions) -> Result<()> {
     let client = connection::client(&running.kubeconfig).await?;
     let version = client.apiserver_version().await;
     let version =
@@ -50,12 +59,8 @@ pub async fn run(options: &StatusOptions) -> Result<()> {
     let manager = connection::manager(client);
     let view = View::new(&manager);
     view.ready().await;
-    let status = Status { running, version: version.git_version, pivot };
-    let outcome = tokio::select! {
-        biased;
-        outcome = status.show(&view, options) => outcome,
-        error = directory.server_ended(&status.running) => Err(error),
-    };
+    let status = Status { running: running.clone(), version: version.git_version, pivot };
+    let outcome = status.show(&view, options).await;
     manager.stop().await;
     outcome
 }
