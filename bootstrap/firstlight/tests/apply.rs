@@ -3,6 +3,7 @@
 
 use firstlight::manifests::apply::{apply_all, check_all};
 use firstlight::manifests::read::read_all;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use schemas::cluster::MachineDeployment;
@@ -59,6 +60,28 @@ async fn changes_of_others_are_found_and_own_changes_are_not() {
     let [undone] = undone.as_slice() else { panic!("{undone:?}") };
     let expected = ":6: machinedeployment.cluster.x-k8s.io/workers: spec.replicas: 6 → 5 (set by \"autoscaler\" with subresource \"scale\"";
     assert!(undone.starts_with(expected), "{undone}");
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_in_a_namespace_of_the_manifests_are_found_once_it_exists() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let file = place.folder.path().join("team.yaml");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: team}\ndata: {a: one}\n";
+    std::fs::write(&file, format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: team}}\n---\n{map}"))
+        .unwrap();
+    let documents = read_all(&[file]).unwrap();
+    let registry = &place.process.plane.registry;
+    assert_eq!(check_all(registry, &client, &documents).await.unwrap(), []);
+    apply_all(registry, &client, &documents).await.unwrap();
+    assert_eq!(check_all(registry, &client, &documents).await.unwrap(), []);
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "team");
+    let other = PatchParams { field_manager: Some("other".into()), ..Default::default() };
+    maps.patch("x", &other, &Patch::Merge(json!({"data": {"a": "two"}}))).await.unwrap();
+    let undone = check_all(registry, &client, &documents).await.unwrap();
+    assert_eq!(undone.len(), 1, "{undone:?}");
+    assert!(undone[0].to_string().ends_with("data.a: two → one (set by \"other\")"), "{}", undone[0]);
     place.process.stop().await;
 }
 

@@ -24,6 +24,13 @@ pub struct ApplyError {
     pub message: String,
 }
 
+impl ApplyError {
+    /// Returns the error of a document as a whole.
+    pub(super) fn of(document: &Document, message: impl ToString) -> Self {
+        Self { file: document.file.clone(), line: document.line, message: message.to_string() }
+    }
+}
+
 /// The result of an apply for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
@@ -46,21 +53,24 @@ pub async fn check_all(
     documents: &[Document],
 ) -> Result<Vec<Undone>, ApplyError> {
     let (first, rest) = in_order(documents);
-    let own_namespaces: Vec<&str> =
-        first.iter().filter_map(|document| document.object["metadata"]["name"].as_str()).collect();
     let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
-    let mut undone = Vec::new();
+    let (mut undone, mut new_namespaces) = (Vec::new(), Vec::new());
     for document in first.iter().chain(&rest) {
-        // Namespaces and kinds of the documents themselves do not exist yet during a dry run.
-        let namespace = document.object["metadata"]["namespace"].as_str().unwrap_or("default");
-        let known = resolve(&registry.definitions(), document).is_ok();
-        let is_first = FIRST.contains(&kind(document));
-        if is_first || ((known || !defines_kinds) && !own_namespaces.contains(&namespace)) {
-            let (target, live) = live(registry, client, document).await?;
-            send(client, document, &target, "&dryRun=All").await?;
-            if let Some(live) = live {
+        // New namespaces and kinds of the documents themselves do not exist yet during a dry run.
+        let known = resolve(&registry.definitions(), document).is_ok() || !defines_kinds;
+        if !FIRST.contains(&kind(document)) && (!known || new_namespaces.contains(&document.namespace())) {
+            continue;
+        }
+        let (target, live) = live(registry, client, document).await?;
+        let expected = send(client, document, &target, "&dryRun=All").await?;
+        match live {
+            Some(live) if !last_applied::is_same(&live, &expected) => {
                 undone.extend(undo::undone(client, document, &target, &live).await?);
             }
+            None if kind(document) == "Namespace" => {
+                new_namespaces.extend(document.object["metadata"]["name"].as_str());
+            }
+            _ => {}
         }
     }
     Ok(undone)
@@ -158,28 +168,17 @@ fn unknown_kind(definitions: &Definitions, group: &str, kind: &str, api_version:
     }
 }
 
-/// Returns the request that applies a document.
+/// Returns the request that applies an object.
 pub(super) fn request(
     document: &Document,
-    target: &Target,
-    query: &str,
-) -> Result<http::Request<Vec<u8>>, ApplyError> {
-    apply_request(&document.object, target, query).map_err(|error| ApplyError {
-        file: document.file.clone(),
-        line: document.line,
-        message: error.to_string(),
-    })
-}
-
-/// Returns the request that applies an object.
-pub(super) fn apply_request(
     object: &Value,
     target: &Target,
     query: &str,
-) -> Result<http::Request<Vec<u8>>, http::Error> {
+) -> Result<http::Request<Vec<u8>>, ApplyError> {
     http::Request::patch(format!("{}?{query}", target.path))
         .header(http::header::CONTENT_TYPE, "application/apply-patch+yaml")
         .body(object.to_string().into_bytes())
+        .map_err(|error| ApplyError::of(document, error))
 }
 
 /// Applies a document, unless this changes nothing.
@@ -203,11 +202,12 @@ async fn live(
     client: &Client,
     document: &Document,
 ) -> Result<(Target, Option<Value>), ApplyError> {
-    let failed = |line: usize, message: String| ApplyError { file: document.file.clone(), line, message };
-    let target = resolve(&registry.definitions(), document)
-        .map_err(|(field, message)| failed(document.line_of(field).unwrap_or(document.line), message))?;
+    let target = resolve(&registry.definitions(), document).map_err(|(field, message)| ApplyError {
+        line: document.line_of(field).unwrap_or(document.line),
+        ..ApplyError::of(document, message)
+    })?;
     let request = http::Request::get(&target.path).body(Vec::new());
-    let request = request.map_err(|error| failed(document.line, error.to_string()))?;
+    let request = request.map_err(|error| ApplyError::of(document, error))?;
     // If the object cannot be read, the server refuses the apply with a better reason.
     let object = client.request(request).await.ok();
     Ok((target, object))
@@ -221,8 +221,8 @@ async fn send(
     dry_run: &str,
 ) -> Result<Value, ApplyError> {
     let query = format!("fieldManager={APPLY_MANAGER}&force=true&fieldValidation=Strict{dry_run}");
-    client.request::<Value>(request(document, target, &query)?).await.map_err(|error| {
+    client.request::<Value>(request(document, &document.object, target, &query)?).await.map_err(|error| {
         let (line, message) = explain(document, target, &error);
-        ApplyError { file: document.file.clone(), line, message }
+        ApplyError { line, ..ApplyError::of(document, message) }
     })
 }

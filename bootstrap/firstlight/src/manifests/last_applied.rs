@@ -3,7 +3,7 @@
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::apply::{ApplyError, Target, apply_request};
+use super::apply::{ApplyError, Target, request};
 use super::read::Document;
 
 /// The annotation with the manifest.
@@ -40,14 +40,10 @@ pub(super) async fn remember(
             "annotations": {ANNOTATION: text},
         },
     });
-    let failed = |error: String| ApplyError {
-        file: document.file.clone(),
-        line: document.line,
-        message: format!("{}: {error}", target.what),
-    };
     let query = format!("fieldManager={MANAGER}&force=true");
-    let request = apply_request(&object, target, &query).map_err(|error| failed(error.to_string()))?;
-    client.request::<Value>(request).await.map_err(|error| failed(error.to_string()))?;
+    let request = request(document, &object, target, &query)?;
+    let written = client.request::<Value>(request).await;
+    written.map_err(|error| ApplyError::of(document, format!("{}: {error}", target.what)))?;
     Ok(())
 }
 

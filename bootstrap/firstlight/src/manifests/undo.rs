@@ -49,7 +49,7 @@ pub(super) async fn undone(
     live: &Value,
 ) -> Result<Vec<Undone>, ApplyError> {
     let query = format!("fieldManager={FIELD_MANAGER}&dryRun=All");
-    let refused = match client.request::<Value>(request(document, target, &query)?).await {
+    let refused = match client.request::<Value>(request(document, &document.object, target, &query)?).await {
         Err(kube::Error::Api(status)) if status.code == 409 => status,
         // Other errors are those of the forced apply, which reports them with their place.
         _ => return Ok(Vec::new()),
