@@ -26,6 +26,13 @@ pub struct Running {
     pub kubeconfig: PathBuf,
 }
 
+impl Running {
+    /// Returns the process; `None` if the number cannot be that of a process.
+    pub fn process(&self) -> Option<Pid> {
+        i32::try_from(self.pid).ok().and_then(Pid::from_raw)
+    }
+}
+
 /// The interval at which [`DataDirectory::server_ended`] looks.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -166,11 +173,11 @@ impl DataDirectory {
 
     /// Waits until the server has ended, also if it was killed; returns the error for commands that need it.
     pub async fn server_ended(&self, server: &Running) -> anyhow::Error {
-        let pid = i32::try_from(server.pid).ok().and_then(Pid::from_raw);
+        let process = server.process();
         let runs = || {
             let is_named = matches!(self.running(), Ok(Some(found)) if found.pid == server.pid);
             // Another user's process may not be signalled, but it exists.
-            let exists = pid.map(test_kill_process).is_some_and(|found| found != Err(Errno::SRCH));
+            let exists = process.map(test_kill_process).is_some_and(|found| found != Err(Errno::SRCH));
             is_named && exists
         };
         while runs() {

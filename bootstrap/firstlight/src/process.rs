@@ -89,26 +89,25 @@ impl Process {
             }
         };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
-        certificates.write_kubeconfig(&kubeconfig, address)?;
-        let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
         let merge_into = options.merge_kubeconfig.then(merge_kubeconfig::users_own).transpose()?;
-        if let Some(into) = &merge_into {
-            merge_kubeconfig::merge(&kubeconfig, into, true)?;
-        }
+        let written = kubeconfig.clone();
+        let write_kubeconfig = move |certificates: &Certificates, make_current: bool| {
+            certificates.write_kubeconfig(&written, address)?;
+            let merge = |into: &PathBuf| merge_kubeconfig::merge(&written, into, make_current);
+            merge_into.as_ref().map(merge).transpose().map(drop)
+        };
+        write_kubeconfig(&certificates, true)?;
+        let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
         let tls = Tls::new(certificates.server_config()?);
         let (stop, stopped) = oneshot::channel();
         let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
         let serving = tokio::spawn(async move {
             listener.serve(tcp, async { drop(stopped.await) }).await;
         });
-        let renewed_kubeconfig = kubeconfig.clone();
         let renewing = tokio::spawn(keep_renewed(certificates, doors.clock.clone(), move |certificates| {
             tls.replace(certificates.server_config()?);
-            certificates.write_kubeconfig(&renewed_kubeconfig, address)?;
             // The user may have chosen another context since the start.
-            let merged =
-                merge_into.as_ref().map(|into| merge_kubeconfig::merge(&renewed_kubeconfig, into, false));
-            merged.transpose().map(drop)
+            write_kubeconfig(certificates, false)
         }));
         plane
             .registry

@@ -10,7 +10,8 @@ use crate::data_directory::{DataDirectory, Running};
 use crate::handed_over::{self, PivotState};
 use crate::options::{DirectoryOptions, Output, OutputOptions};
 use crate::output::{print, say};
-use crate::tree::model::{Entry, State, entries};
+use crate::tree::conditions;
+use crate::tree::model::{Entry, Objects, State, entries};
 use crate::tree::render;
 use crate::tree::screen::{self, Screen};
 use crate::tree::view::{View, show};
@@ -75,9 +76,9 @@ struct Status {
 impl Status {
     async fn show(&self, view: &View, options: &StatusOptions) -> Result<()> {
         match (options.output.output, options.watch) {
-            (Some(output), false) => print(&self.report(&entries(&view.objects())), output),
+            (Some(output), false) => print(&self.report(&view.objects()), output),
             (Some(output), true) => loop {
-                let report = self.report(&entries(&view.objects()));
+                let report = self.report(&view.objects());
                 match output {
                     Output::Json => say(&format!("{report}\n"))?,
                     Output::Yaml => {
@@ -124,19 +125,21 @@ impl Status {
         text
     }
 
-    fn report(&self, entries: &[Entry]) -> Value {
+    fn report(&self, objects: &Objects) -> Value {
+        let conditions = conditions::by_key(objects);
+        let report = |entry: &Entry| object_report(entry, conditions.get(&entry.key));
         json!({
             "server": self.running.server,
             "pid": self.running.pid,
             "kubeconfig": self.running.kubeconfig,
             "version": self.version,
             "pivot": self.pivot.as_ref().map(PivotState::report),
-            "objects": entries.iter().map(object_report).collect::<Vec<Value>>(),
+            "objects": entries(objects).iter().map(report).collect::<Vec<Value>>(),
         })
     }
 }
 
-fn object_report(entry: &Entry) -> Value {
+fn object_report(entry: &Entry, conditions: Option<&Value>) -> Value {
     let state = match entry.state {
         State::Good | State::Folded(_) => "Ready",
         State::Waiting => "Waiting",
@@ -154,6 +157,6 @@ fn object_report(entry: &Entry) -> Value {
         "state": state,
         "summary": entry.summary,
         "waitingFor": entry.causes,
-        "conditions": entry.conditions,
+        "conditions": conditions.filter(|conditions| conditions.is_array()).unwrap_or(&json!([])),
     })
 }

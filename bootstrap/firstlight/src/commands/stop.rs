@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 
 use crate::data_directory::DataDirectory;
 use crate::options::{DirectoryOptions, parse_duration};
@@ -40,9 +40,9 @@ pub async fn run(options: &StopOptions) -> Result<()> {
     let Some(running) = directory.running()? else {
         bail!("the server on {path} is still starting; try again");
     };
-    let pid = i32::try_from(running.pid).ok().and_then(Pid::from_raw);
-    let pid = pid.with_context(|| format!("{} is not the number of a process", running.pid))?;
-    kill_process(pid, Signal::TERM).with_context(|| format!("cannot stop process {}", running.pid))?;
+    let process = running.process();
+    let process = process.with_context(|| format!("{} is not the number of a process", running.pid))?;
+    kill_process(process, Signal::TERM).with_context(|| format!("cannot stop process {}", running.pid))?;
     let ended = async {
         while directory.is_locked()? {
             Clock::system().sleep(LOOK).await;

@@ -1,6 +1,10 @@
 //! Reads the conditions of objects, as the API server returns them. Pure.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+
+use super::model::{Objects, key};
 
 /// A condition that follows from other conditions and does not explain them, so it is listed last.
 const CONSEQUENCE: &str = "RemoteConnectionProbe";
@@ -8,6 +12,16 @@ const CONSEQUENCE: &str = "RemoteConnectionProbe";
 /// Returns the condition of this type.
 pub fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == condition_type)
+}
+
+/// Returns the conditions of all objects that can have an entry, by the key of the entry.
+pub fn by_key(objects: &Objects) -> BTreeMap<String, Value> {
+    let Objects { clusters, control_planes, infrastructure, machine_deployments, machines, .. } = objects;
+    let values = [clusters, control_planes, infrastructure, machine_deployments, machines];
+    let hosts = objects.hosts.iter().filter_map(|host| serde_json::to_value(host).ok());
+    let agents = objects.agents.iter().filter_map(|agent| serde_json::to_value(agent).ok());
+    let all = values.into_iter().flatten().cloned().chain(hosts).chain(agents);
+    all.map(|mut object| (key(&object), object["status"]["conditions"].take())).collect()
 }
 
 /// Returns whether the object has this condition, and it is true.

@@ -64,7 +64,6 @@ fn more(depth: usize, count: usize, what: &str) -> Entry {
         summary: String::new(),
         causes: Vec::new(),
         since: None,
-        conditions: Vec::new(),
     }
 }
 

@@ -7,7 +7,6 @@ use machinery::clock::parse_rfc3339;
 use metal::summary::HostSummary;
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
-use serde_json::Value;
 
 use super::model::{Entry, Objects, State};
 
@@ -44,13 +43,7 @@ fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
         summary: if power.is_empty() { stage } else { format!("{stage}, power {power}") },
         causes,
         since: begun(host),
-        conditions: conditions(host),
     }
-}
-
-fn conditions(object: &impl serde::Serialize) -> Vec<Value> {
-    let object = serde_json::to_value(object).unwrap_or_default();
-    object["status"]["conditions"].as_array().cloned().unwrap_or_default()
 }
 
 /// Returns the start time of the latest operation, or else the creation time of the host.
@@ -74,13 +67,12 @@ fn unknown_entry(agent: &Agent) -> Entry {
         summary: format!("unknown machine at {address}"),
         causes: vec![format!("approval: firstlight metal approve {name}")],
         since: agent.metadata.creation_timestamp.as_ref().map(utc),
-        conditions: conditions(agent),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The output of `up` and `status`: each cluster as a tree, with the reasons and durations of waiting.
 
-mod conditions;
+pub mod conditions;
 mod fold;
 mod hosts;
 pub mod model;

@@ -60,8 +60,6 @@ pub struct Entry {
     pub causes: Vec<String>,
     /// The time since which it has been in this state.
     pub since: Option<DateTime<Utc>>,
-    /// The conditions in the status of the object.
-    pub conditions: Vec<Value>,
 }
 
 /// Returns all clusters with the objects below them, sorted by namespace and name, and then the entries for bare metal.
@@ -133,6 +131,15 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
     found
 }
 
+/// Returns the key of an object's entry.
+pub(super) fn key(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    match namespace(object) {
+        "" => format!("{kind} {}", name(object)),
+        namespace => format!("{kind} {namespace}/{}", name(object)),
+    }
+}
+
 /// Returns the reasons for which a MachineSet must not create Machines now.
 fn blocked(set: &Value) -> Vec<String> {
     let condition = condition(set, "ScalingUp").filter(|_| is_true(set, "ScalingUp"));
@@ -182,10 +189,9 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
         .as_str()
         .or(object["metadata"]["creationTimestamp"].as_str())
         .and_then(parse_rfc3339);
-    let key = format!("{kind} {}/{}", namespace(object), name(object));
+    let key = key(object);
     let label = if depth == 0 { key.clone() } else { format!("{kind} {}", name(object)) };
-    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    Entry { depth, key, label, state, summary, causes, since, conditions }
+    Entry { depth, key, label, state, summary, causes, since }
 }
 
 fn replicas(object: &Value) -> String {

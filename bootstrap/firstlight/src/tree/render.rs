@@ -150,7 +150,6 @@ mod tests {
             summary: String::new(),
             causes: waiting_for.split_terminator("; ").map(str::to_owned).collect(),
             since: Some(DateTime::UNIX_EPOCH),
-            conditions: Vec::new(),
         }
     }
 
