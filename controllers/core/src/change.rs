@@ -1,6 +1,7 @@
 //! Building blocks of the plans of all controllers.
 
 use engine::conditions::TRUE;
+use engine::events::Recorder;
 use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
@@ -27,6 +28,12 @@ impl Event {
     /// Creates a warning event.
     pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: true, reason, message: message.into() }
+    }
+
+    /// Records the event on `object`.
+    pub fn record<K: Kind<DynamicType = ()>>(self, recorder: &Recorder, object: &K) {
+        let send = if self.warning { Recorder::warning } else { Recorder::normal };
+        send(recorder, object, &(), self.reason, self.message);
     }
 }
 

@@ -26,7 +26,7 @@ impl ClusterController {
             errors.extend(self.create_kubeconfig(observed).await.err());
         }
         for event in plan.events {
-            self.recorder.normal(observed.cluster.as_ref(), &(), event.reason, event.message);
+            event.record(&self.recorder, observed.cluster.as_ref());
         }
         Outcome { wanted: Some(plan.cluster), errors, action: plan.action }
     }

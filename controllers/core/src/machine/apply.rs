@@ -39,10 +39,7 @@ impl MachineController {
             self.node_deletions.lock().entry(machine).or_insert(observed.now);
         }
         for event in plan.events {
-            match event.warning {
-                true => self.recorder.warning(observed.machine.as_ref(), &(), event.reason, event.message),
-                false => self.recorder.normal(observed.machine.as_ref(), &(), event.reason, event.message),
-            }
+            event.record(&self.recorder, observed.machine.as_ref());
         }
         Outcome { wanted: Some(plan.machine), errors, action }
     }

@@ -25,7 +25,7 @@ impl MachineDeploymentController {
             self.applied.forget(uid(set.as_ref()));
         }
         for event in plan.events {
-            self.recorder.normal(observed.deployment.as_ref(), &(), event.reason, event.message);
+            event.record(&self.recorder, observed.deployment.as_ref());
         }
         Outcome { wanted: Some(plan.deployment), errors, action: plan.action }
     }

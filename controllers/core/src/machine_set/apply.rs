@@ -41,12 +41,12 @@ impl MachineSetController {
             match self.machines.delete(machine.as_ref()).await {
                 Ok(()) => self.event(
                     observed,
-                    &Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
+                    Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
                 ),
                 Err(error) => errors.push(error),
             }
         }
-        if let Some(event) = &plan.newly_blocked {
+        if let Some(event) = plan.newly_blocked {
             self.event(observed, event);
         }
         for wanted in &plan.create {
@@ -54,7 +54,7 @@ impl MachineSetController {
                 Ok(name) => {
                     self.event(
                         observed,
-                        &Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
+                        Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
                     );
                 }
                 Err(error) => errors.push(error),
@@ -63,11 +63,7 @@ impl MachineSetController {
         Outcome { wanted: Some(plan.set), errors, action: plan.action }
     }
 
-    fn event(&self, observed: &Observed, event: &Event) {
-        let set = observed.set.as_ref();
-        match event.warning {
-            true => self.recorder.warning(set, &(), event.reason, event.message.clone()),
-            false => self.recorder.normal(set, &(), event.reason, event.message.clone()),
-        }
+    fn event(&self, observed: &Observed, event: Event) {
+        event.record(&self.recorder, observed.set.as_ref());
     }
 }
