@@ -36,8 +36,7 @@ struct ResourceLabels {
     resource: String,
 }
 
-/// The metrics of the servers that share a registry of metrics. Their requests are counted together, and so are the figures of their
-/// stores.
+/// The metrics of the servers that share a registry of metrics. A metric is the sum over these servers.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
@@ -48,8 +47,7 @@ pub(crate) struct Metrics {
     limits: Limits,
 }
 
-/// Collects the figures of the stores at the time when metrics are read: size, quota, history and watchers. A figure is the sum over all
-/// stores.
+/// Collects the figures of the stores when metrics are read: size, quota, history and watchers. A figure is the sum over all stores.
 #[derive(Clone, Default)]
 struct StoreFigures(Arc<Mutex<Vec<Store>>>);
 

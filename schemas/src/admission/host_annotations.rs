@@ -16,7 +16,7 @@ const POWER: &str = "metal.firstlight.dev/power";
 const USER_DATA: &str = "netboot.firstlight.dev/user-data";
 const POWERED: &str = "metal.firstlight.dev/powered";
 const PROTECT_DISKS: &str = "metal.firstlight.dev/protect-disks";
-/// The beginning of [`PROTECT_DISKS`] and of what somebody may write instead of it.
+/// The prefix of [`PROTECT_DISKS`] and of its misspellings, which are refused.
 const PROTECT: &str = "metal.firstlight.dev/protect";
 
 /// Values of `status.operationalStatus` and `status.errorType` that Metal3 accepts in the annotation: fewer

@@ -21,7 +21,7 @@ const PACKAGES: &[(&str, &str)] = &[
 /// A version of the C library, for example 2.34.
 pub(super) type Version = (u32, u32);
 
-/// A program.
+/// The program that goes into a package.
 pub(super) struct Program {
     /// Its file.
     pub(super) path: PathBuf,
