@@ -3,7 +3,7 @@
 //! The CustomResourceDefinitions, as text.
 
 /// Name and JSON of each CustomResourceDefinition, sorted by name.
-pub(crate) const MANIFESTS: [(&str, &str); 35] = [
+pub(crate) const MANIFESTS: [(&str, &str); 49] = [
     ("agents.netboot.firstlight.dev", include_str!("../manifests/agents.netboot.firstlight.dev.json")),
     ("baremetalhosts.metal3.io", include_str!("../manifests/baremetalhosts.metal3.io.json")),
     ("bmceventsubscriptions.metal3.io", include_str!("../manifests/bmceventsubscriptions.metal3.io.json")),
@@ -52,6 +52,8 @@ pub(crate) const MANIFESTS: [(&str, &str); 35] = [
     ),
     ("firmwareschemas.metal3.io", include_str!("../manifests/firmwareschemas.metal3.io.json")),
     ("hardwaredata.metal3.io", include_str!("../manifests/hardwaredata.metal3.io.json")),
+    ("hostclaims.metal3.io", include_str!("../manifests/hostclaims.metal3.io.json")),
+    ("hostdeploypolicies.metal3.io", include_str!("../manifests/hostdeploypolicies.metal3.io.json")),
     ("hostfirmwarecomponents.metal3.io", include_str!("../manifests/hostfirmwarecomponents.metal3.io.json")),
     ("hostfirmwaresettings.metal3.io", include_str!("../manifests/hostfirmwaresettings.metal3.io.json")),
     ("hostupdatepolicies.metal3.io", include_str!("../manifests/hostupdatepolicies.metal3.io.json")),
@@ -63,6 +65,9 @@ pub(crate) const MANIFESTS: [(&str, &str); 35] = [
         "ipaddresses.ipam.cluster.x-k8s.io",
         include_str!("../manifests/ipaddresses.ipam.cluster.x-k8s.io.json"),
     ),
+    ("ipaddresses.ipam.metal3.io", include_str!("../manifests/ipaddresses.ipam.metal3.io.json")),
+    ("ipclaims.ipam.metal3.io", include_str!("../manifests/ipclaims.ipam.metal3.io.json")),
+    ("ippools.ipam.metal3.io", include_str!("../manifests/ippools.ipam.metal3.io.json")),
     (
         "kubeadmconfigs.bootstrap.cluster.x-k8s.io",
         include_str!("../manifests/kubeadmconfigs.bootstrap.cluster.x-k8s.io.json"),
@@ -94,6 +99,42 @@ pub(crate) const MANIFESTS: [(&str, &str); 35] = [
     ("machinepools.cluster.x-k8s.io", include_str!("../manifests/machinepools.cluster.x-k8s.io.json")),
     ("machines.cluster.x-k8s.io", include_str!("../manifests/machines.cluster.x-k8s.io.json")),
     ("machinesets.cluster.x-k8s.io", include_str!("../manifests/machinesets.cluster.x-k8s.io.json")),
+    (
+        "metal3clusters.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3clusters.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3clustertemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3clustertemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3dataclaims.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3dataclaims.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3datas.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3datas.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3datatemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3datatemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3machines.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3machines.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3machinetemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3machinetemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3remediations.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3remediations.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "metal3remediationtemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/metal3remediationtemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
     ("preprovisioningimages.metal3.io", include_str!("../manifests/preprovisioningimages.metal3.io.json")),
     (
         "providers.clusterctl.cluster.x-k8s.io",

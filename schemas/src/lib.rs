@@ -19,6 +19,7 @@ pub mod ipam;
 mod kind;
 pub mod meta;
 pub mod metal3;
+pub mod metal3_ipam;
 pub mod naming;
 pub mod netboot;
 pub mod runtime;

@@ -3,7 +3,9 @@
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
 
-use schemas::{addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, netboot, runtime};
+use schemas::{
+    addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, metal3_ipam, netboot, runtime,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -78,6 +80,15 @@ fn every_field_of_every_kind() {
     round_trip::<infrastructure::DevMachinePool>();
     round_trip::<infrastructure::DevMachinePoolTemplate>();
     round_trip::<infrastructure::DevMachineTemplate>();
+    round_trip::<infrastructure::Metal3Cluster>();
+    round_trip::<infrastructure::Metal3ClusterTemplate>();
+    round_trip::<infrastructure::Metal3Data>();
+    round_trip::<infrastructure::Metal3DataClaim>();
+    round_trip::<infrastructure::Metal3DataTemplate>();
+    round_trip::<infrastructure::Metal3Machine>();
+    round_trip::<infrastructure::Metal3MachineTemplate>();
+    round_trip::<infrastructure::Metal3Remediation>();
+    round_trip::<infrastructure::Metal3RemediationTemplate>();
     round_trip::<ipam::IPAddress>();
     round_trip::<ipam::IPAddressClaim>();
     round_trip::<metal3::BMCEventSubscription>();
@@ -85,10 +96,15 @@ fn every_field_of_every_kind() {
     round_trip::<metal3::DataImage>();
     round_trip::<metal3::FirmwareSchema>();
     round_trip::<metal3::HardwareData>();
+    round_trip::<metal3::HostClaim>();
+    round_trip::<metal3::HostDeployPolicy>();
     round_trip::<metal3::HostFirmwareComponents>();
     round_trip::<metal3::HostFirmwareSettings>();
     round_trip::<metal3::HostUpdatePolicy>();
     round_trip::<metal3::PreprovisioningImage>();
+    round_trip::<metal3_ipam::IPAddress>();
+    round_trip::<metal3_ipam::IPClaim>();
+    round_trip::<metal3_ipam::IPPool>();
     round_trip::<netboot::Agent>();
     round_trip::<netboot::DHCPLease>();
     round_trip::<runtime::ExtensionConfig>();

@@ -31,7 +31,7 @@ pub const ALLOWED: &[Allowed] = &[
         reason: "v1beta1 is served once conversion exists; until then v1beta2 is the only version",
     },
     Allowed {
-        crd: "",
+        crd: ".cluster.x-k8s.io",
         path: "/versions/v1alpha1",
         reason: "as v1beta1: deprecated, and served once conversion exists",
     },

@@ -107,9 +107,11 @@ fn walk(
     }
 }
 
-/// Normalises a value: the order of `required` and `enum` has no meaning.
+/// Normalises a value: the order of `required` and `enum` has no meaning, and an empty list of columns means
+/// the same as none.
 fn normal(path: &str, value: Option<&Value>) -> Option<Value> {
     match value {
+        Some(Value::Array(list)) if path.ends_with("/additionalPrinterColumns") && list.is_empty() => None,
         Some(Value::Array(list)) if path.ends_with("/required") || path.ends_with("/enum") => {
             let mut list = list.clone();
             list.sort_by_key(Value::to_string);

@@ -22,7 +22,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Never, for the built-in definitions.
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
-    objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
+    objects.retain(|definition| !is_bare_metal(definition));
     let installed = controllers();
     objects.extend(providers::namespaces(&installed));
     objects.extend(providers::entries(&installed));
@@ -34,10 +34,15 @@ fn controllers() -> Selection {
     Selection::all().without("metal")
 }
 
-/// Returns whether a group belongs to bare metal. Machines are booted where their network is, so these kinds stay with the server that
-/// serves it, or come with Metal3's own provider.
-fn is_bare_metal(group: &Value) -> bool {
-    group == "metal3.io" || group == "netboot.firstlight.dev"
+/// Returns whether a definition belongs to bare metal. Machines are booted where their network is, so these kinds stay with the server that
+/// serves it, or come with Metal3's own providers.
+fn is_bare_metal(definition: &Value) -> bool {
+    let group = &definition["spec"]["group"];
+    let provider = &definition["metadata"]["labels"]["cluster.x-k8s.io/provider"];
+    group == "metal3.io"
+        || group == "ipam.metal3.io"
+        || group == "netboot.firstlight.dev"
+        || provider == "infrastructure-metal3"
 }
 
 /// Returns the objects that belong only to the controllers.
@@ -142,6 +147,15 @@ mod tests {
             let group = &definition["spec"]["group"];
             assert!(groups.contains(group) || group == "clusterctl.cluster.x-k8s.io", "{group}");
         }
+    }
+
+    #[test]
+    fn kinds_of_bare_metal_are_not_installed() {
+        let objects = shared().unwrap();
+        let names: Vec<&str> =
+            objects.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"devmachines.infrastructure.cluster.x-k8s.io"), "{names:?}");
+        assert!(names.iter().all(|name| !name.contains("metal3") && !name.contains("netboot")), "{names:?}");
     }
 
     #[test]

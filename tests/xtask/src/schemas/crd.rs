@@ -19,10 +19,14 @@ pub fn files(source: &Source) -> anyhow::Result<Vec<(String, String)>> {
 fn definition(source: &Source, name: &str, kind: &Value) -> anyhow::Result<Value> {
     let mut version = kind["version"].as_object().context("`version` is missing")?.clone();
     version.insert("schema".into(), json!({ "openAPIV3Schema": root(source, kind)? }));
+    let mut metadata = json!({ "name": name, "labels": kind["labels"] });
+    if !kind["annotations"].is_null() {
+        metadata["annotations"] = kind["annotations"].clone();
+    }
     Ok(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": { "name": name, "labels": kind["labels"] },
+        "metadata": metadata,
         "spec": {
             "group": kind["group"],
             "names": kind["names"],

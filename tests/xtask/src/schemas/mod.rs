@@ -3,9 +3,10 @@
 //! Sources in `schemas/`:
 //! - `types/<module>/<file>.yaml`: named types. Each is a structural schema with descriptions. An object
 //!   inside a type is `{$ref: <type>}`, and keys next to the reference apply only there. The key `x-rust`
-//!   names an existing Rust type that is used instead of a generated one.
-//! - `crds/<plural>.<group>.yaml`: names, labels, columns and subresources of a kind, and references to its
-//!   types.
+//!   names an existing Rust type that is used instead of a generated one: its path, or the name of a type of
+//!   the prelude, for example `String` for text with a pattern.
+//! - `crds/<plural>.<group>.yaml`: names, labels, annotations, columns and subresources of a kind, and references
+//!   to its types.
 //!
 //! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
 //! `manifests/<plural>.<group>.json`.

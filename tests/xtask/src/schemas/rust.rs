@@ -73,6 +73,10 @@ fn shorten(source: &Source, module: &str, file: &str, mut body: String) -> (Stri
     let mut paths = BTreeSet::new();
     for named in source.types.values() {
         let long = path(named);
+        // A type of the prelude, for example `String`, is already written by its name.
+        if !long.contains("::") {
+            continue;
+        }
         let place = format!(": {long},");
         let inside = format!("<{long}>");
         let value = format!(", {long}>");
