@@ -138,6 +138,19 @@ fn merge_conditions(
 }
 
 impl<K: Kind> Objects<K> {
+    /// Like [`Objects::patch`] for the object without its status, but only if nobody has changed the object since it was read.
+    ///
+    /// # Errors
+    /// [`Error::is_conflict`] if the object has changed.
+    pub async fn patch_unchanged(&self, read: &Arc<K>, wanted: &K) -> Result<Arc<K>> {
+        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
+        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
+        let (from, to) = (value(read)?, value(wanted)?);
+        let Some(mut patch) = difference(&from, &to).main else { return Ok(read.clone()) };
+        patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
+        self.merge(&NamespacedName::of(wanted), None, patch).await
+    }
+
     /// Turns `read` into `wanted` with at most one patch of the object and one of its status; sends nothing
     /// if they are equal. Conditions are merged by type: those in `owned` overwrite concurrent changes.
     /// Returns the object as stored.

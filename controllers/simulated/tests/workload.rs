@@ -62,6 +62,8 @@ impl Cluster {
             control_plane: true,
             member_id,
             cluster_id: 9,
+            provider_id: None,
+            labels: Default::default(),
         };
         for part in [Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] {
             self.workload.start(&host, part, &self.authorities).await.expect("the part starts");

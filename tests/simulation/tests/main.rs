@@ -1,6 +1,7 @@
 //! Simulations with a paused clock.
 
 mod fleet;
+mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;
 mod ports;

@@ -140,8 +140,9 @@ fn main() -> anyhow::Result<()> {
                 ("SIMULATE_SEEDS", seeds.as_str()),
                 ("SIMULATE_FROM", from.as_str()),
                 ("FLEET_HOSTS", "500"),
+                ("FLEET_CLUSTERS", "40"),
             ];
-            suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::"], &variables)
+            suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::", "metal_clusters::"], &variables)
         }
         Command::Clients { names, all } => clients::run(&workspace_root(), &names, all),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),

@@ -49,7 +49,8 @@ pub(super) fn families() -> Vec<Family> {
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
             control: Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), context.interfaces.clone())),
             boot_images: context.boot_images.clone(),
-        }),
+        })
+        .and(metal_machines::PROVIDERS),
     ]
 }
 
@@ -67,6 +68,19 @@ impl Family {
             }),
         }
     }
+
+    /// Adds the controllers of further providers to the family.
+    fn and(self, providers: &'static [Provider]) -> Self {
+        let Self { name, mut kinds, mut inventory, start } = self;
+        let others = Self::new(name, providers, |_| ());
+        kinds.extend(others.kinds);
+        inventory.extend(others.inventory);
+        let start = move |context: &Context| {
+            start(context);
+            (others.start)(context);
+        };
+        Self { name, kinds, inventory, start: Box::new(start) }
+    }
 }
 
 #[cfg(test)]
@@ -79,7 +93,9 @@ mod tests {
             providers.iter().flat_map(|provider| provider.controllers).map(|controller| controller.name)
         }
         let mut names: Vec<&str> = of(cluster_core::PROVIDERS).chain(of(kubeadm::PROVIDERS)).collect();
-        names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
+        names.extend(
+            of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
+        );
         let count = names.len();
         names.sort_unstable();
         names.dedup();

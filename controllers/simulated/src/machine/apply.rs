@@ -1,6 +1,6 @@
 //! Carries out the plan of a DevMachine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::object::{annotation, is_deleting, label, uid};
@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::status;
 use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
 use crate::workload::Authorities;
-use crate::workload::objects::Host;
+use crate::workload::objects::{Host, provider_id};
 use crate::workload::part::Part;
 
 impl DevMachineController {
@@ -72,6 +72,8 @@ impl DevMachineController {
             control_plane: read.control_plane,
             member_id: fnv1a_64(uid(read.dev.as_ref()).as_bytes()),
             cluster_id: fnv1a_64(uid(read.cluster.as_ref()).as_bytes()),
+            provider_id: read.dev.metadata.name.as_deref().map(provider_id),
+            labels: BTreeMap::new(),
         };
         for part in &plan.running {
             let outcome = workload.start(&host, *part, &authorities).await;

@@ -1,5 +1,7 @@
 //! The objects of a simulated machine in its workload cluster: its Node, its static Pods, kubeadm's objects.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use machinery::clock::rfc3339;
 use serde_json::{Value, json};
@@ -19,6 +21,10 @@ pub struct Host {
     pub member_id: u64,
     /// ID of the etcd cluster.
     pub cluster_id: u64,
+    /// Provider ID of the Node; `None` if the kubelet does not know it.
+    pub provider_id: Option<String>,
+    /// Labels that the kubelet sets on the Node.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Returns the machine's Node, which is ready.
@@ -29,7 +35,13 @@ pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
                "lastHeartbeatTime": time, "lastTransitionTime": time})
     };
     let mut labels = json!({"kubernetes.io/hostname": host.name, "kubernetes.io/os": "linux"});
-    let mut spec = json!({"providerID": provider_id(&host.name)});
+    for (key, value) in &host.labels {
+        labels[key.as_str()] = value.as_str().into();
+    }
+    let mut spec = json!({});
+    if let Some(id) = &host.provider_id {
+        spec["providerID"] = id.as_str().into();
+    }
     if host.control_plane {
         labels[NODE_CONTROL_PLANE] = "".into();
         spec["taints"] = json!([{"key": NODE_CONTROL_PLANE, "effect": "NoSchedule"}]);

@@ -158,7 +158,9 @@ async fn carry_out(
         return Ok(State::Failed);
     }
     match action {
-        Action::Clean { .. } => machines.with(&mac, |machine| machine.disk = None),
+        Action::Clean { .. } => {
+            machines.with(&mac, |machine| (machine.disk, machine.user_data) = (None, None))
+        }
         Action::Deploy(deployment) => {
             let Ok(Some(drive)) = wire.agents.config_drive(certificate, "http://10.2.255.254:8080").await
             else {
@@ -166,9 +168,11 @@ async fn carry_out(
             };
             let own = format!("{SECRET}{number}\n");
             let user_data = drive.files.get("openstack/latest/user_data");
-            ensure!(user_data.is_some_and(|text| text.contains(&own)), "{mac} was told {user_data:?}");
+            let is_own = |text: &String| !text.contains(SECRET) || text.contains(&own);
+            ensure!(user_data.is_some_and(is_own), "{mac} was told {user_data:?}");
             machines.with(&mac, |machine| {
                 machine.disk = Some(deployment.image.url.clone());
+                machine.user_data = user_data.cloned();
                 machine.written += 1;
             });
         }

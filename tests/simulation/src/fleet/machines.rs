@@ -35,6 +35,8 @@ pub struct Machine {
     always: Option<Boot>,
     /// URL of the image on its disk.
     pub disk: Option<String>,
+    /// The user data on its disk.
+    pub user_data: Option<String>,
     /// Boot ID of the agent after it has enrolled.
     pub boot: Option<String>,
     /// When the agent will enrol.

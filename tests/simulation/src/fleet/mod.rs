@@ -2,11 +2,15 @@
 //! service, and a hostile machine in their network.
 
 mod agents;
+mod clusters;
+mod guests;
 mod hostile;
 mod machines;
 mod wire;
 
 pub use agents::serve;
+pub use clusters::{cluster, free_host};
+pub use guests::Guests;
 pub use hostile::SECRET;
 pub use machines::{Faults, Machines};
 

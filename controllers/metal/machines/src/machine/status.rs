@@ -1,0 +1,65 @@
+//! The conditions of a Metal3Machine. Pure.
+
+use chrono::{DateTime, Utc};
+use engine::conditions;
+use engine::conditions::{Reasons, Summary, summarize};
+use schemas::HasConditions;
+use schemas::infrastructure::Metal3Machine;
+use schemas::meta::{Condition, V1Beta1Condition};
+
+/// Whether the machine has a host.
+pub(super) const ASSOCIATED: &str = "AssociateBareMetalHost";
+/// Whether the machine has a data claim.
+pub(super) const CLAIMED: &str = "AssociateMetal3MachineMetaData";
+/// Whether the data of the machine are rendered.
+pub(super) const DATA_READY: &str = "Metal3DataReady";
+/// Whether the host runs the machine's image. Metal3 does not have this condition.
+pub(super) const HOST_PROVISIONED: &str = "HostProvisioned";
+/// Whether the machine's Node is known. Metal3 has it as `KubernetesNodeReady` of v1beta1.
+pub(super) const NODE_FOUND: &str = "NodeFound";
+
+/// Conditions that this controller owns.
+pub(super) const OWNED: &[&str] =
+    &["Ready", ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, NODE_FOUND, "Paused"];
+
+/// The conditions that make `Ready`.
+const SOURCES: [&str; 5] = [ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, NODE_FOUND];
+
+/// The conditions of v1beta1, each with the condition that it repeats.
+const OLDER: [(&str, &str); 4] = [
+    ("Ready", "Ready"),
+    ("AssociateBMH", ASSOCIATED),
+    ("KubernetesNodeReady", NODE_FOUND),
+    ("Metal3DataReady", DATA_READY),
+];
+
+/// Sets `Ready` from the other conditions, and repeats all of them for clients of v1beta1.
+pub(super) fn summarize_all(object: &mut Metal3Machine, is_deleting: bool, now: DateTime<Utc>) {
+    let summary = Summary {
+        types: SOURCES.to_vec(),
+        negative: Vec::new(),
+        ignore_if_missing: SOURCES.iter().skip(1).copied().collect(),
+        reasons: Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" },
+    };
+    let mut ready = summarize("Ready", object.conditions(), &summary, |_| None);
+    if is_deleting {
+        ready = conditions::is_false("Ready", "Deleting", ready.message);
+    }
+    conditions::set(object, now, ready);
+    let older: Vec<V1Beta1Condition> =
+        OLDER.iter().filter_map(|(older, type_)| Some(repeated(older, object.condition(type_)?))).collect();
+    let status = object.status.get_or_insert_default();
+    status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default().conditions = older;
+}
+
+fn repeated(type_: &str, condition: &Condition) -> V1Beta1Condition {
+    let is_true = condition.status == conditions::TRUE;
+    V1Beta1Condition {
+        type_: type_.to_owned(),
+        status: condition.status.clone(),
+        last_transition_time: condition.last_transition_time.clone(),
+        reason: (!is_true).then(|| condition.reason.clone()),
+        message: (!is_true).then(|| condition.message.clone()).filter(|message| !message.is_empty()),
+        severity: (!is_true).then(|| "Info".to_owned()),
+    }
+}

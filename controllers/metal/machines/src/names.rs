@@ -1,0 +1,28 @@
+//! The names that Metal3's clients know (`contract/metal3`, §0).
+
+/// Finalizer of a Metal3Machine, until its host has been released. Metal3's data claims have it, too.
+pub const MACHINE_FINALIZER: &str = "metal3machine.infrastructure.cluster.x-k8s.io";
+/// Finalizer of a Metal3Cluster, until its Cluster has no Machines.
+pub const CLUSTER_FINALIZER: &str = "metal3cluster.infrastructure.cluster.x-k8s.io";
+/// Annotation of a Metal3Machine: its host as `namespace/name`.
+pub const HOST: &str = "metal3.io/BareMetalHost";
+/// Label of a Node: the UID of its BareMetalHost.
+pub const HOST_UUID: &str = "metal3.io/uuid";
+/// Label of a host that only the same control plane or MachineDeployment may use again.
+pub const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+/// Label of a host: its failure domain.
+pub const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain";
+/// Annotation of a host that a remediation has given up. Only a person removes it.
+pub const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
+/// The older key of [`UNHEALTHY`].
+pub const UNHEALTHY_OLDER: &str = "capi.metal3.io/unhealthy";
+/// The value with which this provider pauses a host. Another pause is not removed.
+pub const PAUSED_BY_PROVIDER: &str = "metal3.io/capm3";
+/// Annotation of a Metal3Cluster: the prefixes of the labels that are copied from hosts to Nodes, separated by commas.
+pub const LABEL_SYNC_PREFIXES: &str = "metal3.io/metal3-label-sync-prefixes";
+/// The label with the CPU architecture. If a host does not have it, its `spec.architecture` counts as the label.
+pub const ARCHITECTURE: &str = "kubernetes.io/arch";
+/// The group of this provider's kinds.
+pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
+/// The group of Cluster API's own kinds.
+pub const CLUSTER_API: &str = "cluster.x-k8s.io";
