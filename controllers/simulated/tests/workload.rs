@@ -64,6 +64,7 @@ impl Cluster {
             cluster_id: 9,
             provider_id: None,
             labels: Default::default(),
+            addresses: Vec::new(),
         };
         for part in [Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] {
             self.workload.start(&host, part, &self.authorities).await.expect("the part starts");

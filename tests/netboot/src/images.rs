@@ -45,6 +45,16 @@ pub async fn debian(folder: &Path) -> Result<Image> {
     make("make-debian", "860", folder.join("debian.raw")).await
 }
 
+/// Builds an image whose system behaves like a node of Kubernetes (`node`); it boots in seconds.
+///
+/// # Errors
+/// The errors of [`small`].
+pub async fn stand_in(folder: &Path) -> Result<Image> {
+    let program = std::env::current_exe()?;
+    let program = program.to_str().context("a path that is text")?;
+    make("make-stand-in", program, folder.join("stand-in.raw")).await
+}
+
 async fn make(script: &str, what: &str, path: PathBuf) -> Result<Image> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images").join(script);
     let (kernel, stub) = (assets().join("kernel"), assets().join("linuxx64.efi.stub"));

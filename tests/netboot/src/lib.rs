@@ -17,6 +17,7 @@ pub mod libvirt;
 pub mod lossy;
 pub mod machine;
 pub mod monitor;
+pub mod node;
 pub mod redfish;
 pub mod relay;
 pub mod scenario;

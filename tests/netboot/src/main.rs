@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
+use netboot_tests::node;
 use netboot_tests::scenarios::{Named, SCENARIOS};
 use parking_lot::Mutex;
 
@@ -25,6 +26,11 @@ fn main() -> Result<()> {
     {
         let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name).context("no such scenario")?;
         return tokio::runtime::Runtime::new()?.block_on((scenario.run)());
+    }
+    if let [flag, name, rest @ ..] = arguments.as_slice()
+        && flag == node::AS
+    {
+        return node::run(name, rest);
     }
     let is_chosen = |scenario: &&Named| match arguments.as_slice() {
         [] => scenario.by_default,

@@ -84,7 +84,7 @@ impl Server {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
         let kind = GroupVersionKind::gvk(group, version, text("kind"));
-        let resource = ApiResource::from_gvk_with_plural(&kind, plural(text("kind")));
+        let resource = ApiResource::from_gvk_with_plural(&kind, &plural(text("kind")));
         Ok(match object["metadata"]["namespace"].as_str() {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
             None => Api::all_with(self.client.clone(), &resource),
@@ -133,15 +133,9 @@ impl Server {
     }
 }
 
-fn plural(kind: &str) -> &'static str {
+fn plural(kind: &str) -> String {
     match kind {
-        "BareMetalHost" => "baremetalhosts",
-        "PreprovisioningImage" => "preprovisioningimages",
-        "HardwareData" => "hardwaredata",
-        "Agent" => "agents",
-        "DHCPLease" => "dhcpleases",
-        "Namespace" => "namespaces",
-        "Event" => "events",
-        _ => "secrets",
+        "HardwareData" => "hardwaredata".to_owned(),
+        _ => format!("{}s", kind.to_lowercase()),
     }
 }

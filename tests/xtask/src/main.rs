@@ -142,7 +142,12 @@ fn main() -> anyhow::Result<()> {
                 ("FLEET_HOSTS", "500"),
                 ("FLEET_CLUSTERS", "40"),
             ];
-            suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::", "metal_clusters::"], &variables)
+            suite::tests(
+                &workspace_root(),
+                "simulation",
+                &["seeds::", "fleet::", "metal_clusters::"],
+                &variables,
+            )
         }
         Command::Clients { names, all } => clients::run(&workspace_root(), &names, all),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),

@@ -74,6 +74,7 @@ impl DevMachineController {
             cluster_id: fnv1a_64(uid(read.cluster.as_ref()).as_bytes()),
             provider_id: read.dev.metadata.name.as_deref().map(provider_id),
             labels: BTreeMap::new(),
+            addresses: Vec::new(),
         };
         for part in &plan.running {
             let outcome = workload.start(&host, *part, &authorities).await;

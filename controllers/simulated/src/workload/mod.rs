@@ -12,6 +12,7 @@ pub mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use access::{Rbac, Tokens};
 use chrono::{DateTime, Utc};
 use engine::network::BoxStream;
 use machinery::clock::Clock;
@@ -19,7 +20,7 @@ use machinery::random::Random;
 use machinery::status::Status;
 use parking_lot::Mutex;
 use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, server_config};
-use pki::{CertificateAuthority, Leaf, Usage};
+use pki::{CertificateAuthority, Leaf, TokenKeys, Usage};
 use registry::{Housekeeping, Registry};
 use rustls::ServerConfig;
 use serving::Tls;
@@ -108,11 +109,24 @@ impl Ports for Pods {
 
 impl Workload {
     /// Creates a cluster with the objects in `rows`; without rows it has namespaces and no Nodes. Its API
-    /// server is not reachable yet.
+    /// server is not reachable yet. Only its administrators may use it.
     ///
     /// # Errors
     /// [`Error::Start`].
     pub async fn new(clock: &Clock, random: &Random, rows: Rows) -> Result<Arc<Self>, Error> {
+        Self::with_keys(clock, random, rows, None).await
+    }
+
+    /// Like [`Workload::new`]. With `keys`, clients may also use tokens, and roles say what they may do.
+    ///
+    /// # Errors
+    /// [`Error::Start`].
+    pub async fn with_keys(
+        clock: &Clock,
+        random: &Random,
+        rows: Rows,
+        keys: Option<TokenKeys>,
+    ) -> Result<Arc<Self>, Error> {
         let store = Store::open(rows.clone(), clock.clone()).await;
         let store = store.map_err(|error| Error::Start(error.to_string()))?;
         let options = registry::Options {
@@ -127,17 +141,21 @@ impl Workload {
             admission: vec![Arc::new(rows.clone())],
             ..registry::Options::default()
         };
-        let registry = Registry::open(store, clock.clone(), random.clone(), options)
+        let registry = Registry::open(store.clone(), clock.clone(), random.clone(), options)
             .await
             .map_err(|error| Error::Start(error.to_string()))?;
         let api = Api::new(registry.clone());
         let etcd = Etcd::new(api.clone(), clock.clone());
         let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_server: Mutex::default() });
-        let server = Server::builder(registry, clock.clone())
+        let mut server = Server::builder(registry, clock.clone())
             .version(VersionInfo::default())
             .connect(portforward::RESOURCE, PortForward(pods.clone()))
-            .connect(eviction::RESOURCE, Eviction(api.clone()))
-            .build();
+            .connect(eviction::RESOURCE, Eviction(api.clone()));
+        if let Some(keys) = keys {
+            let tokens = Tokens::new(store.clone(), clock.clone(), random.clone(), keys);
+            server = server.tokens(tokens).authorizer(Rbac::new(store));
+        }
+        let server = server.build();
         Ok(Arc::new(Self {
             rows,
             api,
@@ -173,6 +191,14 @@ impl Workload {
         }
         self.hosts.lock().entry(host.name.clone()).or_default().insert(part);
         Ok(())
+    }
+
+    /// Creates an object in the cluster, unless it exists.
+    ///
+    /// # Errors
+    /// Returns the refusal of the cluster's API.
+    pub async fn ensure(&self, object: serde_json::Value) -> Result<(), Error> {
+        Ok(self.api.ensure(object).await?)
     }
 
     fn runs(&self, host: &str, part: Part) -> bool {
@@ -222,7 +248,8 @@ impl Workload {
                 "kubernetes.default",
                 "kubernetes.default.svc",
             ];
-            let leaf = Leaf::server("kube-apiserver", names.map(str::to_owned).to_vec());
+            let names = names.iter().copied().chain(host.addresses.iter().map(String::as_str));
+            let leaf = Leaf::server("kube-apiserver", names.map(str::to_owned).collect());
             let identity = authority.issue(&leaf, now, &self.random)?;
             let clients = ClientCertificates::Optional(authority.certificate().to_owned());
             let certificates = Arc::new(ServerCertificates::new(&identity)?);

@@ -25,6 +25,8 @@ pub struct Host {
     pub provider_id: Option<String>,
     /// Labels that the kubelet sets on the Node.
     pub labels: BTreeMap<String, String>,
+    /// Names of the API server in its certificate, besides loopback.
+    pub addresses: Vec<String>,
 }
 
 /// Returns the machine's Node, which is ready.

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod chain;
+mod cluster;
 mod debian;
 mod dhcp;
 mod discovery;
@@ -52,6 +53,7 @@ pub const SCENARIOS: &[Named] = &[
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
     further("faults", || Box::pin(faults::all())),
     further("faulty-bmc", || Box::pin(faulty_bmc::all())),
+    usual("cluster", || Box::pin(cluster::two_machines())),
     usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
     usual("hostile", || Box::pin(hostile::beside_an_honest_machine())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),

@@ -134,6 +134,7 @@ impl Guests {
             cluster_id: fnv1a_64(uid(cluster.as_ref()).as_bytes()),
             provider_id: None,
             labels: BTreeMap::from([(HOST_UUID.to_owned(), uid(host).to_owned())]),
+            addresses: Vec::new(),
         };
         Ok(Some(Guest { host, cluster }))
     }

@@ -1,0 +1,185 @@
+//! A cluster on two machines that are switched off at the beginning, with stand-ins for the programs of a node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use serde_json::{Value, json};
+
+use super::redfish;
+use crate::images::{self, Image};
+use crate::machine::{Firmware, Machine};
+use crate::scenario::{IPXE, NAMESPACE, Scenario, starts_with_partitions};
+use crate::wait::{DEADLINE, until};
+
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+/// Limit for a machine's way from a free host to a Node.
+const JOIN: Duration = Duration::from_secs(600);
+
+/// A machine with its host.
+struct Site {
+    machine: Arc<Machine>,
+    host: Value,
+}
+
+/// Power off -> inspection -> a control plane and a worker -> the worker's host is given up, cleaned and used again -> the cluster is
+/// deleted.
+pub async fn two_machines() -> Result<()> {
+    let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
+    let image = images::stand_in(&scenario.lab.file("images")).await?;
+    let control_plane = site(&scenario, 0, "control-plane").await?;
+    let worker = site(&scenario, 1, "worker").await?;
+    for site in [&control_plane, &worker] {
+        scenario.state("available", DEADLINE, (&site.host, &site.machine)).await?;
+    }
+    let found = scenario.server.get(&control_plane.host).await?;
+    let address = found["status"]["hardware"]["nics"][0]["ip"].as_str().context("an address")?.to_owned();
+    for object in cluster(&address, &image) {
+        scenario.server.apply(&object).await?;
+    }
+    let sites = [&control_plane, &worker];
+    has_condition(&scenario, "Cluster", "first", "Available", &sites).await?;
+    for (site, kind) in [(&control_plane, "first-plane"), (&worker, "first-md")] {
+        let host = scenario.server.get(&site.host).await?;
+        let consumer = host["spec"]["consumerRef"]["name"].as_str().unwrap_or_default();
+        ensure!(consumer.starts_with(kind), "{} is used by {consumer}", host["metadata"]["name"]);
+        ensure!(host["status"]["provisioning"]["state"] == "provisioned", "{:#}", host["status"]);
+        let machine = object("Metal3Machine", consumer, json!({}));
+        let id = scenario.server.get(&machine).await?["spec"]["providerID"].clone();
+        let name = host["metadata"]["name"].as_str().unwrap_or_default();
+        ensure!(id == format!("metal3://{NAMESPACE}/{name}/{consumer}"), "the provider ID is {id}");
+    }
+
+    let deployment = object("MachineDeployment", "first-md", json!({}));
+    scenario.server.merge(&deployment, json!({"spec": {"replicas": 0}})).await?;
+    let is_kept = |host: &Value| {
+        host["spec"]["consumerRef"].is_null()
+            && host["status"]["provisioning"]["state"] == "available"
+            && host["metadata"]["labels"]["infrastructure.cluster.x-k8s.io/node-reuse"] == "md-first-md"
+    };
+    let on = (&worker.host, worker.machine.as_ref());
+    scenario.wait("the worker's host is released", JOIN, on, is_kept).await?;
+    ensure!(!starts_with_partitions(&worker.machine)?, "nothing is left on the disk");
+    scenario.server.merge(&deployment, json!({"spec": {"replicas": 1}})).await?;
+    let is_used = |host: &Value| !host["spec"]["consumerRef"].is_null();
+    scenario.wait("the host is used again", DEADLINE, on, is_used).await?;
+    has_condition(&scenario, "MachineDeployment", "first-md", "Available", &sites).await?;
+
+    scenario.server.delete(&object("Cluster", "first", json!({}))).await?;
+    for site in sites {
+        let is_free = |host: &Value| {
+            host["spec"]["consumerRef"].is_null() && host["status"]["provisioning"]["state"] == "available"
+        };
+        scenario.wait("the host is free", JOIN, (&site.host, &site.machine), is_free).await?;
+        ensure!(!starts_with_partitions(&site.machine)?, "nothing is left on the disk");
+    }
+    Ok(())
+}
+
+/// Creates a machine with a BMC and its host, which nothing uses.
+async fn site(scenario: &Scenario, number: u8, role: &str) -> Result<Site> {
+    let (machine, _service, mut host) =
+        redfish::described(scenario, Scenario::design(number, Firmware::Bios)).await?;
+    host["metadata"]["labels"] = json!({"role": role});
+    host["spec"]["online"] = false.into();
+    host["spec"]["bootMode"] = "legacy".into();
+    scenario.server.apply(&host).await?;
+    Ok(Site { machine, host })
+}
+
+/// Waits until an object has a condition that is true.
+async fn has_condition(
+    scenario: &Scenario,
+    kind: &str,
+    name: &str,
+    condition: &str,
+    sites: &[&Site],
+) -> Result<()> {
+    let object = object(kind, name, json!({}));
+    let is_true = |found: &Value| {
+        let conditions = found["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|known| known["type"] == condition && known["status"] == "True")
+    };
+    let waited =
+        until(condition, JOIN, || async { is_true(&scenario.server.get(&object).await.ok()?).then_some(()) });
+    let Err(error) = waited.await else { return Ok(()) };
+    let found = scenario.server.get(&object).await.unwrap_or_default();
+    let mut text = format!("{error}\n{:#}", found["status"]["conditions"]);
+    for site in sites {
+        let host = scenario.server.get(&site.host).await.unwrap_or_default();
+        let name = host["spec"]["consumerRef"]["name"].as_str().unwrap_or_default().to_owned();
+        let machine =
+            scenario.server.get(&self::object("Metal3Machine", &name, json!({}))).await.unwrap_or_default();
+        text += &format!(
+            "\n--- {name}\n{:#}\n{}",
+            machine["status"]["conditions"],
+            site.machine.console().tail()
+        );
+    }
+    Err(anyhow!(text))
+}
+
+fn object(kind: &str, name: &str, spec: Value) -> Value {
+    let version = match kind {
+        "KubeadmControlPlane" => "controlplane.cluster.x-k8s.io/v1beta2",
+        "KubeadmConfigTemplate" => "bootstrap.cluster.x-k8s.io/v1beta2",
+        "Cluster" | "MachineDeployment" => "cluster.x-k8s.io/v1beta2",
+        _ => "infrastructure.cluster.x-k8s.io/v1beta2",
+    };
+    json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
+}
+
+/// The manifests of a cluster with one control plane machine and one worker.
+fn cluster(address: &str, image: &Image) -> Vec<Value> {
+    let reference =
+        |kind: &str, group: &str, name: &str| json!({"apiGroup": group, "kind": kind, "name": name});
+    let mut image = image.spec();
+    image["diskFormat"] = image["format"].take();
+    if let Some(image) = image.as_object_mut() {
+        image.remove("format");
+    }
+    let template = |role: &str| json!({"nodeReuse": true, "template": {"spec": {"image": image, "hostSelector": {"matchLabels": {"role": role}}}}});
+    let node = json!({"nodeRegistration": {
+        "name": "{{ ds.meta_data.name }}",
+        "kubeletExtraArgs": [{"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}],
+    }});
+    vec![
+        object(
+            "Cluster",
+            "first",
+            json!({
+                "controlPlaneRef": reference("KubeadmControlPlane", "controlplane.cluster.x-k8s.io", "first-plane"),
+                "infrastructureRef": reference("Metal3Cluster", INFRASTRUCTURE, "first"),
+            }),
+        ),
+        object("Metal3Cluster", "first", json!({"controlPlaneEndpoint": {"host": address, "port": 6443}})),
+        object(
+            "KubeadmControlPlane",
+            "first-plane",
+            json!({
+                "replicas": 1, "version": "v1.36.0",
+                "machineTemplate": {"spec": {"infrastructureRef": reference("Metal3MachineTemplate", INFRASTRUCTURE, "first-plane")}},
+                "kubeadmConfigSpec": {"initConfiguration": node, "joinConfiguration": node},
+            }),
+        ),
+        object("Metal3MachineTemplate", "first-plane", template("control-plane")),
+        object(
+            "MachineDeployment",
+            "first-md",
+            json!({
+                "clusterName": "first", "replicas": 1, "selector": {"matchLabels": {}},
+                "template": {"spec": {
+                    "clusterName": "first", "version": "v1.36.0",
+                    "bootstrap": {"configRef": reference("KubeadmConfigTemplate", "bootstrap.cluster.x-k8s.io", "first-md")},
+                    "infrastructureRef": reference("Metal3MachineTemplate", INFRASTRUCTURE, "first-md"),
+                }},
+            }),
+        ),
+        object("Metal3MachineTemplate", "first-md", template("worker")),
+        object(
+            "KubeadmConfigTemplate",
+            "first-md",
+            json!({"template": {"spec": {"joinConfiguration": node}}}),
+        ),
+    ]
+}
