@@ -5,7 +5,7 @@ use engine::Manager;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
 use serde_json::{Value, json};
 
-use crate::support::{World, get};
+use test_plane::{World, get};
 
 const GROUPS: &[&str] = &[
     "cluster.x-k8s.io",

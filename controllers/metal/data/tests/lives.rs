@@ -14,7 +14,7 @@ use schemas::metal3_ipam::{IPClaim, IPPool};
 use serde_json::{Value, json};
 
 use crate::fixture::{claim, data, indexes, is_ready, machine, problem, template, world};
-use crate::support::{World, get};
+use test_plane::{World, get};
 
 fn text(manager: &Manager, name: &str, key: &str) -> String {
     let secret = get::<Secret>(manager, name).unwrap();

@@ -4,5 +4,3 @@ mod fixture;
 mod kills;
 mod lives;
 mod rendering;
-#[path = "../../ipam/tests/support/mod.rs"]
-mod support;

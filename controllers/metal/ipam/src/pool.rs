@@ -224,7 +224,10 @@ mod tests {
 
     #[test]
     fn addresses_are_allocated_upward_range_by_range() {
-        let cases: &[(&str, &str, &str, &[&str], &[&str])] = &[
+        // Start, end, subnet, what is taken, what is given.
+        type Case =
+            (&'static str, &'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+        let cases: &[Case] = &[
             ("10.0.0.1", "10.0.0.3", "", &[], &["10.0.0.1", "10.0.0.2", "10.0.0.3"]),
             ("10.0.0.1", "10.0.0.3", "", &["10.0.0.1", "10.0.0.2"], &["10.0.0.3"]),
             ("10.0.0.1", "10.0.0.1", "", &["10.0.0.1"], &[]),

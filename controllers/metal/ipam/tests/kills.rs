@@ -8,8 +8,8 @@ use schemas::ipam;
 use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 
 use crate::lives::{GROUPS, address, claim, cluster_api_claim, pool, start};
-use crate::support::requests::Moment;
-use crate::support::{World, get};
+use test_plane::requests::{Kill, Moment};
+use test_plane::{World, get};
 
 const CLAIMS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -21,7 +21,7 @@ fn all_given(manager: &Manager, claims: &[&str]) -> bool {
 async fn run(world: &mut World, kill: Option<(u64, Moment)>) -> u64 {
     let before = world.requests.writes();
     if let Some((write, moment)) = kill {
-        world.requests.kill_at(before + write, moment);
+        world.requests.plan(Kill { write: before + write, moment });
     }
     world.create(pool("10.0.0.4")).await;
     for name in ["a", "b"] {

@@ -8,7 +8,7 @@ use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 use schemas::{ipam, metal3_ipam};
 use serde_json::{Value, json};
 
-use crate::support::{World, get};
+use test_plane::{World, get};
 
 pub const GROUPS: &[&str] = &["ipam.metal3.io", "ipam.cluster.x-k8s.io", "cluster.x-k8s.io"];
 

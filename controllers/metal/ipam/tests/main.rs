@@ -3,4 +3,3 @@
 mod kills;
 mod lives;
 mod many;
-mod support;

@@ -7,7 +7,7 @@ use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 use serde_json::json;
 
 use crate::lives::{GROUPS, claim, start};
-use crate::support::World;
+use test_plane::World;
 
 /// Each claim costs three writes, whatever the number of claims.
 const WRITES_OF_A_CLAIM: u64 = 3;

@@ -1,5 +1,5 @@
-//! An API server in this process, and controllers that are ended and started again. `controllers/metal/data` uses this file, too.
-#![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, of which each program uses a part")]
+//! An API server in this process, and controllers that a test ends and starts again, on a paused clock.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 pub mod requests;
 
@@ -26,11 +26,14 @@ const DEADLINE: Duration = Duration::from_secs(600);
 
 /// An API server with custom kinds, and the current life of the controllers.
 pub struct World {
+    /// The manager of the current life.
     pub manager: Manager,
+    /// The writes of all lives.
     pub requests: Requests,
+    /// Starts the controllers of the next life.
+    pub start: fn(&Manager),
     server: Server,
     clock: Clock,
-    pub start: fn(&Manager),
 }
 
 impl World {
@@ -44,7 +47,7 @@ impl World {
         let server = Server::builder(registry, clock.clone()).build();
         let requests = Requests::default();
         let manager = manager(&server, &clock, &requests);
-        let world = Self { manager, requests, server, clock, start };
+        let world = Self { manager, requests, start, server, clock };
         for definition in schemas::crds().unwrap() {
             if groups.contains(&definition["spec"]["group"].as_str().unwrap()) {
                 world.create(definition).await;
