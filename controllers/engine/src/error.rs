@@ -41,6 +41,15 @@ pub enum Error {
 /// The result of a step of a reconcile.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Accepts that a write did not find its object: the object has been deleted since it was read, or the write removed its last finalizer.
+/// The watch will report the deletion.
+pub fn unless_gone<T>(written: Result<T>) -> Result<()> {
+    match written {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn list(errors: &[Error]) -> String {
     let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
     format!("[{}]", all.join(", "))

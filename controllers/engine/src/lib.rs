@@ -39,7 +39,7 @@ pub use cache::{Cache, Change};
 pub use clusters::{ClusterCache, Health, Workload};
 pub use controller::{Action, Controller, Reconciler};
 pub use descriptor::{Descriptor, GroupKind, InventoryEntry, Provider};
-pub use error::{Error, Result};
+pub use error::{Error, Result, unless_gone};
 pub use external::{External, ExternalObject};
 pub use manager::{Manager, ManagerOptions};
 pub use object::{Kind, NamespacedName, Request};

@@ -15,7 +15,7 @@ use schemas::HasConditions;
 use schemas::cluster::Cluster;
 
 use crate::controller::{Action, Reconciler};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, unless_gone};
 use crate::manager::Manager;
 use crate::object::{Kind, Request, is_deleting};
 use crate::objects::Objects;
@@ -238,15 +238,6 @@ impl<P: Planned> Frame<P> {
         }
         errors.extend(unless_gone(self.planned.objects().patch(read, &wanted, P::OWNED).await).err());
         Error::aggregate(errors).map(|()| action)
-    }
-}
-
-/// Accepts that a write did not find its object: the object has been deleted since it was read, or the write removed its last finalizer.
-/// The watch will report the deletion.
-fn unless_gone<T>(written: Result<T>) -> Result<()> {
-    match written {
-        Err(error) if !error.is_not_found() => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,6 @@ pub mod fleet;
 pub mod invariants;
 pub mod manifests;
 pub mod parallel;
-pub mod requests;
 pub mod run;
 pub mod scenario;
 pub mod world;

@@ -10,9 +10,9 @@ use store::{EventKind, Page, Prefix, Watcher};
 
 use crate::invariants::Invariants;
 use crate::manifests::{at_rest, cluster};
-use crate::requests::{Kill, Requests};
 use crate::scenario::{Step, missing};
 use crate::world::{Life, World};
+use test_plane::requests::{Kill, Requests};
 
 /// Time limit of a step, in simulated time.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);

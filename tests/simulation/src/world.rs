@@ -14,7 +14,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use store::{Memory, Store};
 
-use crate::requests::{Counting, Requests};
+use test_plane::requests::{Counting, Requests};
 
 /// The disk, the time, the number of requests, and the seed of all random numbers.
 pub struct World {

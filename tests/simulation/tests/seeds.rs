@@ -8,9 +8,9 @@
 
 use machinery::random::Random;
 use simulation::parallel;
-use simulation::requests::{Kill, Moment};
 use simulation::run::run;
 use simulation::scenario::WHOLE_LIFE;
+use test_plane::requests::{Kill, Moment};
 
 /// A number in an environment variable.
 fn number(variable: &str, default: u64) -> u64 {

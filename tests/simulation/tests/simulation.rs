@@ -2,9 +2,9 @@
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use simulation::parallel;
-use simulation::requests::{Kill, Moment};
 use simulation::run::run;
 use simulation::scenario::{SHORT_LIFE, TWO_AT_ONCE, WHOLE_LIFE};
+use test_plane::requests::{Kill, Moment};
 
 #[test]
 fn a_seed_reproduces_every_request() {

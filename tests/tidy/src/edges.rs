@@ -41,6 +41,18 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),
     ("metal", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("metal", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("metal-data", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "metal-data",
+        &["cluster-core", "kubeadm", "metal", "metal-ipam"],
+        "controllers meet only through the API",
+    ),
+    ("metal-ipam", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "metal-ipam",
+        &["cluster-core", "kubeadm", "metal", "metal-data"],
+        "controllers meet only through the API",
+    ),
     (
         "agent",
         &["schemas", "engine", "metal", "bmc", "serving"],

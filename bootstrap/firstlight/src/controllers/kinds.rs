@@ -9,7 +9,6 @@ const CORE: &str = "cluster.x-k8s.io";
 const ADDONS: &str = "addons.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 const METAL3: &str = "metal3.io";
-const METAL3_IPAM: &str = "ipam.metal3.io";
 
 /// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
 /// reconcile it. The server stores their objects, and nothing else happens.
@@ -22,12 +21,7 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
     (GroupKind::new(INFRASTRUCTURE, "Metal3Remediation"), "metal"),
-    (GroupKind::new(INFRASTRUCTURE, "Metal3DataTemplate"), "metal"),
-    (GroupKind::new(INFRASTRUCTURE, "Metal3DataClaim"), "metal"),
-    (GroupKind::new(INFRASTRUCTURE, "Metal3Data"), "metal"),
     (GroupKind::new(METAL3, "HostClaim"), "metal"),
-    (GroupKind::new(METAL3_IPAM, "IPPool"), "metal"),
-    (GroupKind::new(METAL3_IPAM, "IPClaim"), "metal"),
 ];
 
 /// Kinds that a kubelet or a controller of kube-controller-manager turns into running Pods. None of these programs is here.
@@ -91,6 +85,7 @@ mod tests {
     const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
     const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
     const IPAM: &str = "ipam.cluster.x-k8s.io";
+    const METAL3_IPAM: &str = "ipam.metal3.io";
 
     /// Kinds that no controller reconciles, neither here nor upstream. Controllers of other kinds read or write their objects.
     const DATA: &[GroupKind] = &[
@@ -103,7 +98,7 @@ mod tests {
         GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
         GroupKind::new(INFRASTRUCTURE, "Metal3ClusterTemplate"),
         GroupKind::new(INFRASTRUCTURE, "Metal3RemediationTemplate"),
-        // As upstream, an IPAM provider is installed separately.
+        // Those that refer to an IPPool of Metal3 get an address. As upstream, providers of other pools are installed separately.
         GroupKind::new(IPAM, "IPAddress"),
         GroupKind::new(IPAM, "IPAddressClaim"),
         GroupKind::new(METAL3_IPAM, "IPAddress"),

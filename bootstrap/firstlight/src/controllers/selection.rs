@@ -75,7 +75,7 @@ impl FromStr for Selection {
 /// Starts the selected controllers. They run until the manager ends.
 pub fn start(context: &Context, selection: &Selection) {
     for family in selection.families() {
-        (family.start)(context);
+        family.start(context);
     }
 }
 

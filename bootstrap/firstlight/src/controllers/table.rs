@@ -1,4 +1,5 @@
-//! The table of the families of controllers. Each crate of controllers lists its controllers in `PROVIDERS`; each crate is a family here.
+//! The table of the families of controllers. Each crate of controllers lists its controllers in `PROVIDERS`; one or several crates are a
+//! family here.
 
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ pub(super) struct Family {
     pub kinds: Vec<GroupKind>,
     /// The entries of the family in clusterctl's inventory.
     pub inventory: Vec<InventoryEntry>,
-    /// Starts the controllers of the family. They run until the manager ends.
-    pub start: Box<dyn Fn(&Context)>,
+    /// Each function starts the controllers of a crate. They run until the manager ends.
+    starts: Vec<Box<dyn Fn(&Context)>>,
 }
 
 /// Returns all families, in the order in which they start.
@@ -50,36 +51,33 @@ pub(super) fn families() -> Vec<Family> {
             control: Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), context.interfaces.clone())),
             boot_images: context.boot_images.clone(),
         })
-        .and(metal_machines::PROVIDERS),
+        .with(metal_machines::PROVIDERS, |_| ())
+        .with(metal_data::PROVIDERS, |_| ())
+        .with(metal_ipam::PROVIDERS, |_| ()),
     ]
 }
 
 impl Family {
     /// Creates the family with the controllers of `providers`. `shared` creates the value that they share besides the manager.
     fn new<C>(name: &'static str, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
-        let controllers = || providers.iter().flat_map(|provider| provider.controllers);
-        Self {
-            name,
-            kinds: controllers().flat_map(|controller| controller.reconciles).copied().collect(),
-            inventory: providers.iter().filter_map(|provider| provider.inventory).collect(),
-            start: Box::new(move |context| {
-                let shared = shared(context);
-                providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
-            }),
-        }
+        Self { name, kinds: Vec::new(), inventory: Vec::new(), starts: Vec::new() }.with(providers, shared)
     }
 
-    /// Adds the controllers of further providers to the family.
-    fn and(self, providers: &'static [Provider]) -> Self {
-        let Self { name, mut kinds, mut inventory, start } = self;
-        let others = Self::new(name, providers, |_| ());
-        kinds.extend(others.kinds);
-        inventory.extend(others.inventory);
-        let start = move |context: &Context| {
-            start(context);
-            (others.start)(context);
-        };
-        Self { name, kinds, inventory, start: Box::new(start) }
+    /// Adds the controllers of another crate.
+    fn with<C>(mut self, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
+        let controllers = providers.iter().flat_map(|provider| provider.controllers);
+        self.kinds.extend(controllers.flat_map(|controller| controller.reconciles).copied());
+        self.inventory.extend(providers.iter().filter_map(|provider| provider.inventory));
+        self.starts.push(Box::new(move |context| {
+            let shared = shared(context);
+            providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
+        }));
+        self
+    }
+
+    /// Starts the controllers of the family. They run until the manager ends.
+    pub fn start(&self, context: &Context) {
+        self.starts.iter().for_each(|start| start(context));
     }
 }
 
@@ -93,9 +91,8 @@ mod tests {
             providers.iter().flat_map(|provider| provider.controllers).map(|controller| controller.name)
         }
         let mut names: Vec<&str> = of(cluster_core::PROVIDERS).chain(of(kubeadm::PROVIDERS)).collect();
-        names.extend(
-            of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
-        );
+        names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
+        names.extend(of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)));
         let count = names.len();
         names.sort_unstable();
         names.dedup();

@@ -6,4 +6,3 @@ mod life;
 mod media;
 mod protection;
 mod refusals;
-mod support;

@@ -1,0 +1,23 @@
+//! Performs the plan of a Metal3Data.
+
+use engine::{Result, unless_gone};
+
+use super::DataReconciler;
+use super::observe::Observed;
+use super::plan::Plan;
+
+impl DataReconciler {
+    /// Performs the plan. The Metal3Data is written last, so that it is ready only with its Secrets, and gone only without its claims.
+    pub(super) async fn apply(&self, observed: &Observed, plan: Plan) -> Result<()> {
+        if plan.returns_addresses {
+            self.return_addresses(&observed.data).await?;
+        }
+        for pool in &plan.claims {
+            self.claim(&observed.data, pool).await?;
+        }
+        for secret in &plan.secrets {
+            self.secrets.create_if_absent(secret).await?;
+        }
+        unless_gone(self.data.patch(&observed.data, &plan.wanted, &[]).await)
+    }
+}

@@ -1,0 +1,144 @@
+//! The controller of IPPools: it allocates and releases the addresses of all claims of a pool, one pool at a time.
+
+mod apply;
+mod observe;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::{
+    Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
+    finalizer, object, paused,
+};
+use schemas::cluster::Cluster;
+use schemas::ipam::IPAddressClaim;
+use schemas::metal3_ipam::{IPClaim, IPPool};
+
+use crate::claims::{Address, Claim, is_settled};
+use crate::names::POOL_FINALIZER;
+
+/// Index of pools by their Cluster.
+const BY_CLUSTER_NAME: &str = "spec.clusterName";
+/// Index of the claims of a pool for which there is something to do.
+const UNSETTLED: &str = "unsettled";
+/// Index of addresses by their pool, and by the prefix of their names.
+const BY_POOL: &str = "pool";
+
+/// Claims and addresses of one API.
+struct Side<C: Claim> {
+    claims: Objects<C>,
+    addresses: Objects<C::Address>,
+}
+
+struct PoolReconciler {
+    manager: Manager,
+    pools: Objects<IPPool>,
+    clusters: Objects<Cluster>,
+    metal3: Side<IPClaim>,
+    cluster_api: Side<IPAddressClaim>,
+}
+
+/// Starts the controller.
+pub fn start(manager: &Manager) {
+    let this = PoolReconciler {
+        manager: manager.clone(),
+        pools: manager.objects(),
+        clusters: manager.objects(),
+        metal3: Side::new(manager),
+        cluster_api: Side::new(manager),
+    };
+    this.pools.index(BY_CLUSTER_NAME, |pool| {
+        let namespace = pool.metadata.namespace.clone().unwrap_or_default();
+        cluster_name(pool).map(|name| NamespacedName::new(namespace, name).to_string()).into_iter().collect()
+    });
+    let pools = this.pools.clone();
+    let controller = Controller::new(manager, "ippool")
+        .reconciles(&this.pools)
+        .watches(&this.clusters, move |change| of_cluster(&pools, change));
+    let controller = this.metal3.watched(controller);
+    this.cluster_api.watched(controller).start(this);
+}
+
+impl<C: Claim> Side<C> {
+    fn new(manager: &Manager) -> Self {
+        let side = Self { claims: manager.objects::<C>(), addresses: manager.objects::<C::Address>() };
+        side.claims.index(UNSETTLED, |claim| {
+            let pool = claim.pool().filter(|_| !is_settled(claim));
+            pool.map(|pool| pool.to_string()).into_iter().collect()
+        });
+        side.addresses.index(BY_POOL, |address| {
+            address.pool().map(|pool| pool.to_string()).into_iter().chain(name_prefix(address)).collect()
+        });
+        side
+    }
+
+    /// Reconciles the pools of changed claims and addresses.
+    fn watched(&self, controller: Controller) -> Controller {
+        controller
+            .watches(&self.claims, |change| distinct(change.objects().filter_map(|claim| claim.pool())))
+            .watches(&self.addresses, |change| {
+                distinct(change.objects().filter_map(|address| address.pool()))
+            })
+    }
+}
+
+fn distinct(pools: impl Iterator<Item = NamespacedName>) -> Vec<Request> {
+    pools.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Returns the key of the prefix in the name of an address, see [`prefix_key`].
+fn name_prefix<A: Address>(address: &A) -> Option<String> {
+    let parsed = address.text().parse().ok()?;
+    let name = address.meta().name.as_deref()?;
+    let prefix = name.strip_suffix(&crate::claims::address_name("", parsed))?;
+    Some(prefix_key(address.meta().namespace.as_deref().unwrap_or_default(), prefix))
+}
+
+/// Returns the key of a name prefix in [`BY_POOL`]. Two pools with one prefix share the names of addresses, and therefore the addresses.
+fn prefix_key(namespace: &str, prefix: &str) -> String {
+    // No name of a pool contains a blank.
+    format!("{namespace}/{prefix} ")
+}
+
+/// Returns the name of the Cluster of a pool.
+fn cluster_name(pool: &IPPool) -> Option<&str> {
+    pool.spec.cluster_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// Returns the pools of a Cluster that appeared, was deleted, or whose `spec.paused` changed.
+fn of_cluster(pools: &Objects<IPPool>, change: &Change<Cluster>) -> Vec<Request> {
+    let paused = |cluster: &Arc<Cluster>| cluster.spec.paused;
+    if change.old.as_ref().map(paused) == change.new.as_ref().map(paused) {
+        return Vec::new();
+    }
+    let found = pools.by_index(BY_CLUSTER_NAME, &change.name().to_string());
+    found.iter().map(|pool| NamespacedName::of(pool.as_ref())).collect()
+}
+
+impl Reconciler for PoolReconciler {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let (mut pool, mut cluster) = (self.pools.get(&request), None);
+        if let Some(found) = &pool {
+            cluster = cluster_name(found)
+                .and_then(|name| self.clusters.get(&NamespacedName::new(request.namespace.as_str(), name)));
+            if !paused::causes(found.as_ref(), cluster.as_deref()).is_empty() {
+                return Ok(Action::done());
+            }
+            // The finalizer is there before the first address.
+            pool = Some(finalizer::ensure(&self.pools, found, POOL_FINALIZER).await?);
+        }
+        let observed = self.observe(request, pool, cluster);
+        let plan = plan::plan(&observed, self.manager.clock().now());
+        let action = plan.later.map_or_else(Action::done, Action::requeue_after);
+        let errors = self.apply(&observed, plan).await;
+        Error::aggregate(errors).map(|()| action)
+    }
+}
+
+/// Returns whether an object is being deleted, for a shared object.
+fn is_deleting<K: engine::Kind>(object: &Arc<K>) -> bool {
+    object::is_deleting(object.as_ref())
+}

@@ -1,0 +1,338 @@
+//! The addresses of an IPPool: its ranges, and the next free address.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use schemas::metal3_ipam::{IPPoolSpec, Pool};
+
+/// An address with the settings of its network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allocation {
+    /// The address.
+    pub address: IpAddr,
+    /// Prefix length of the network.
+    pub prefix: Option<i64>,
+    /// Gateway of the network.
+    pub gateway: Option<String>,
+    /// Addresses of DNS servers.
+    pub dns_servers: Vec<String>,
+}
+
+/// The ranges of a pool, in the order in which addresses are allocated from them.
+#[derive(Debug)]
+pub struct Ranges<'a> {
+    spec: &'a IPPoolSpec,
+    valid: Vec<Range<'a>>,
+    /// What is wrong with the other ranges, each with its field.
+    problems: Vec<String>,
+}
+
+/// The addresses from `first` to `last`, both included.
+#[derive(Debug)]
+struct Range<'a> {
+    first: IpAddr,
+    last: IpAddr,
+    pool: &'a Pool,
+}
+
+impl<'a> Ranges<'a> {
+    /// Returns the ranges of a pool. A range that cannot be used gives no address; [`Ranges::describe`] says why.
+    pub fn of(spec: &'a IPPoolSpec) -> Self {
+        let (mut valid, mut problems) = (Vec::new(), Vec::new());
+        for (index, pool) in spec.pools.iter().enumerate() {
+            match range(pool) {
+                Ok(range) => valid.push(range),
+                Err(problem) => problems.push(format!("spec.pools[{index}] cannot be used: {problem}")),
+            }
+        }
+        Self { spec, valid, problems }
+    }
+
+    /// Returns the address with the settings of the first range that contains it; `None` if no range does.
+    pub fn find(&self, address: IpAddr) -> Option<Allocation> {
+        self.valid.iter().find(|range| range.contains(address)).map(|range| self.allocation(range, address))
+    }
+
+    /// Returns the allocation of free addresses, that is, of all except `taken`.
+    pub fn free(&'a self, taken: BTreeSet<IpAddr>) -> Free<'a> {
+        Free { ranges: self, taken, range: 0, next: None }
+    }
+
+    /// Lists the ranges with the number of their addresses, for messages.
+    pub fn describe(&self) -> String {
+        let ranges = self.valid.iter().map(|range| match range.size() {
+            1 => format!("{} (1 address)", range.first),
+            size => format!("{}-{} ({size} addresses)", range.first, range.last),
+        });
+        let all: Vec<String> = ranges.chain(self.problems.iter().cloned()).collect();
+        if all.is_empty() { "spec.pools is empty".to_owned() } else { all.join(", ") }
+    }
+
+    fn allocation(&self, range: &Range<'_>, address: IpAddr) -> Allocation {
+        let (spec, pool) = (self.spec, range.pool);
+        let dns_servers = if pool.dns_servers.is_empty() { &spec.dns_servers } else { &pool.dns_servers };
+        Allocation {
+            address,
+            prefix: pool.prefix.filter(|prefix| *prefix != 0).or(spec.prefix),
+            gateway: pool.gateway.clone().or_else(|| spec.gateway.clone()),
+            dns_servers: dns_servers.clone(),
+        }
+    }
+}
+
+/// The allocation of free addresses. It visits each address at most once, so that many allocations cost no more than one.
+#[derive(Debug)]
+pub struct Free<'a> {
+    ranges: &'a Ranges<'a>,
+    taken: BTreeSet<IpAddr>,
+    /// Index of the range that is searched.
+    range: usize,
+    /// The address at which the search continues; `None` at the beginning of a range.
+    next: Option<IpAddr>,
+}
+
+impl Free<'_> {
+    /// Takes the lowest free address of the first range that has one.
+    pub fn take(&mut self) -> Option<Allocation> {
+        while let Some(range) = self.ranges.valid.get(self.range) {
+            let mut candidate = Some(self.next.unwrap_or(range.first));
+            while let Some(address) = candidate.filter(|address| *address <= range.last) {
+                if self.taken.insert(address) {
+                    self.next = Some(address);
+                    return Some(self.ranges.allocation(range, address));
+                }
+                candidate = following(address);
+            }
+            self.range += 1;
+            self.next = None;
+        }
+        None
+    }
+
+    /// Takes this address if it is free and in a range.
+    pub fn take_this(&mut self, address: IpAddr) -> Option<Allocation> {
+        let allocation = self.ranges.find(address)?;
+        self.taken.insert(address).then_some(allocation)
+    }
+}
+
+impl Range<'_> {
+    fn contains(&self, address: IpAddr) -> bool {
+        address.is_ipv4() == self.first.is_ipv4() && self.first <= address && address <= self.last
+    }
+
+    fn size(&self) -> u128 {
+        (bits(self.last) - bits(self.first)).saturating_add(1)
+    }
+}
+
+/// Returns the range of an entry of `spec.pools`: from `start`, or the address after the one in `subnet`, to the first of `end`, the end of
+/// `subnet` and the last address of all.
+fn range(pool: &Pool) -> Result<Range<'_>, String> {
+    let subnet = pool.subnet.as_deref().map(subnet).transpose()?;
+    let parse = |field: &str, text: &str| {
+        text.parse::<IpAddr>().map_err(|_| format!("{field} {text:?} is no IP address"))
+    };
+    let first = match (&pool.start, &subnet) {
+        (Some(start), _) => parse("start", start)?,
+        (None, Some(subnet)) => {
+            following(subnet.address).ok_or("subnet has no address after its first one")?
+        }
+        (None, None) => return Err("it needs start or subnet".to_owned()),
+    };
+    let mut last = if first.is_ipv4() {
+        Ipv4Addr::BROADCAST.into()
+    } else {
+        IpAddr::from(Ipv6Addr::from_bits(u128::MAX))
+    };
+    if let Some(subnet) = subnet {
+        if first.is_ipv4() != subnet.last.is_ipv4() || first < subnet.first || first > subnet.last {
+            return Err(format!("{first} is not in subnet {}", pool.subnet.as_deref().unwrap_or_default()));
+        }
+        last = subnet.last;
+    }
+    if let Some(end) = &pool.end {
+        let end = parse("end", end)?;
+        if end.is_ipv4() != first.is_ipv4() || end < first {
+            return Err(format!("end {end} is not an address after {first}"));
+        }
+        last = last.min(end);
+    }
+    Ok(Range { first, last, pool })
+}
+
+/// A network in CIDR notation.
+struct Subnet {
+    /// The address before the slash.
+    address: IpAddr,
+    first: IpAddr,
+    last: IpAddr,
+}
+
+fn subnet(text: &str) -> Result<Subnet, String> {
+    let wrong = || format!("subnet {text:?} is not of the form ADDRESS/LENGTH");
+    let (address, length) = text.split_once('/').ok_or_else(wrong)?;
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let width = if address.is_ipv4() { 32 } else { 128 };
+    let length: u32 = length.parse().ok().filter(|length| *length <= width).ok_or_else(wrong)?;
+    let hosts = u128::MAX.checked_shr(128 - (width - length)).unwrap_or(0);
+    let first = bits(address) & !hosts;
+    Ok(Subnet { address, first: of_bits(first, address), last: of_bits(first | hosts, address) })
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// Returns the address with these bits, of the family of `like`.
+fn of_bits(bits: u128, like: IpAddr) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => Ipv4Addr::from_bits(u32::try_from(bits).unwrap_or(u32::MAX)).into(),
+        IpAddr::V6(_) => Ipv6Addr::from_bits(bits).into(),
+    }
+}
+
+/// Returns the next address; `None` after the last one of its family.
+fn following(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V4(address) => address.to_bits().checked_add(1).map(|bits| Ipv4Addr::from_bits(bits).into()),
+        IpAddr::V6(address) => address.to_bits().checked_add(1).map(|bits| Ipv6Addr::from_bits(bits).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(start: &str, end: &str, subnet: &str) -> Pool {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Pool { start: text(start), end: text(end), subnet: text(subnet), ..Pool::default() }
+    }
+
+    fn spec(pools: Vec<Pool>) -> IPPoolSpec {
+        IPPoolSpec { pools, ..IPPoolSpec::default() }
+    }
+
+    fn all(spec: &IPPoolSpec, taken: &[&str], count: usize) -> Vec<String> {
+        let ranges = Ranges::of(spec);
+        let mut free = ranges.free(taken.iter().map(|text| text.parse().unwrap()).collect());
+        std::iter::from_fn(|| free.take()).take(count).map(|given| given.address.to_string()).collect()
+    }
+
+    #[test]
+    fn addresses_are_allocated_upward_range_by_range() {
+        // Start, end, subnet, what is taken, what is given.
+        type Case =
+            (&'static str, &'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+        let cases: &[Case] = &[
+            ("10.0.0.1", "10.0.0.3", "", &[], &["10.0.0.1", "10.0.0.2", "10.0.0.3"]),
+            ("10.0.0.1", "10.0.0.3", "", &["10.0.0.1", "10.0.0.2"], &["10.0.0.3"]),
+            ("10.0.0.1", "10.0.0.1", "", &["10.0.0.1"], &[]),
+            ("", "", "10.0.0.0/30", &[], &["10.0.0.1", "10.0.0.2", "10.0.0.3"]),
+            ("", "", "10.0.0.5/29", &[], &["10.0.0.6", "10.0.0.7"]),
+            ("", "10.0.0.6", "10.0.0.5/29", &[], &["10.0.0.6"]),
+            ("10.0.0.6", "", "10.0.0.0/29", &[], &["10.0.0.6", "10.0.0.7"]),
+            ("10.0.0.6", "10.0.0.9", "10.0.0.0/29", &[], &["10.0.0.6", "10.0.0.7"]),
+            ("255.255.255.254", "", "", &[], &["255.255.255.254", "255.255.255.255"]),
+            ("", "", "0.0.0.0/0", &["0.0.0.1"], &["0.0.0.2", "0.0.0.3", "0.0.0.4", "0.0.0.5"]),
+            ("fd00::ffff", "fd00::1:1", "", &[], &["fd00::ffff", "fd00::1:0", "fd00::1:1"]),
+            ("", "", "fd00::/127", &[], &["fd00::1"]),
+            ("", "", "::/0", &["::1"], &["::2", "::3", "::4", "::5"]),
+            (
+                "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+                "",
+                "",
+                &[],
+                &["ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+            ),
+            // These ranges cannot be used.
+            ("", "10.0.0.3", "", &[], &[]),
+            ("10.0.0.3", "10.0.0.1", "", &[], &[]),
+            ("10.0.1.1", "", "10.0.0.0/24", &[], &[]),
+            ("10.0.0.1", "fd00::1", "", &[], &[]),
+            ("fd00::1", "", "10.0.0.0/24", &[], &[]),
+            ("nowhere", "", "", &[], &[]),
+            ("", "", "10.0.0.0/33", &[], &[]),
+            ("", "", "255.255.255.255/32", &[], &[]),
+        ];
+        for (start, end, subnet, taken, expected) in cases {
+            assert_eq!(
+                all(&spec(vec![pool(start, end, subnet)]), taken, 4),
+                *expected,
+                "{start} {end} {subnet}"
+            );
+        }
+        let two = spec(vec![pool("10.0.0.9", "10.0.0.9", ""), pool("10.0.0.8", "10.0.0.10", "")]);
+        assert_eq!(
+            all(&two, &[], 9),
+            ["10.0.0.9", "10.0.0.8", "10.0.0.10"],
+            "an address of two ranges is given once"
+        );
+    }
+
+    #[test]
+    fn a_fixed_address_is_free_or_not() {
+        let spec = spec(vec![pool("10.0.0.1", "10.0.0.3", "")]);
+        let ranges = Ranges::of(&spec);
+        let mut free = ranges.free(["10.0.0.1".parse().unwrap()].into());
+        let mut take = |text: &str| free.take_this(text.parse().unwrap()).is_some();
+        assert!(
+            take("10.0.0.2")
+                && !take("10.0.0.2")
+                && !take("10.0.0.1")
+                && !take("10.0.0.4")
+                && !take("::ffff:a00:3")
+        );
+        assert_eq!(free.take().unwrap().address.to_string(), "10.0.0.3");
+        assert_eq!(free.take(), None);
+    }
+
+    #[test]
+    fn settings_of_a_range_replace_those_of_the_pool() {
+        let own = Pool {
+            prefix: Some(25),
+            gateway: Some("10.0.0.126".into()),
+            dns_servers: vec!["10.0.0.2".into()],
+            ..pool("10.0.0.1", "10.0.0.1", "")
+        };
+        let spec = IPPoolSpec {
+            prefix: Some(24),
+            gateway: Some("10.0.0.254".into()),
+            dns_servers: vec!["9.9.9.9".into()],
+            ..spec(vec![own, pool("10.0.0.7", "", "")])
+        };
+        let settings = |text: &str| {
+            let found = Ranges::of(&spec).find(text.parse().unwrap()).unwrap();
+            (found.prefix, found.gateway.unwrap(), found.dns_servers.concat())
+        };
+        assert_eq!(settings("10.0.0.1"), (Some(25), "10.0.0.126".into(), "10.0.0.2".into()));
+        assert_eq!(settings("10.0.0.7"), (Some(24), "10.0.0.254".into(), "9.9.9.9".into()));
+    }
+
+    #[test]
+    fn messages_list_the_ranges() {
+        let spec = spec(vec![
+            pool("10.0.0.1", "10.0.0.3", ""),
+            pool("10.0.0.9", "10.0.0.9", ""),
+            pool("", "", "fd00::/x"),
+        ]);
+        let expected = "10.0.0.1-10.0.0.3 (3 addresses), 10.0.0.9 (1 address), \
+                        spec.pools[2] cannot be used: subnet \"fd00::/x\" is not of the form ADDRESS/LENGTH";
+        assert_eq!(Ranges::of(&spec).describe(), expected);
+        assert_eq!(Ranges::of(&IPPoolSpec::default()).describe(), "spec.pools is empty");
+    }
+
+    #[test]
+    fn a_large_pool_is_searched_once() {
+        let spec = spec(vec![pool("", "", "10.0.0.0/8")]);
+        let ranges = Ranges::of(&spec);
+        let mut free =
+            ranges.free((1..100_000).map(|low| Ipv4Addr::from_bits((10 << 24) + low).into()).collect());
+        let given: BTreeSet<IpAddr> = (0..100_000).map(|_| free.take().unwrap().address).collect();
+        assert_eq!(given.len(), 100_000);
+        assert_eq!(given.last().unwrap().to_string(), "10.3.13.63");
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the IP address manager with a real API server in this process, on a paused clock.
+
+mod kills;
+mod lives;
+mod many;
