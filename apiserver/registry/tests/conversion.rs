@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use crate::common::{self, Webhook, context, converted, definition, version};
-use registry::{Converter, Definition, EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource, WatchOptions};
+use registry::{
+    Converter, Definition, EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource,
+    WatchOptions,
+};
 use serde_json::{Value, json};
 
 /// Returns a definition with the versions v1 (`spec.size`) and v2 (`spec.box.size`).

@@ -89,20 +89,20 @@ pub fn convert<'s>(
     let step = Step { rules: &rules, group, version, schema: target };
     let mut metadata = object.as_object_mut().and_then(|object| object.remove("metadata"));
     let kept = metadata.as_mut().and_then(|metadata| kept::take(metadata, group, version));
-    let mut result = step.take(object.clone());
+    let mut result = step.convert(object.clone());
     if let Some(mut kept) = kept {
         if version == STORED {
             empty::remove(target, &mut kept);
         }
         // What both conversions make of the kept object is what the source was then. Only later changes of the source
         // are applied to the kept object.
-        let before = step.take(back.take(kept.clone()));
+        let before = step.convert(back.convert(kept.clone()));
         let merged = merge::merge(kept, &before, &result);
         if empty::has_types(target, &merged) {
             result = merged;
         }
     }
-    if back.take(result.clone()) != object {
+    if back.convert(result.clone()) != object {
         kept::put(&mut metadata, &object);
     }
     if let (Some(result), Some(metadata)) = (result.as_object_mut(), metadata) {
@@ -121,7 +121,7 @@ struct Step<'a> {
 
 impl Step<'_> {
     /// Converts an object without metadata.
-    fn take(&self, mut object: Value) -> Value {
+    fn convert(&self, mut object: Value) -> Value {
         if self.version == STORED {
             (self.rules.up)(&mut object);
             empty::remove(self.schema, &mut object);

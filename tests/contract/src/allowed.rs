@@ -71,6 +71,12 @@ pub const ALLOWED: &[Allowed] = &[
         reason: "clusterctl adds this label when it installs its inventory; here it is there from the start",
     },
     Allowed {
+        crd: "metal3datatemplates.infrastructure.cluster.x-k8s.io",
+        except: None,
+        path: "/versions/v1beta2/schema/properties/spec/properties/networkData/properties/links/properties/bonds/items/properties/parameters/items/properties/value/type",
+        reason: "Metal3's schema wants an object, although parameters of bonds are numbers and words, which v1beta1 allows; here any value is valid",
+    },
+    Allowed {
         crd: ".metal3.io",
         except: None,
         path: "/labels/clusterctl.cluster.x-k8s.io~move",

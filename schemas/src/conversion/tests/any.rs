@@ -58,7 +58,8 @@ fn value(name: &str, schema: &Value, numbers: &mut Numbers) -> Value {
         Some("string") => json!(numbers.one(&TEXTS)),
         Some("integer") => json!([0, 1, 2, 600, 4000][numbers.below(5)]),
         Some("boolean") => json!(numbers.below(2) == 0),
-        _ => [json!({}), json!({ "x": [1, { "y": "z" }] })][numbers.below(2)].clone(),
+        _ => [json!({}), json!(100), json!("fast"), json!({ "x": [1, { "y": "z" }] })][numbers.below(4)]
+            .clone(),
     }
 }
 

@@ -155,12 +155,12 @@ fn data_templates() {
     same(
         "Metal3DataTemplate",
         json!({
-            "spec": spec(older, json!({ "miimon": { "a": 1 }, "lacp_rate": {} })),
+            "spec": spec(older, json!({ "miimon": 100, "lacp_rate": "fast" })),
             "status": { "indexes": { "m-2": 1, "m-1": 2 } },
         }),
         json!({
             "spec": spec(newer, json!([
-                { "name": "lacp_rate", "value": {} }, { "name": "miimon", "value": { "a": 1 } },
+                { "name": "lacp_rate", "value": "fast" }, { "name": "miimon", "value": 100 },
             ])),
             "status": { "indexes": [{ "name": "m-2", "index": 1 }, { "name": "m-1", "index": 2 }] },
         }),
