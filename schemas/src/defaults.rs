@@ -26,3 +26,15 @@ pub const NODE_STARTUP_TIMEOUT_SECONDS: i32 = 600;
 pub const RESOURCE_SET_STRATEGY: &str = "ApplyOnce";
 /// `spec.clientConfig.service.port` of ExtensionConfigs.
 pub const EXTENSION_PORT: i32 = 443;
+
+/// `spec.controlPlaneEndpoint.port` of Metal3Clusters.
+pub const API_SERVER_PORT: i32 = 6443;
+/// `spec.cloudProviderEnabled` of Metal3Clusters.
+pub const CLOUD_PROVIDER_ENABLED: bool = false;
+
+/// `spec.strategy.type` of Metal3Remediations, of which there is no other.
+pub const REMEDIATION_STRATEGY: &str = "Reboot";
+/// `spec.strategy.timeoutSeconds` of Metal3Remediations: how long a host has after a reboot until the next one.
+pub const REMEDIATION_TIMEOUT_SECONDS: i32 = 600;
+/// `spec.strategy.retryLimit` of Metal3Remediations, which is also its smallest value.
+pub const REMEDIATION_RETRY_LIMIT: i32 = 1;

@@ -12,6 +12,7 @@ pub mod bootstrap;
 mod catalogue;
 pub mod cluster;
 pub mod controlplane;
+pub mod conversion;
 pub mod defaults;
 mod from_json;
 pub mod infrastructure;

@@ -211,6 +211,7 @@ impl Kind {
             verbs: self.verbs.to_vec(),
             built_in: true,
             conversion: None,
+            converter: None,
             annotations: BTreeMap::new(),
         }
     }

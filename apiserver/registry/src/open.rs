@@ -57,7 +57,7 @@ impl Registry {
             built_in(&mut definitions, manifest)?;
         }
         let storage = Storage::new(store);
-        load(&mut definitions, &storage);
+        load(&mut definitions, &storage, &options);
         let generation = definitions.generation;
         let registry = Self(Arc::new(Inner {
             storage,
@@ -84,7 +84,7 @@ fn built_in(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenE
 }
 
 /// Adds the resources of the stored CustomResourceDefinitions.
-fn load(definitions: &mut Definitions, storage: &Storage) {
+fn load(definitions: &mut Definitions, storage: &Storage, options: &Options) {
     let Some(crds) = definitions.get(CRDS.0, CRDS.1).cloned() else { return };
     let (stored, _) = storage.range(&keys::namespace(&crds, ""));
     for entry in stored {
@@ -92,7 +92,7 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
         if !apiextensions::crd::is_established(&crd) {
             continue;
         }
-        match from_crd(&crd) {
+        match options.definition(&crd) {
             Ok(definition) => {
                 let terminating = machinery::meta::is_deleting(&crd);
                 let shape = crate::versions::definition_writes::shape(&crd);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kinds::definition::{Converter, Definition, from_crd};
 use serde_json::Value;
 
 use crate::admission::review::Admission;
@@ -50,8 +51,23 @@ pub struct Options {
     pub kinds: Vec<Value>,
     /// The parts of the housekeeping to run.
     pub housekeeping: Housekeeping,
+    /// Converts custom objects between versions. With `None`, only webhooks do.
+    pub converter: Option<Arc<dyn Converter>>,
     /// Rules for writes, applied in order.
     pub admission: Vec<Arc<dyn Admission>>,
     /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
+}
+
+impl Options {
+    /// Reads a CustomResourceDefinition, and lets the converter convert its objects if it does so.
+    ///
+    /// # Errors
+    /// Describes the missing or malformed field, with its path.
+    pub(crate) fn definition(&self, crd: &Value) -> Result<Definition, String> {
+        let mut definition = from_crd(crd)?;
+        let converter = self.converter.as_ref().filter(|_| definition.conversion.is_none());
+        definition.converter = converter.filter(|converter| converter.concerns(&definition)).cloned();
+        Ok(definition)
+    }
 }

@@ -1,8 +1,13 @@
-//! Conversion by webhook: the requests, the accepted answers, and the results for clients.
+//! Conversion by webhook and in this process: the requests, the accepted answers, and the results for clients.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::sync::Arc;
+
 use crate::common::{self, Webhook, context, converted, definition, version};
-use registry::{EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource, WatchOptions};
+use registry::{
+    Converter, Definition, EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource,
+    WatchOptions,
+};
 use serde_json::{Value, json};
 
 /// Returns a definition with the versions v1 (`spec.size`) and v2 (`spec.box.size`).
@@ -38,6 +43,21 @@ fn both_ways(review: &Value) -> Result<Value, String> {
     Ok(converted(review, |object| convert(object, &wanted)))
 }
 
+/// Converts like the webhook.
+#[derive(Debug)]
+struct InProcess;
+
+impl Converter for InProcess {
+    fn concerns(&self, definition: &Definition) -> bool {
+        definition.plural == "widgets"
+    }
+
+    fn convert(&self, definition: &Definition, mut object: Value, version: &str) -> Value {
+        convert(&mut object, &definition.api_version(version));
+        object
+    }
+}
+
 struct Plane {
     registry: Registry,
     webhook: Webhook,
@@ -46,9 +66,21 @@ struct Plane {
 }
 
 async fn plane(storage: &str) -> Plane {
-    let (registry, webhook) = common::registry().await;
+    plane_with(widgets(storage)).await
+}
+
+/// Without a webhook, the converter converts.
+async fn plane_in_process(storage: &str) -> Plane {
+    let mut definition = widgets(storage);
+    definition["spec"]["conversion"] = json!({"strategy": "None"});
+    let plane = plane_with(definition).await;
+    plane.webhook.answers(|_| Err("the webhook is not asked".to_owned()));
+    plane
+}
+
+async fn plane_with(definition: Value) -> Plane {
+    let (registry, webhook) = common::registry_with(Some(Arc::new(InProcess))).await;
     webhook.answers(both_ways);
-    let definition = widgets(storage);
     let v1 = common::serve(&registry, &definition).await;
     let v2 = common::served(&registry, &definition, "v2");
     Plane { registry, webhook, v1, v2 }
@@ -97,8 +129,29 @@ async fn each_version_sees_the_object_in_its_own_form() {
 }
 
 #[tokio::test]
+async fn each_version_sees_the_object_in_its_own_form_without_a_webhook() {
+    let plane = plane_in_process("v2").await;
+    let created = plane.create("a").await.unwrap();
+    assert_eq!(created["spec"], json!({"size": "5", "colour": "red"}));
+    assert_eq!(created["apiVersion"], "test.example.com/v1");
+    assert_eq!(plane.get(&plane.v2, "a").await["spec"], json!({"box": {"size": "5"}, "colour": "red"}));
+    assert_eq!(plane.get(&plane.v1, "a").await["spec"]["size"], "5");
+    // The same object again is no change, neither of the generation nor of the revision.
+    let update = Input::new(plane.get(&plane.v1, "a").await);
+    let none = Subresource::None;
+    let updated =
+        plane.registry.update(&mut context(), &plane.v1, "default", "a", none, update).await.unwrap();
+    assert_eq!(parse(&updated.object)["metadata"], created["metadata"]);
+}
+
+#[tokio::test]
 async fn writes_in_one_version_and_watches_in_another() {
-    let plane = plane("v2").await;
+    for plane in [plane("v2").await, plane_in_process("v2").await] {
+        writes_and_watches(plane).await;
+    }
+}
+
+async fn writes_and_watches(plane: Plane) {
     plane.create("a").await.unwrap();
     let mut watch =
         plane.registry.watch(&mut context(), &plane.v1, "default", &WatchOptions::default()).await.unwrap();
@@ -123,7 +176,12 @@ async fn writes_in_one_version_and_watches_in_another() {
 /// Fields that another manager applied in another version are compared in that version.
 #[tokio::test]
 async fn ownership_across_versions() {
-    let plane = plane("v2").await;
+    for plane in [plane("v2").await, plane_in_process("v2").await] {
+        owners_in_both_versions(plane).await;
+    }
+}
+
+async fn owners_in_both_versions(plane: Plane) {
     plane.create("a").await.unwrap();
     let apply = |version: &str, spec: Value, force: bool| PatchBody::Apply {
         input: Input::new(json!({"apiVersion": format!("test.example.com/{version}"), "kind": "Widget",

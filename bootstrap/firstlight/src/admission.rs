@@ -1,5 +1,7 @@
 //! Admission of the Cluster API kinds: the rules that upstream implements as webhooks, called in this process.
 
+use std::borrow::Cow;
+
 use machinery::field::FieldError;
 use machinery::status::Status;
 use registry::{Admission, Operation, Review, Subresource};
@@ -19,13 +21,25 @@ pub struct ClusterApiAdmission {
 }
 
 impl Admission for ClusterApiAdmission {
-    fn mutate(&self, review: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+    fn mutate(
+        &self,
+        review: &Review<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
         if !concerns(review) {
             return Ok(());
         }
         let definition = &review.served.definition;
-        let outcome =
-            schemas::admission::set_defaults(&definition.group, &definition.kind, object, review.old);
+        let (group, kind) = (&definition.group, &definition.kind);
+        // Before defaults are set, as they replace what the stored version does not have.
+        let found = schemas::conversion::check(group, object);
+        warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
+        let old = review.old.map(|old| in_stored_version(review, old));
+        let (version, stored_version) = (&review.served.version.name, &definition.storage_version);
+        let mut stored = definition.converted(object.take(), stored_version);
+        let outcome = schemas::admission::set_defaults(group, kind, &mut stored, old.as_deref());
+        *object = definition.converted(stored, version);
         outcome.map_err(|errors| invalid(review, &errors))
     }
 
@@ -49,7 +63,10 @@ impl Admission for ClusterApiAdmission {
         if !concerns(review) {
             return Ok(());
         }
-        let found = schemas::admission::check(group, kind, object, review.old, review.dry_run, self.features);
+        let old = review.old.map(|old| in_stored_version(review, old));
+        let stored = in_stored_version(review, object);
+        let found =
+            schemas::admission::check(group, kind, &stored, old.as_deref(), review.dry_run, self.features);
         warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
         if is_new && unimplemented(group, kind, &self.controllers) {
             warnings.push(format!(
@@ -58,6 +75,15 @@ impl Admission for ClusterApiAdmission {
         }
         Ok(())
     }
+}
+
+/// Returns the object in the version for which the rules are written, as upstream's webhooks get it.
+fn in_stored_version<'a>(review: &Review<'_>, object: &'a Value) -> Cow<'a, Value> {
+    let definition = &review.served.definition;
+    if review.served.version.name == definition.storage_version {
+        return Cow::Borrowed(object);
+    }
+    Cow::Owned(definition.converted(object.clone(), &definition.storage_version))
 }
 
 fn invalid(review: &Review<'_>, errors: &[FieldError]) -> Status {

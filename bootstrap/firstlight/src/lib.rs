@@ -7,6 +7,7 @@ pub mod cli;
 pub mod commands;
 pub mod connection;
 pub mod controllers;
+pub mod conversion;
 pub mod data_directory;
 pub mod diagnostics;
 pub mod envtest;

@@ -23,6 +23,7 @@ use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
+use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::reboot;
 
@@ -90,6 +91,7 @@ impl Plane {
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
+            converter: Some(Arc::new(ClusterApiConversion)),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };

@@ -122,14 +122,7 @@ fn mac_address(text: &str, errors: &mut Errors) {
 }
 
 fn image(image: &Image, errors: &mut Errors) {
-    match url::parse_request_uri(&image.url) {
-        Ok(_) => {}
-        Err(problem) => errors.invalid(
-            "spec.image.url",
-            image.url.as_str(),
-            format!("must be a URL such as https://images.example.org/debian.qcow2: {problem}"),
-        ),
-    }
+    image_url("spec.image.url", &image.url, errors);
     let has_checksum = image.checksum.as_deref().is_some_and(|checksum| !checksum.is_empty());
     let needs_none = image.format.as_deref() == Some("live-iso") || image.url.starts_with("oci://");
     if !has_checksum && !needs_none {
@@ -137,6 +130,14 @@ fn image(image: &Image, errors: &mut Errors) {
             "spec.image.checksum",
             "set it to the checksum of the image, or to the URL of a file of checksums",
         );
+    }
+}
+
+/// Checks the URL of a disk image.
+pub fn image_url(field: &str, text: &str, errors: &mut Errors) {
+    if let Err(problem) = url::parse_request_uri(text) {
+        let expected = "must be a URL such as https://images.example.org/debian.qcow2";
+        errors.invalid(field, text, format!("{expected}: {problem}"));
     }
 }
 

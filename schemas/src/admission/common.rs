@@ -14,45 +14,56 @@ use crate::meta::ObjectMetaTemplate;
 /// The label with the name of the Cluster that an object belongs to.
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
-/// Collects validation errors.
+/// Collects validation errors, and warnings for the client.
 #[derive(Debug, Default)]
-pub struct Errors(Vec<FieldError>);
+pub struct Errors {
+    found: Vec<FieldError>,
+    warnings: Vec<String>,
+}
 
 impl Errors {
-    /// Returns whether there are no errors.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Returns the number of errors.
+    pub fn len(&self) -> usize {
+        self.found.len()
     }
 
-    /// Returns the errors.
-    pub fn into_inner(self) -> Vec<FieldError> {
-        self.0
+    /// Returns the warnings if there are no errors.
+    ///
+    /// # Errors
+    /// All errors.
+    pub fn into_result(self) -> Result<Vec<String>, Vec<FieldError>> {
+        if self.found.is_empty() { Ok(self.warnings) } else { Err(self.found) }
+    }
+
+    /// Adds a warning, which the client shows if the object is accepted.
+    pub fn warn(&mut self, warning: impl Display) {
+        self.warnings.push(warning.to_string());
     }
 
     /// Adds an error: a required value is missing.
     pub fn required(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.0.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
+        self.found.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
     }
 
     /// Adds an error: a value is not allowed here.
     pub fn forbidden(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.0.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
+        self.found.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
     }
 
     /// Adds an error: a value is invalid.
     pub fn invalid(&mut self, field: impl Display, value: impl Into<Value>, detail: impl Into<String>) {
-        self.0.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
+        self.found.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
     }
 
     /// Adds an error: a value is invalid and too long to be shown.
     pub fn malformed(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.0.push(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
+        self.found.push(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
     }
 
     /// Adds an error: a value is not one of `allowed`.
     pub fn not_supported(&mut self, field: impl Display, value: impl Into<Value>, allowed: &[&str]) {
         let allowed: Vec<String> = allowed.iter().map(|allowed| format!("{allowed:?}")).collect();
-        self.0.push(FieldError::new(
+        self.found.push(FieldError::new(
             FieldErrorKind::NotSupported,
             field.to_string(),
             &value.into(),

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::common::{CLUSTER_NAME_LABEL, Errors, annotation, at};
 use crate::defaults::{
-    EXTENSION_PORT, MAX_SURGE, MAX_UNAVAILABLE, NODE_DELETION_TIMEOUT_SECONDS, NODE_STARTUP_TIMEOUT_SECONDS,
-    REPLICAS, RESOURCE_SET_STRATEGY, ROLLING_UPDATE, ROLLOUT_STRATEGY,
+    API_SERVER_PORT, CLOUD_PROVIDER_ENABLED, EXTENSION_PORT, MAX_SURGE, MAX_UNAVAILABLE,
+    NODE_DELETION_TIMEOUT_SECONDS, NODE_STARTUP_TIMEOUT_SECONDS, REMEDIATION_RETRY_LIMIT,
+    REMEDIATION_STRATEGY, REMEDIATION_TIMEOUT_SECONDS, REPLICAS, RESOURCE_SET_STRATEGY, ROLLING_UPDATE,
+    ROLLOUT_STRATEGY,
 };
 use crate::naming;
 
@@ -81,6 +83,29 @@ pub fn extension_config(object: &mut Value) {
     if at(object, &["spec", "clientConfig", "service"]).is_object() {
         fill(object, &["spec", "clientConfig", "service", "port"], EXTENSION_PORT);
     }
+}
+
+pub fn metal3_cluster(object: &mut Value) {
+    let port = ["spec", "controlPlaneEndpoint", "port"];
+    if at(object, &port) == 0 {
+        put(object, &port, API_SERVER_PORT);
+    }
+    fill(object, &port, API_SERVER_PORT);
+    fill(object, &["spec", "cloudProviderEnabled"], CLOUD_PROVIDER_ENABLED);
+}
+
+pub fn metal3_remediation_template(object: &mut Value) {
+    let strategy = |field| ["spec", "template", "spec", "strategy", field];
+    if at(object, &strategy("type")) == "" {
+        put(object, &strategy("type"), REMEDIATION_STRATEGY);
+    }
+    fill(object, &strategy("type"), REMEDIATION_STRATEGY);
+    fill(object, &strategy("timeoutSeconds"), REMEDIATION_TIMEOUT_SECONDS);
+    let limit = strategy("retryLimit");
+    if at(object, &limit).as_i64().is_some_and(|number| number < i64::from(REMEDIATION_RETRY_LIMIT)) {
+        put(object, &limit, REMEDIATION_RETRY_LIMIT);
+    }
+    fill(object, &limit, REMEDIATION_RETRY_LIMIT);
 }
 
 /// Returns the place at `path` and creates missing objects on the way. `None` if a value on the way is not an

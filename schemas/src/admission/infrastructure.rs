@@ -1,9 +1,11 @@
-//! Admission rules of the Dev* kinds.
+//! Admission rules of the kinds of infrastructure: the table of the Metal3* kinds, and the rules of the Dev*
+//! kinds.
 
 use serde_json::Value;
 
 use super::common::{Errors, at};
 use super::request::Request;
+use super::{metal3_cluster, metal3_data, metal3_machine, metal3_remediation, with};
 
 const BACKENDS: [&str; 2] = ["docker", "inMemory"];
 
@@ -13,6 +15,17 @@ pub fn validate(kind: &str, request: Request<'_>, errors: &mut Errors) {
         "DevClusterTemplate" | "DevMachineTemplate" => {
             backend(&["spec", "template", "spec"], request.new, errors);
             template_is_immutable(request, errors);
+        }
+        "Metal3Cluster" => with(request, errors, metal3_cluster::metal3_cluster),
+        "Metal3ClusterTemplate" => with(request, errors, metal3_cluster::metal3_cluster_template),
+        "Metal3Machine" => with(request, errors, metal3_machine::metal3_machine),
+        "Metal3MachineTemplate" => with(request, errors, metal3_machine::metal3_machine_template),
+        "Metal3DataTemplate" => with(request, errors, metal3_data::metal3_data_template),
+        "Metal3DataClaim" => with(request, errors, metal3_data::metal3_data_claim),
+        "Metal3Data" => with(request, errors, metal3_data::metal3_data),
+        "Metal3Remediation" => with(request, errors, metal3_remediation::metal3_remediation),
+        "Metal3RemediationTemplate" => {
+            with(request, errors, metal3_remediation::metal3_remediation_template);
         }
         _ => {}
     }

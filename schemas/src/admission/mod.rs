@@ -22,6 +22,11 @@ mod kubeadm_config;
 mod machine;
 mod machine_health;
 mod machine_set;
+mod metal3_cluster;
+mod metal3_data;
+mod metal3_ip_pool;
+mod metal3_machine;
+mod metal3_remediation;
 mod request;
 mod runtime;
 #[cfg(test)]
@@ -82,7 +87,7 @@ pub fn set_defaults(
 ) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
     default(group, kind, new, old, &mut errors);
-    if errors.is_empty() { Ok(()) } else { Err(errors.into_inner()) }
+    errors.into_result().map(|_| ())
 }
 
 /// Checks the rules of a kind on an object with defaults. Returns warnings for the client.
@@ -99,7 +104,7 @@ pub fn check(
 ) -> Result<Vec<String>, Vec<FieldError>> {
     let mut errors = Errors::default();
     validate(group, kind, Request { features, new, old, dry_run }, &mut errors);
-    if errors.is_empty() { Ok(Vec::new()) } else { Err(errors.into_inner()) }
+    errors.into_result()
 }
 
 /// Checks a change of `spec.replicas` through `/scale`. `object` is the scaled object.
@@ -111,7 +116,7 @@ pub fn admit_scale(group: &str, kind: &str, replicas: i64, object: &Value) -> Re
     if (group, kind) == ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") {
         control_plane::scale(replicas, object, &mut errors);
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors.into_inner()) }
+    errors.into_result().map(|_| ())
 }
 
 fn default(group: &str, kind: &str, new: &mut Value, old: Option<&Value>, errors: &mut Errors) {
@@ -124,6 +129,10 @@ fn default(group: &str, kind: &str, new: &mut Value, old: Option<&Value>, errors
         ("cluster.x-k8s.io", "MachineHealthCheck") => defaults::machine_health_check(new),
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => defaults::kubeadm_control_plane(new),
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => defaults::cluster_resource_set(new),
+        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster") => defaults::metal3_cluster(new),
+        ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate") => {
+            defaults::metal3_remediation_template(new);
+        }
         ("runtime.cluster.x-k8s.io", "ExtensionConfig") => defaults::extension_config(new),
         _ => {}
     }
@@ -168,6 +177,7 @@ fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) 
         ("metal3.io", "BMCEventSubscription") => {
             with(request, errors, bmc_event_subscription::bmc_event_subscription);
         }
+        ("ipam.metal3.io", "IPPool") => with(request, errors, metal3_ip_pool::ip_pool),
         ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
         _ => {}
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct NetworkDataBondParameter {
     /// Name of the parameter, for example miimon.
     pub name: String,
-    /// Value of the parameter.
+    /// Value of the parameter, for example 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }

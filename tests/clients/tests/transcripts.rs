@@ -73,6 +73,7 @@ transcripts! {
     kinds,
     manifests,
     missing,
+    older,
     pivot,
     providers,
     start,

@@ -56,6 +56,7 @@ pub fn from_crd(crd: &Value) -> Result<Definition, String> {
         verbs: verbs(&spec["verbs"]),
         built_in: false,
         conversion: Conversion::parse(&spec["conversion"]).map(Arc::new),
+        converter: None,
         annotations: crd["metadata"]["annotations"]
             .as_object()
             .into_iter()

@@ -2,11 +2,13 @@
 
 mod client_config;
 mod conversion;
+mod converter;
 mod from_crd;
 mod resource;
 
 pub use client_config::{WebhookClientConfig, WebhookTarget};
 pub use conversion::Conversion;
+pub use converter::Converter;
 pub(crate) use from_crd::VERBS;
 pub use from_crd::from_crd;
 pub use resource::{Column, Definition, Scale, Structure, Version};

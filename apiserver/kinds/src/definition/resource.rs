@@ -8,9 +8,12 @@ use std::sync::Arc;
 
 use crate::types::LazySchema;
 use apiextensions::CompiledSchema;
+use machinery::meta;
 use machinery::schema::Schema;
+use serde_json::Value;
 
 use super::conversion::Conversion;
+use super::converter::Converter;
 use crate::subresource::Subresource;
 
 /// A resource with all its versions.
@@ -41,8 +44,11 @@ pub struct Definition {
     pub verbs: Vec<&'static str>,
     /// Whether the kind is built in. Only built-in kinds support strategic merge patch.
     pub built_in: bool,
-    /// The webhook that converts between versions. Without one, conversion changes only `apiVersion`.
+    /// The webhook that converts between versions. Without one and without `converter`, conversion changes only
+    /// `apiVersion`.
     pub conversion: Option<Arc<Conversion>>,
+    /// Converts between versions in this process. Never set together with `conversion`.
+    pub converter: Option<Arc<dyn Converter>>,
     /// Annotations of the CustomResourceDefinition, for example its installer's, which admission rules may evaluate.
     pub annotations: BTreeMap<String, String>,
 }
@@ -137,6 +143,20 @@ impl Definition {
     pub(crate) fn known(&self) -> Option<Structure> {
         let version = self.versions.first()?;
         matches!(version.schema, Structure::Known(_)).then(|| version.schema.clone())
+    }
+
+    /// Returns an object of a custom resource in another version, without a webhook.
+    pub fn converted(&self, mut object: Value, version: &str) -> Value {
+        let wanted = self.api_version(version);
+        if let Some(converter) = &self.converter
+            && meta::api_version(&object) != wanted
+        {
+            object = converter.convert(self, object, version);
+        }
+        if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), wanted.into());
+        }
+        object
     }
 
     /// Returns `group/version`, or only the version for the core group.

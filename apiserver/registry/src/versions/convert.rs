@@ -74,15 +74,13 @@ fn from_storage(served: &Served, mut object: Value) -> Value {
     in_version(&served.definition, &served.version, object)
 }
 
-/// Returns `object` in another version of its resource. The conversion strategy `None` changes only `apiVersion` and
-/// removes fields that the version does not declare.
-fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
+/// Returns `object` in another version of its resource. Without a converter, only `apiVersion` changes. Fields that the
+/// version does not declare are removed.
+fn in_version(definition: &Definition, version: &Version, object: Value) -> Value {
     if definition.built_in {
         return kinds::in_version(definition, &version.name, object);
     }
-    if let Some(map) = object.as_object_mut() {
-        map.insert("apiVersion".into(), definition.api_version(&version.name).into());
-    }
+    let mut object = definition.converted(object, &version.name);
     machinery::schema::prune(&version.schema, &mut object);
     object
 }
@@ -236,8 +234,8 @@ impl Registry {
         if let Some(conversion) = &definition.conversion {
             let converted = self.convert_by_webhook(conversion, vec![object], &stored_as).await?;
             object = converted.into_iter().next().ok_or_else(no_json)?;
-        } else if let Some(map) = object.as_object_mut() {
-            map.insert("apiVersion".into(), stored_as.into());
+        } else {
+            object = definition.converted(object, &definition.storage_version);
         }
         // The answer to the write is read back from the store, so pruning and defaults of the storage version apply to
         // every version.

@@ -3,7 +3,6 @@
 
 use apiextensions::crd;
 use kinds::Subresource;
-use kinds::definition::from_crd;
 use machinery::meta;
 use serde_json::Value;
 
@@ -83,7 +82,7 @@ impl Registry {
         if !crd::is_established(&object) {
             return;
         }
-        match from_crd(&object) {
+        match self.0.options.definition(&object) {
             Ok(definition) => {
                 let terminating = meta::is_deleting(&object);
                 let shape = shape(&object);

@@ -80,11 +80,7 @@ impl Versions for AllVersions<'_> {
         if self.0.built_in && meta::api_version(object) != api_version {
             return Some(kinds::in_version(self.0, &version.name, object.clone()));
         }
-        let mut object = object.clone();
-        if let Some(map) = object.as_object_mut() {
-            map.insert("apiVersion".into(), self.0.api_version(&version.name).into());
-        }
-        Some(object)
+        Some(self.0.converted(object.clone(), &version.name))
     }
 
     fn refusal(&self, api_version: &str) -> Option<String> {

@@ -7,7 +7,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
 use machinery::random::Random;
-use registry::{Context, Input, Options, Registry, Served, WebhookCaller, WebhookRequest, WebhookResponse};
+use registry::{
+    Context, Converter, Input, Options, Registry, Served, WebhookCaller, WebhookRequest, WebhookResponse,
+};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
@@ -65,10 +67,14 @@ pub fn converted(review: &Value, convert: impl Fn(&mut Value)) -> Value {
 }
 
 pub async fn registry() -> (Registry, Webhook) {
+    registry_with(None).await
+}
+
+pub async fn registry_with(converter: Option<Arc<dyn Converter>>) -> (Registry, Webhook) {
     let webhook = Webhook::new(|review| Ok(converted(review, |_| ())));
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    let options = Options { webhooks: Some(Arc::new(webhook.clone())), ..Options::default() };
+    let options = Options { converter, webhooks: Some(Arc::new(webhook.clone())), ..Options::default() };
     (Registry::open(store, clock, Random::seeded(1), options).await.unwrap(), webhook)
 }
 

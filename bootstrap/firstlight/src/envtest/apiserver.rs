@@ -164,6 +164,7 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
     let tokens = Tokens::with_issuer(store.clone(), clock.clone(), random.clone(), keys, issuer);
     let options = registry::Options {
         kinds: Vec::new(),
+        converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
         webhooks: Some(Arc::new(HttpsCaller::over(Outside(Arc::new(RealNetwork)), clock.clone()))),

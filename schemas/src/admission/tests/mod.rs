@@ -4,6 +4,7 @@ mod cluster;
 mod defaults;
 mod kubeadm;
 mod metal3;
+mod metal3_provider;
 mod other;
 
 use serde_json::{Map, Value, json};
@@ -70,7 +71,7 @@ pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) 
         let mut errors = Errors::default();
         default(group, kind, &mut object, None, &mut errors);
         validate(group, kind, Request { features, new: &object, old: None, dry_run: false }, &mut errors);
-        assert_eq!(summary(Err(errors.into_inner())), *expected, "{kind}: {name}");
+        assert_eq!(summary(errors.into_result()), *expected, "{kind}: {name}");
     }
 }
 
@@ -90,6 +91,9 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("cluster.x-k8s.io", "MachineDeployment"),
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
         ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster"),
+        ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate"),
+        ("ipam.metal3.io", "IPPool"),
         ("metal3.io", "BareMetalHost"),
         ("metal3.io", "BMCEventSubscription"),
     ] {

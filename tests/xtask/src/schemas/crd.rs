@@ -17,8 +17,16 @@ pub fn files(source: &Source) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 fn definition(source: &Source, name: &str, kind: &Value) -> anyhow::Result<Value> {
-    let mut version = kind["version"].as_object().context("`version` is missing")?.clone();
-    version.insert("schema".into(), json!({ "openAPIV3Schema": root(source, kind)? }));
+    let newest = root(source, kind)?;
+    let mut versions = vec![version(&kind["version"], &newest)?];
+    for ((_, older_name), older) in source.older.iter().filter(|((crd, _), _)| crd == name) {
+        let mut schema = root(source, older).with_context(|| format!("in version {older_name}"))?;
+        describe(&mut schema, &newest);
+        let mut older = version(older, &schema)?;
+        older.insert("name".into(), json!(older_name));
+        older.insert("storage".into(), json!(false));
+        versions.push(older);
+    }
     let mut metadata = json!({ "name": name, "labels": kind["labels"] });
     if !kind["annotations"].is_null() {
         metadata["annotations"] = kind["annotations"].clone();
@@ -32,9 +40,31 @@ fn definition(source: &Source, name: &str, kind: &Value) -> anyhow::Result<Value
             "names": kind["names"],
             "scope": kind["scope"],
             "conversion": { "strategy": "None" },
-            "versions": [version],
+            "versions": versions,
         },
     }))
+}
+
+fn version(version: &Value, schema: &Value) -> anyhow::Result<Map<String, Value>> {
+    let mut version = version.as_object().context("`version` is missing")?.clone();
+    version.insert("schema".into(), json!({ "openAPIV3Schema": schema }));
+    Ok(version)
+}
+
+/// Gives each field of an older version that has no description the one of the same field in the newest version.
+fn describe(older: &mut Value, newest: &Value) {
+    let Some(older) = older.as_object_mut() else { return };
+    if let Some(text) = newest.get("description") {
+        older.entry("description").or_insert_with(|| text.clone());
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = older.get_mut(key) {
+            describe(inner, &newest[key]);
+        }
+    }
+    for (name, field) in older.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        describe(field, &newest["properties"][name]);
+    }
 }
 
 fn root(source: &Source, kind: &Value) -> anyhow::Result<Value> {

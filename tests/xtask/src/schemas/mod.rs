@@ -7,6 +7,9 @@
 //!   the prelude, for example `String` for text with a pattern.
 //! - `crds/<plural>.<group>.yaml`: names, labels, annotations, columns and subresources of a kind, and references
 //!   to its types.
+//! - `older/<version>/<plural>.<group>.yaml`: an older version of a kind, whole: columns, subresources and structure.
+//!   No Rust types are generated for it, since only `conversion` handles it. Descriptions are needed only for fields that
+//!   the newest version does not have.
 //!
 //! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
 //! `manifests/<plural>.<group>.json`.

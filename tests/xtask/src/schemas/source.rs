@@ -24,10 +24,12 @@ pub struct Source {
     pub types: BTreeMap<String, Type>,
     /// All kinds, by the name of their CustomResourceDefinition.
     pub kinds: BTreeMap<String, Value>,
+    /// The older versions of kinds, by the name of the CustomResourceDefinition and of the version.
+    pub older: BTreeMap<(String, String), Value>,
 }
 
 impl Source {
-    /// Reads `types/` and `crds/` of `folder`.
+    /// Reads `types/`, `crds/` and `older/` of `folder`.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let mut types = BTreeMap::new();
         for path in yaml_files(&folder.join("types"))? {
@@ -47,7 +49,12 @@ impl Source {
         for path in yaml_files(&folder.join("crds"))? {
             kinds.insert(stem(&path)?, parse(&path)?);
         }
-        Ok(Self { types, kinds })
+        let mut older = BTreeMap::new();
+        for path in yaml_files(&folder.join("older"))? {
+            let version = stem(path.parent().unwrap_or(folder))?;
+            older.insert((stem(&path)?, version), parse(&path)?);
+        }
+        Ok(Self { types, kinds, older })
     }
 
     /// The type with this name.

@@ -1,0 +1,19 @@
+//! Conversion between the versions of a custom resource in this process.
+
+use std::fmt::Debug;
+
+use serde_json::Value;
+
+use super::resource::Definition;
+
+/// Converts objects of custom resources between their versions, instead of a webhook. The embedder implements it for
+/// the definitions that it installs.
+pub trait Converter: Debug + Send + Sync {
+    /// Returns whether this converts the objects of `definition`. It is not asked about definitions with a webhook.
+    fn concerns(&self, definition: &Definition) -> bool;
+
+    /// Returns the object in another version of `definition`. It must lose nothing: the object that comes back from the
+    /// other version is stored. Must accept any object whose fields have the types of its version, and annotations with
+    /// any content.
+    fn convert(&self, definition: &Definition, object: Value, version: &str) -> Value;
+}

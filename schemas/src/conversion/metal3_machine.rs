@@ -1,0 +1,59 @@
+//! Metal3Machine and Metal3MachineTemplate.
+
+use serde_json::Value;
+
+use super::fields::{Fields, at, drop_empty, rename, shorten_reference};
+use super::status;
+
+const TEMPLATE: [&str; 2] = ["spec", "template"];
+const TEMPLATE_SPEC: [&str; 3] = ["spec", "template", "spec"];
+
+pub fn up(machine: &mut Value) {
+    if let Some(spec) = at(machine, &["spec"]) {
+        spec_up(spec);
+    }
+    if let Some(fields) = at(machine, &["status"]) {
+        status::up(fields);
+        fields.remove("phase");
+        shorten_reference(fields, "renderedData");
+    }
+}
+
+pub fn down(machine: &mut Value) {
+    if let Some(spec) = at(machine, &["spec"]) {
+        spec_down(spec);
+    }
+    if let Some(fields) = at(machine, &["status"]) {
+        status::down(fields);
+        drop_empty(fields, "renderedData");
+    }
+}
+
+pub fn template_up(template: &mut Value) {
+    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+        spec_up(spec);
+    }
+}
+
+pub fn template_down(template: &mut Value) {
+    if let Some(template) = at(template, &TEMPLATE) {
+        template.remove("metadata");
+    }
+    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+        spec_down(spec);
+    }
+}
+
+fn spec_up(spec: &mut Fields) {
+    if let Some(image) = spec.get_mut("image").and_then(Value::as_object_mut) {
+        rename(image, "format", "diskFormat");
+    }
+    shorten_reference(spec, "dataTemplate");
+}
+
+fn spec_down(spec: &mut Fields) {
+    if let Some(image) = spec.get_mut("image").and_then(Value::as_object_mut) {
+        rename(image, "diskFormat", "format");
+    }
+    drop_empty(spec, "dataTemplate");
+}

@@ -1,0 +1,96 @@
+//! Laws of the conversion.
+
+use serde_json::{Value, json};
+
+use super::any::Numbers;
+use super::{Kind, kinds};
+use crate::conversion::kept::ANNOTATION;
+
+const OBJECTS: u64 = 400;
+
+fn for_any(law: impl Fn(&Kind, &str, &str, Value, &mut Numbers)) {
+    for kind in kinds() {
+        for seed in 0..OBJECTS {
+            for (from, to) in [("v1beta1", "v1beta2"), ("v1beta2", "v1beta1")] {
+                let mut numbers = Numbers(seed);
+                let object = kind.any(from, &mut numbers);
+                law(&kind, from, to, object, &mut numbers);
+            }
+        }
+    }
+}
+
+fn without_kept(mut object: Value) -> Value {
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else {
+        return object;
+    };
+    annotations.remove(ANNOTATION);
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+    object
+}
+
+#[test]
+fn there_and_back_is_identical() {
+    for_any(|kind, from, to, object, _| {
+        let there = kind.convert(&object, to);
+        let back = kind.convert(&there, from);
+        assert_eq!(back, object, "{} {from}, by {there:#}", kind.name);
+        assert_eq!(kind.convert(&back, to), there, "{} {from}", kind.name);
+        assert!(kind.has_types(&there, to), "{there:#}");
+    });
+}
+
+/// A client that writes one version over what another client wrote in the other version gets back what it wrote.
+#[test]
+fn what_is_written_is_read() {
+    for_any(|kind, from, to, object, numbers| {
+        let mut shown = kind.convert(&object, to);
+        let written = kind.any(to, numbers);
+        for part in ["spec", "status"] {
+            shown[part] = written[part].clone();
+            if shown[part].is_null() {
+                shown.as_object_mut().unwrap().remove(part);
+            }
+        }
+        let stored = kind.convert(&shown, from);
+        let read = kind.convert(&stored, to);
+        assert_eq!(without_kept(read), without_kept(shown), "{} {to}, stored as {stored:#}", kind.name);
+    });
+}
+
+/// A change in one version changes nothing else in the other.
+#[test]
+fn a_change_of_metadata_changes_only_metadata() {
+    for_any(|kind, from, to, object, _| {
+        let mut there = kind.convert(&object, to);
+        there["metadata"]["labels"] = json!({ "a": "b" });
+        let back = kind.convert(&there, from);
+        let mut expected = object;
+        expected["metadata"]["labels"] = json!({ "a": "b" });
+        assert_eq!(back, expected, "{}", kind.name);
+    });
+}
+
+#[test]
+fn an_annotation_of_any_content_is_harmless() {
+    let version = |version: &str| json!(format!("{}/{version}", super::GROUP));
+    let mut contents = vec![json!("no JSON").to_string(), String::new(), "[".repeat(200_000), "5".to_owned()];
+    for name in ["v1beta1", "v1beta2"] {
+        contents.push(json!({ "apiVersion": version(name), "spec": 5, "status": [] }).to_string());
+        contents.push(
+            json!({ "apiVersion": version(name), "spec": { "template": 5, "failureDomains": "a", "image": [] } })
+                .to_string(),
+        );
+    }
+    for_any(|kind, from, to, object, numbers| {
+        let mut object = object;
+        object["metadata"]["annotations"][ANNOTATION] = json!(contents[numbers.below(contents.len())]);
+        let there = kind.convert(&object, to);
+        assert!(kind.has_types(&there, to), "{there:#}");
+        let back = without_kept(kind.convert(&there, from));
+        assert_eq!(back, without_kept(object), "{}, by {there:#}", kind.name);
+    });
+}
