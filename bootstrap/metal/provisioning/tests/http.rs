@@ -50,6 +50,7 @@ impl Bench {
             boot: BootFiles { unified: [(Processor::X86_64, path("uki"))].into(), ..BootFiles::default() },
             tftp: Default::default(),
             images: Some(path("images")),
+            registry: Default::default(),
             directory: Arc::new(directory),
             metadata: None,
             media: None,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use bundle::Stored;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::{StreamExt, stream};
@@ -68,23 +69,43 @@ pub fn not_found() -> Response<Body> {
 /// Serves a file that is assembled from pieces. `tag` must change when the content changes.
 pub fn made(pieces: Pieces, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
     let length = pieces.len();
-    let source = Source::Made(pieces);
-    Opened { source, length, tag: format!("\"{tag}\""), modified: None }.answer(method, asked)
+    Opened::new(Source::Made(pieces), length, tag).answer(method, asked)
+}
+
+/// Serves a blob of a bundle. Its digest is the entity tag.
+pub(super) fn blob(blob: &Stored, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let source = Source::File { file: blob.file.clone(), start: blob.offset };
+    Opened::new(source, blob.size, &blob.digest.to_string()).answer(method, asked)
+}
+
+/// Serves bytes in memory. `tag` must change when the content changes.
+pub(super) fn memory(content: Bytes, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let length = content.len() as u64;
+    Opened::new(Source::Memory(content), length, tag).answer(method, asked)
 }
 
 /// The content of a response.
 #[derive(Clone)]
 enum Source {
-    File(Arc<File>),
+    /// A file, whose content begins at this offset.
+    File {
+        file: Arc<File>,
+        start: u64,
+    },
     Made(Pieces),
+    Memory(Bytes),
 }
 
 impl Source {
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
         let mut content = vec![0; length];
         match self {
-            Self::File(file) => file.read_exact_at(&mut content, offset)?,
+            Self::File { file, start } => file.read_exact_at(&mut content, start + offset)?,
             Self::Made(pieces) => pieces.range(offset, length as u64).read_exact(&mut content)?,
+            Self::Memory(bytes) => {
+                let first = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                return Ok(bytes.slice(first..first.saturating_add(length).min(bytes.len())));
+            }
         }
         Ok(content.into())
     }
@@ -99,6 +120,10 @@ struct Opened {
 }
 
 impl Opened {
+    fn new(source: Source, length: u64, tag: &str) -> Self {
+        Self { source, length, tag: format!("\"{tag}\""), modified: None }
+    }
+
     fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -110,7 +135,12 @@ impl Opened {
         let length = metadata.len();
         let modified = DateTime::<Utc>::from(changed).format("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let tag = format!("\"{length:x}-{nanoseconds:x}\"");
-        Ok(Self { source: Source::File(Arc::new(file)), length, tag, modified: Some(modified) })
+        Ok(Self {
+            source: Source::File { file: Arc::new(file), start: 0 },
+            length,
+            tag,
+            modified: Some(modified),
+        })
     }
 
     fn answer(self, method: &Method, asked: &HeaderMap) -> Response<Body> {

@@ -139,12 +139,13 @@ impl Listener {
 
 /// Returns the service that answers requests for `path`, as a label of the metrics. All other paths are those of metadata.
 fn service(path: &str) -> &'static str {
-    const PREFIXES: [(&str, &str); 5] = [
+    const PREFIXES: [(&str, &str); 6] = [
         ("/agent/v1/", "agent"),
         ("/boot/script/", "script"),
         (media::FOLDER, "media"),
         ("/boot/", "boot"),
         ("/images/", "images"),
+        ("/v2/", "registry"),
     ];
     let found = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix));
     match path {
@@ -172,6 +173,7 @@ mod tests {
             ("/boot/media/metal/host-0/1234.iso", "media"),
             ("/boot/uki/x86_64.efi", "boot"),
             ("/images/a.raw", "images"),
+            ("/v2/pause/manifests/3.10", "registry"),
             ("/healthz", "healthz"),
             ("/nocloud/user-data", "metadata"),
             ("/made-up", "metadata"),

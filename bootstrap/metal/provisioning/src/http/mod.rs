@@ -8,5 +8,6 @@ pub mod listener;
 pub mod peer;
 mod percent;
 mod range;
+pub mod registry;
 mod script;
 pub mod site;
