@@ -82,7 +82,7 @@ fn named(entry: &Descriptor, given: Option<&Reference>) -> Result<Option<Referen
     }
     match (entry.annotations.get(IMAGE_NAME), tag) {
         (Some(name), _) => name.parse().map(Some),
-        (None, Some(name)) if name.contains('/') => name.parse().map(Some),
+        (None, Some(name)) if !is_tag(name) => name.parse().map(Some),
         _ => Ok(None),
     }
 }

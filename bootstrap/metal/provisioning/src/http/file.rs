@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -19,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Frame;
 use metal_boot::pieces::Pieces;
 
+use super::kernel::FileRange;
 use super::range::{Part, part};
 use crate::limits;
 
@@ -98,10 +98,22 @@ enum Source {
 
 impl Source {
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        let mut content = vec![0; length];
+        let mut content = Vec::with_capacity(length);
         match self {
-            Self::File { file, start } => file.read_exact_at(&mut content, start + offset)?,
-            Self::Made(pieces) => pieces.range(offset, length as u64).read_exact(&mut content)?,
+            Self::File { file, start } => {
+                // The memory is not cleared before.
+                while content.len() < length {
+                    let at = start + offset + content.len() as u64;
+                    if rustix::io::pread(file, rustix::buffer::spare_capacity(&mut content), at)? == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                content.truncate(length);
+            }
+            Self::Made(pieces) => {
+                content.resize(length, 0);
+                pieces.range(offset, length as u64).read_exact(&mut content)?;
+            }
             Self::Memory(bytes) => {
                 let first = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
                 return Ok(bytes.slice(first..first.saturating_add(length).min(bytes.len())));
@@ -159,8 +171,18 @@ impl Opened {
             Part::Impossible => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
         };
         let has_body = *method != Method::HEAD && length > 0;
+        let range = match &self.source {
+            Source::File { file, start } if has_body => {
+                Some(FileRange { file: file.clone(), offset: start + first, length })
+            }
+            _ => None,
+        };
         let content = if has_body { parts(self.source, first, length) } else { body(Bytes::new()) };
         let mut response = Response::new(content);
+        // Nothing of the body is read before it is polled, and a connection without TLS replaces it.
+        if let Some(range) = range {
+            response.extensions_mut().insert(range);
+        }
         *response.status_mut() = status;
         let headers = response.headers_mut();
         let mut set = |name, value: String| {

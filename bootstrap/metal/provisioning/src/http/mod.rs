@@ -4,6 +4,7 @@ mod agents;
 mod counted;
 pub(crate) mod file;
 mod impatient;
+mod kernel;
 pub mod listener;
 pub mod peer;
 mod percent;
