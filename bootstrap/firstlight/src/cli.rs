@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
+use crate::commands::bundle::BundleCommand;
 use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
 use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
@@ -48,7 +49,7 @@ pub enum Command {
     ///
     /// Ctrl-C stops the server; the next `up` on the same data directory continues from there.
     #[command(
-        after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit\n  cat cluster.yaml | firstlight up -f -"
+        after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit\n  firstlight up --bundle site.bundle --netboot-interface eth1 -f bundle:\n  cat cluster.yaml | firstlight up -f -"
     )]
     Up(UpOptions),
     /// Start everything without the live view: for systemd, containers and tests
@@ -114,6 +115,12 @@ pub enum Command {
     /// Manage bare metal: hosts, and machines that become hosts
     #[command(subcommand)]
     Metal(Metal),
+    /// Make one file with everything that a site without a network needs, for `firstlight up --bundle`
+    ///
+    /// A bundle has this program, boot files, disk images, container images and manifests. Nothing is fetched from a network; all digests are
+    /// checked. The file is an OCI archive, which podman, skopeo and containerd read, too.
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// clusterctl's verbs
     #[command(flatten)]
     Verb(Verb),
@@ -140,7 +147,7 @@ pub enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
     ("What a server has and does", &["status", "logs", "kubeconfig", "describe"]),
-    ("Bare metal", &["metal"]),
+    ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),
     (
         "clusterctl's other verbs",

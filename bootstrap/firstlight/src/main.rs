@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use clap::FromArgMatches;
 use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
-    backup, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status, stop, up,
-    verbs, wait,
+    backup, bundle, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status,
+    stop, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
@@ -86,6 +86,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Version(options) => return inspect::version(&options),
         Command::Envtest { directory } => return envtest::install(&directory),
         Command::Image(options) => return image::run(&options),
+        Command::Bundle(command) => return bundle::run(&command),
         Command::Completion { shell } => return completion::run(shell),
         Command::ManPages { directory } => return man_pages::run(&directory),
         _ => {}
@@ -114,6 +115,7 @@ fn run(cli: Cli) -> Result<()> {
             | Command::Version(_)
             | Command::Envtest { .. }
             | Command::Image(_)
+            | Command::Bundle(_)
             | Command::Completion { .. }
             | Command::ManPages { .. } => Ok(()),
         }

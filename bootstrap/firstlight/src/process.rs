@@ -36,6 +36,8 @@ pub struct Process {
     pub manager: Manager,
     /// The address on which it listens.
     pub address: SocketAddr,
+    /// The registry of container images for nodes, if there are bundles and interfaces.
+    pub registry: Option<netboot::NodeRegistry>,
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
@@ -81,13 +83,14 @@ impl Process {
 
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
-        let (netboot, images) = match netboot::start(&options.netboot, &directory, &manager).await {
-            Ok(started) => started,
-            Err(error) => {
-                manager.stop().await;
-                return Err(error);
-            }
-        };
+        let netboot::Started { handle: netboot, images, registry } =
+            match netboot::start(&options.netboot, &directory, &manager).await {
+                Ok(started) => started,
+                Err(error) => {
+                    manager.stop().await;
+                    return Err(error);
+                }
+            };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
         let merge_into = options.merge_kubeconfig.then(merge_kubeconfig::users_own).transpose()?;
         let written = kubeconfig.clone();
@@ -127,6 +130,7 @@ impl Process {
             plane,
             manager,
             address,
+            registry,
             kubeconfig,
             directory,
             _lock: lock,

@@ -2,6 +2,7 @@
 
 mod apply;
 mod backup;
+mod bundle;
 mod detach;
 mod diagnostics;
 mod features;

@@ -2,4 +2,5 @@
 
 mod kube_rs;
 mod programs;
+mod registry;
 mod transcripts;

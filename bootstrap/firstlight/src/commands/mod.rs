@@ -1,6 +1,7 @@
 //! The commands, each in a file of its own.
 
 pub mod backup;
+pub mod bundle;
 pub mod completion;
 pub mod controllers;
 mod goal;

@@ -16,7 +16,7 @@ use crate::handed_over;
 use crate::install::InstallOptions;
 use crate::logging;
 use crate::manifests::apply::{apply_all, check_all};
-use crate::manifests::read::{Document, read_all};
+use crate::manifests::read::{BUNDLE, Document, read_all_with};
 use crate::manifests::undo::Undone;
 use crate::options::parse_duration;
 use crate::options::server::ServerOptions;
@@ -30,7 +30,8 @@ use crate::tree::view::{View, show};
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
 pub struct UpOptions {
-    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
+    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, - for standard input, or bundle: for those of --bundle; may be
+    /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filename: Vec<PathBuf>,
     /// Apply the manifests also where this changes back what others have changed since; otherwise `up` asks
@@ -91,7 +92,7 @@ impl UpOptions {
 pub async fn run(options: &UpOptions) -> Result<()> {
     let clock = Clock::system();
     let mut screen = Screen::new(&clock);
-    let documents = read_all(&options.filename)?;
+    let documents = read_all_with(&options.filename, &bundled(options)?)?;
     if options.install.install {
         if options.pivot_to.is_none() {
             bail!("--install is for the target of a pivot; name it with --pivot-to");
@@ -118,6 +119,14 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     let outcome = follow(&process, &documents, options, &mut signals, &mut screen).await;
     process.stop().await;
     outcome
+}
+
+/// Returns the manifests of bundles, if they are asked for.
+fn bundled(options: &UpOptions) -> Result<Vec<(String, String)>> {
+    if !options.filename.iter().any(|source| source.as_os_str() == BUNDLE) {
+        return Ok(Vec::new());
+    }
+    crate::netboot::bundles::open(&options.server.netboot.bundles)?.kubernetes_manifests()
 }
 
 /// Adds the way to apply manifests to a server that already runs on the directory.

@@ -63,6 +63,11 @@ pub enum ReadError {
     /// The folder contains no manifests.
     #[error("{0} holds no .yaml, .yml or .json file")]
     EmptyFolder(String),
+    /// There are no bundles, or they contain no manifests.
+    #[error(
+        "-f {BUNDLE} applies the manifests of bundles, and there are none: name a bundle with manifests (--bundle)"
+    )]
+    NothingBundled,
     /// The text is not YAML or JSON.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
@@ -92,16 +97,39 @@ pub enum ReadError {
 /// # Errors
 /// The first error, with its place.
 pub fn read_all(sources: &[PathBuf]) -> Result<Vec<Document>, ReadError> {
+    read_all_with(sources, &[])
+}
+
+/// The source that stands for the manifests of bundles.
+pub const BUNDLE: &str = "bundle:";
+
+/// Does the same as [`read_all`]. `bundled` are the names and texts of manifests for which the source [`BUNDLE`] stands.
+///
+/// # Errors
+/// The first error, with its place.
+pub fn read_all_with(sources: &[PathBuf], bundled: &[(String, String)]) -> Result<Vec<Document>, ReadError> {
     let mut documents = Vec::new();
     for source in sources {
-        for (file, text) in texts(source)? {
+        let texts = if source.as_os_str() == BUNDLE {
+            if bundled.is_empty() {
+                return Err(ReadError::NothingBundled);
+            }
+            bundled.to_vec()
+        } else {
+            texts(source)?
+        };
+        for (file, text) in texts {
             documents.extend(parse(&file, &text)?);
         }
     }
     Ok(documents)
 }
 
-fn texts(source: &Path) -> Result<Vec<(String, String)>, ReadError> {
+/// Returns the names and texts of the manifests of a file, a folder, or standard input (`-`).
+///
+/// # Errors
+/// A file cannot be read, or the folder has none.
+pub fn texts(source: &Path) -> Result<Vec<(String, String)>, ReadError> {
     let file = source.display().to_string();
     let unreadable = |file: &str, reason| ReadError::Unreadable { file: file.to_owned(), reason };
     if file == "-" {

@@ -54,7 +54,7 @@ pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Res
     if boot.kernels.is_empty() {
         bail!(
             "there is no kernel to boot machines with: unpack a linux-image package (dpkg-deb -x linux-image-….deb kernel) and run: \
-             firstlight metal assets add kernel"
+             firstlight metal assets add kernel, or name a bundle with boot files (--bundle)"
         );
     }
     boot.tftp = assets.loaded();

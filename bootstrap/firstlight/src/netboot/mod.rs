@@ -2,6 +2,8 @@
 
 mod authority;
 mod boot_images;
+pub mod bundles;
+mod node_registry;
 mod options;
 mod subnet;
 
@@ -14,6 +16,7 @@ use metal::preprovisioning::BootImages;
 use metal_boot::network::Interface;
 use metal_provisioning::{Configuration, Doors, Handle};
 
+pub use node_registry::{NodeFile, NodeRegistry};
 pub use options::NetbootOptions;
 
 use crate::data_directory::DataDirectory;
@@ -24,7 +27,18 @@ pub fn folder(directory: &DataDirectory) -> PathBuf {
     directory.path().join("netboot")
 }
 
-/// Starts the services on the given interfaces, and returns the served images; the handle is `None` without interfaces.
+/// What was started; nothing without interfaces.
+#[derive(Default)]
+pub struct Started {
+    /// The services.
+    pub handle: Option<Handle>,
+    /// The served boot images.
+    pub images: BootImages,
+    /// The registry for nodes, if bundles have container images.
+    pub registry: Option<NodeRegistry>,
+}
+
+/// Starts the services on the given interfaces.
 ///
 /// # Errors
 /// An interface or file is invalid, or a port is in use; each message says how to fix it.
@@ -32,10 +46,16 @@ pub async fn start(
     options: &NetbootOptions,
     directory: &DataDirectory,
     manager: &Manager,
-) -> Result<(Option<Handle>, BootImages)> {
+) -> Result<Started> {
     if options.interfaces.is_empty() {
-        return Ok((None, BootImages::default()));
+        return Ok(Started::default());
     }
+    let bundles = {
+        let paths = options.bundles.clone();
+        tokio::task::spawn_blocking(move || bundles::open(&paths))
+            .await
+            .context("bundles cannot be read")??
+    };
     let mut addresses = Vec::new();
     for name in &options.interfaces {
         let interface = Interface::find(name)?;
@@ -53,18 +73,26 @@ pub async fn start(
     };
     let (folder, arguments) = (folder(directory), options.kernel_arguments.clone());
     let leases = folder.join("leases");
-    let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent, &arguments));
+    let taken = bundles.clone();
+    let made = tokio::task::spawn_blocking(move || {
+        bundles::take_boot_files(&taken, &folder.join("assets"))?;
+        boot_images::make(&folder, &agent, &arguments)
+    });
     let configuration = Configuration {
         interfaces: options.configurations()?,
         boot: made.await.context("boot images could not be made")??,
         images: options.images.clone(),
+        bundles: bundles.clone(),
         leases,
         http_port: options.http_port,
         https_port: options.https_port,
         tls: Some(Arc::new(tls)),
     };
+    let has_images = !bundles.repositories.is_empty();
+    let registry =
+        has_images.then(|| NodeRegistry::new(&addresses, options.https_port, authority.certificate()));
     let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
     let doors = Doors::kube(manager, !options.known_only).await;
     let handle = metal_provisioning::start(configuration, doors).await?;
-    Ok((Some(handle), images))
+    Ok(Started { handle: Some(handle), images, registry })
 }

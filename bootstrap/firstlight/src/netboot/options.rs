@@ -48,6 +48,10 @@ pub struct NetbootOptions {
     /// A folder of images, served as http://ADDRESS:8080/images/
     #[arg(long = "netboot-images", value_name = "DIR", requires = "interfaces")]
     pub images: Option<PathBuf>,
+    /// A bundle (`firstlight bundle`): its container images are served to nodes, its disk images to hosts, its boot files start machines, and
+    /// `-f bundle:` applies its manifests; may be repeated, and of two files or images with one name the later is used
+    #[arg(long = "bundle", value_name = "FILE")]
+    pub bundles: Vec<PathBuf>,
     /// Additional kernel arguments for machines that run the agent, for example console=ttyS1,115200 for a serial console; may be repeated
     #[arg(
         long = "netboot-kernel-arguments",

@@ -43,6 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         interfaces: vec![interface],
         boot,
         images: Some(std::env::current_dir()?),
+        bundles: Default::default(),
         leases: std::env::current_dir()?.join("leases"),
         http_port: metal_provisioning::HTTP_PORT,
         https_port: metal_provisioning::HTTPS_PORT,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bundle::Catalogue;
 use engine::Manager;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -22,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use crate::agents::Agents;
 use crate::directory::Kube;
 use crate::http::listener::Listener;
+use crate::http::registry::Registry;
 use crate::http::site::Site;
 use crate::media::Media;
 use crate::metadata::Metadata;
@@ -42,6 +44,8 @@ pub struct Configuration {
     pub boot: BootFiles,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
+    /// The bundles whose container images and disk images are served.
+    pub bundles: Arc<Catalogue>,
     /// The file of leases that are not objects yet.
     pub leases: PathBuf,
     /// The port of HTTP.
@@ -155,6 +159,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         boot: configuration.boot.clone(),
         tftp,
         images: configuration.images.clone(),
+        registry: Registry::new(configuration.bundles.clone()),
         directory: doors.directory.clone(),
         http_port: configuration.http_port,
         https_port: configuration.tls.is_some().then_some(configuration.https_port),

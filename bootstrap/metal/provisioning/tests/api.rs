@@ -248,6 +248,7 @@ pub async fn services(manager: &Manager) -> Site {
         boot,
         tftp: Default::default(),
         images: None,
+        registry: Default::default(),
         directory,
         metadata: Some(metadata),
         agents: Some(agents),

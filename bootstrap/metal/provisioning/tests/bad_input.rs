@@ -42,6 +42,7 @@ fn configuration(interface: InterfaceConfiguration, folder: &Path) -> Configurat
         interfaces: vec![interface],
         boot: Default::default(),
         images: None,
+        bundles: Default::default(),
         leases: folder.join("leases"),
         http_port: 8080,
         https_port: 8443,

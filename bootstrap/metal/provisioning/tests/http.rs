@@ -12,6 +12,7 @@ use metal_boot::client::Processor;
 use metal_boot::machine::{Boot, Machine};
 use metal_boot::table::MachineTable;
 use metal_provisioning::http::listener::Listener;
+use metal_provisioning::http::registry::Registry;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::metrics::Metrics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,8 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-struct Bench {
-    address: SocketAddr,
+pub(crate) struct Bench {
+    pub(crate) address: SocketAddr,
     folder: tempfile::TempDir,
     metrics: metrics::Metrics,
     shutdown: CancellationToken,
@@ -35,7 +36,12 @@ fn content() -> Vec<u8> {
 }
 
 impl Bench {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
+        Self::with(Registry::default()).await
+    }
+
+    /// Starts a server that also has the images of a registry.
+    pub(crate) async fn with(registry: Registry) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::fs::create_dir(path("images")).unwrap();
@@ -50,6 +56,7 @@ impl Bench {
             boot: BootFiles { unified: [(Processor::X86_64, path("uki"))].into(), ..BootFiles::default() },
             tftp: Default::default(),
             images: Some(path("images")),
+            registry,
             directory: Arc::new(directory),
             metadata: None,
             media: None,
@@ -68,7 +75,7 @@ impl Bench {
     }
 
     /// Returns status, headers in lower case, and body of a response.
-    async fn ask(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
+    pub(crate) async fn ask(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
         let ask = async {
             let mut stream = TcpStream::connect(self.address).await.unwrap();
             let head = format!("{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{headers}\r\n");
@@ -83,7 +90,7 @@ impl Bench {
         tokio::time::timeout(Duration::from_secs(20), ask).await.expect("an answer")
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.shutdown.cancel();
         self.tasks.close();
         tokio::time::timeout(Duration::from_secs(10), self.tasks.wait()).await.expect("the server ends");
@@ -265,5 +272,48 @@ async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
         format!("firstlight_limit_reached_total{{limit=\"netboot_connections_of_one\"}} {closed}\n");
     assert!(bench.metrics.text().contains(&counted), "{}", bench.metrics.text());
     assert_eq!(bench.ask("GET", "/healthz", "").await.0, 200, "another client is answered");
+    bench.end().await;
+}
+
+/// The kernel sends files, and the HTTP library everything else: their order is that of the requests, also if a client sends all requests
+/// first and reads later.
+#[tokio::test]
+async fn requests_that_come_together_are_answered_in_order() {
+    let bench = Bench::new().await;
+    let ask = async {
+        let mut stream = TcpStream::connect(bench.address).await.unwrap();
+        let request = |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
+        let file = "/boot/uki/x86_64.efi";
+        let all = [
+            request(file, ""),
+            request("/images/a%20b.raw", ""),
+            request("/healthz", ""),
+            request(file, "range: bytes=1000000-3999999\r\n"),
+            request("/missing", ""),
+            request("/images/a%20b.raw", "connection: close\r\n"),
+        ];
+        stream.write_all(all.concat().as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        answer
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(20), ask).await.expect("an answer");
+    let mut rest = answer.as_slice();
+    let content = content();
+    for (status, body) in [
+        (200, content.as_slice()),
+        (200, b"image"),
+        (200, b"ok\n"),
+        (206, &content[1_000_000..4_000_000]),
+        (404, b"not found\n"),
+        (200, b"image"),
+    ] {
+        let end = rest.windows(4).position(|part| part == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(rest[..end].to_vec()).unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(rest[end..].starts_with(body), "the body after {head}");
+        rest = &rest[end + body.len()..];
+    }
+    assert!(rest.is_empty());
     bench.end().await;
 }

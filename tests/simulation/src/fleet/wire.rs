@@ -56,6 +56,7 @@ impl Wire {
             boot,
             tftp: Default::default(),
             images: None,
+            registry: Default::default(),
             directory,
             metadata: Some(metadata),
             media: None,

@@ -15,8 +15,8 @@
 mod recognise;
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -59,6 +59,16 @@ pub struct Asset {
     pub sha256: String,
 }
 
+/// A file for the folder, whose checksum is known.
+pub struct NewAsset<'a> {
+    /// The path relative to the folder.
+    pub path: String,
+    /// The SHA-256 checksum in hexadecimal digits.
+    pub sha256: String,
+    /// The content.
+    pub content: Box<dyn Read + 'a>,
+}
+
 impl Assets {
     /// Returns the assets in `folder`, which need not exist yet.
     pub fn new(folder: &Path) -> Self {
@@ -84,6 +94,38 @@ impl Assets {
             self.write_sums(&sums)?;
         }
         Ok(lines)
+    }
+
+    /// Writes files that the folder does not have with these checksums. Returns how many it wrote.
+    ///
+    /// # Errors
+    /// The content has another checksum, the path leads out of the folder, or a write fails.
+    pub fn take_all<'a>(&self, files: impl Iterator<Item = NewAsset<'a>>) -> Result<usize> {
+        let mut sums = self.sums()?;
+        let mut taken = 0;
+        for NewAsset { path, sha256, mut content } in files {
+            let target = self.0.join(&path);
+            if sums.get(&path) == Some(&sha256) && target.is_file() {
+                continue;
+            }
+            let is_plain = Path::new(&path).components().all(|part| matches!(part, Component::Normal(_)));
+            ensure!(is_plain, "{path} leads out of the folder of boot files");
+            replace(&target, |file| {
+                std::io::copy(&mut content, file).with_context(|| format!("cannot copy {path}"))?;
+                Ok(())
+            })?;
+            let found = sum(&target)?;
+            ensure!(
+                found == sha256,
+                "{path} has the checksum {found}, and {sha256} was expected: it is damaged"
+            );
+            sums.insert(path, sha256);
+            taken += 1;
+        }
+        if taken > 0 {
+            self.write_sums(&sums)?;
+        }
+        Ok(taken)
     }
 
     fn take(&self, found: Found, sums: &mut BTreeMap<String, String>) -> Result<String> {

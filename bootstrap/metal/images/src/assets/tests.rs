@@ -231,3 +231,26 @@ fn boot_programs_of_packages() {
         assert_eq!(found, expected, "{package}");
     }
 }
+
+#[test]
+fn files_with_known_checksums_are_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let assets = Assets::new(folder.path());
+    let digest = |content: &[u8]| {
+        let mut sum = String::new();
+        for byte in ring::digest::digest(&ring::digest::SHA256, content).as_ref() {
+            sum.push_str(&format!("{byte:02x}"));
+        }
+        sum
+    };
+    let take = |path: &str, expected: &[u8], content: &'static [u8]| {
+        let file = NewAsset { path: path.into(), sha256: digest(expected), content: Box::new(content) };
+        assets.take_all([file].into_iter())
+    };
+    let path = "x86_64/kernels/1/vmlinuz";
+    assert_eq!([take(path, b"a", b"a").unwrap(), take(path, b"a", b"a").unwrap()], [1, 0]);
+    assert_eq!(take(path, b"b", b"b").unwrap(), 1, "another content replaces it");
+    assert_eq!(assets.verify().unwrap(), Vec::<String>::new());
+    assert!(take(path, b"c", b"damaged").unwrap_err().to_string().contains("it is damaged"));
+    assert!(take("../outside", b"c", b"c").unwrap_err().to_string().contains("leads out of the folder"));
+}

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use bundle::Stored;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::{StreamExt, stream};
@@ -18,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Frame;
 use metal_boot::pieces::Pieces;
 
+use super::kernel::FileRange;
 use super::range::{Part, part};
 use crate::limits;
 
@@ -68,23 +69,55 @@ pub fn not_found() -> Response<Body> {
 /// Serves a file that is assembled from pieces. `tag` must change when the content changes.
 pub fn made(pieces: Pieces, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
     let length = pieces.len();
-    let source = Source::Made(pieces);
-    Opened { source, length, tag: format!("\"{tag}\""), modified: None }.answer(method, asked)
+    Opened::new(Source::Made(pieces), length, tag).answer(method, asked)
+}
+
+/// Serves a blob of a bundle. Its digest is the entity tag.
+pub(super) fn blob(blob: &Stored, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let source = Source::File { file: blob.file.clone(), start: blob.offset };
+    Opened::new(source, blob.size, &blob.digest.to_string()).answer(method, asked)
+}
+
+/// Serves bytes in memory. `tag` must change when the content changes.
+pub(super) fn memory(content: Bytes, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let length = content.len() as u64;
+    Opened::new(Source::Memory(content), length, tag).answer(method, asked)
 }
 
 /// The content of a response.
 #[derive(Clone)]
 enum Source {
-    File(Arc<File>),
+    /// A file, whose content begins at this offset.
+    File {
+        file: Arc<File>,
+        start: u64,
+    },
     Made(Pieces),
+    Memory(Bytes),
 }
 
 impl Source {
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        let mut content = vec![0; length];
+        let mut content = Vec::with_capacity(length);
         match self {
-            Self::File(file) => file.read_exact_at(&mut content, offset)?,
-            Self::Made(pieces) => pieces.range(offset, length as u64).read_exact(&mut content)?,
+            Self::File { file, start } => {
+                // The memory is not cleared before.
+                while content.len() < length {
+                    let at = start + offset + content.len() as u64;
+                    if rustix::io::pread(file, rustix::buffer::spare_capacity(&mut content), at)? == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                content.truncate(length);
+            }
+            Self::Made(pieces) => {
+                content.resize(length, 0);
+                pieces.range(offset, length as u64).read_exact(&mut content)?;
+            }
+            Self::Memory(bytes) => {
+                let first = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                return Ok(bytes.slice(first..first.saturating_add(length).min(bytes.len())));
+            }
         }
         Ok(content.into())
     }
@@ -99,6 +132,10 @@ struct Opened {
 }
 
 impl Opened {
+    fn new(source: Source, length: u64, tag: &str) -> Self {
+        Self { source, length, tag: format!("\"{tag}\""), modified: None }
+    }
+
     fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -110,7 +147,12 @@ impl Opened {
         let length = metadata.len();
         let modified = DateTime::<Utc>::from(changed).format("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let tag = format!("\"{length:x}-{nanoseconds:x}\"");
-        Ok(Self { source: Source::File(Arc::new(file)), length, tag, modified: Some(modified) })
+        Ok(Self {
+            source: Source::File { file: Arc::new(file), start: 0 },
+            length,
+            tag,
+            modified: Some(modified),
+        })
     }
 
     fn answer(self, method: &Method, asked: &HeaderMap) -> Response<Body> {
@@ -129,8 +171,18 @@ impl Opened {
             Part::Impossible => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
         };
         let has_body = *method != Method::HEAD && length > 0;
+        let range = match &self.source {
+            Source::File { file, start } if has_body => {
+                Some(FileRange { file: file.clone(), offset: start + first, length })
+            }
+            _ => None,
+        };
         let content = if has_body { parts(self.source, first, length) } else { body(Bytes::new()) };
         let mut response = Response::new(content);
+        // Nothing of the body is read before it is polled, and a connection without TLS replaces it.
+        if let Some(range) = range {
+            response.extensions_mut().insert(range);
+        }
         *response.status_mut() = status;
         let headers = response.headers_mut();
         let mut set = |name, value: String| {

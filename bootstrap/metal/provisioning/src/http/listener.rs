@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::Request;
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::counted::Counted;
 use super::impatient::Impatient;
+use super::kernel::{FileSender, Kernel};
 use super::peer::Peer;
 use super::site::Site;
 use crate::fingerprint::fingerprint;
@@ -91,10 +93,12 @@ impl Listener {
                 return;
             }
         };
-        let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
         let Some(tls) = &self.tls else {
-            return self.requests(stream, Peer { address, local, certificate: None }).await;
+            let (stream, kernel) = FileSender::new(stream);
+            let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
+            return self.requests(stream, Peer { address, local, certificate: None }, Some(kernel)).await;
         };
+        let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
         let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
         match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
             Err(_) => {
@@ -105,18 +109,26 @@ impl Listener {
             Ok(Ok(stream)) => {
                 let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
                 let certificate = shown.map(|certificate| fingerprint(certificate));
-                self.requests(stream, Peer { address, local, certificate }).await;
+                self.requests(stream, Peer { address, local, certificate }, None).await;
             }
         }
     }
 
-    async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(&self, stream: S, peer: Peer) {
+    async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+        &self,
+        stream: S,
+        peer: Peer,
+        kernel: Option<Kernel>,
+    ) {
         let service = service_fn(|request: Request<Incoming>| {
-            let peer = &peer;
+            let (peer, kernel) = (&peer, &kernel);
             async move {
                 let (method, path) = (request.method().clone(), shown(request.uri().path()));
                 let service = service(request.uri().path());
-                let response = self.site.answer(request, peer).await;
+                let mut response = self.site.answer(request, peer).await;
+                if let (Some(kernel), Some(range)) = (kernel, response.extensions_mut().remove()) {
+                    response = response.map(|_| kernel.body(range).boxed());
+                }
                 let status = response.status().as_u16();
                 tracing::debug!(client = %peer.address, %method, path, status, "HTTP");
                 let sent = self.metrics.request(service, status);
@@ -139,12 +151,13 @@ impl Listener {
 
 /// Returns the service that answers requests for `path`, as a label of the metrics. All other paths are those of metadata.
 fn service(path: &str) -> &'static str {
-    const PREFIXES: [(&str, &str); 5] = [
+    const PREFIXES: [(&str, &str); 6] = [
         ("/agent/v1/", "agent"),
         ("/boot/script/", "script"),
         (media::FOLDER, "media"),
         ("/boot/", "boot"),
         ("/images/", "images"),
+        ("/v2/", "registry"),
     ];
     let found = PREFIXES.iter().find(|(prefix, _)| path.starts_with(prefix));
     match path {
@@ -172,6 +185,7 @@ mod tests {
             ("/boot/media/metal/host-0/1234.iso", "media"),
             ("/boot/uki/x86_64.efi", "boot"),
             ("/images/a.raw", "images"),
+            ("/v2/pause/manifests/3.10", "registry"),
             ("/healthz", "healthz"),
             ("/nocloud/user-data", "metadata"),
             ("/made-up", "metadata"),

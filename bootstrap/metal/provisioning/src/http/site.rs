@@ -15,6 +15,7 @@ use super::agents::{self, Incoming};
 use super::file::{self, Body};
 use super::peer::Peer;
 use super::percent::percent_decoded;
+use super::registry::Registry;
 use super::script::{self, script};
 use crate::agents::Agents;
 use crate::media::Media;
@@ -29,6 +30,8 @@ pub struct Site {
     pub tftp: BTreeSet<String>,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
+    /// The container images and disk images of bundles.
+    pub registry: Registry,
     /// The directory of machines.
     pub directory: Arc<dyn Directory>,
     /// The metadata service for installed machines.
@@ -53,6 +56,9 @@ impl Site {
         if let (Some(agents), Some(path)) = (&self.agents, path.strip_prefix("/agent/v1/")) {
             return agents::answer(agents, path, request, peer, &self.http(peer)).await;
         }
+        if let Some(response) = self.registry.answer(&request) {
+            return response;
+        }
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match segments.as_slice() {
@@ -64,10 +70,13 @@ impl Site {
                 None => file::not_found(),
             },
             ["boot", rest @ ..] => self.boot_file(&rest.join("/"), &request, peer).await,
-            ["images", rest @ ..] => match self.image(&rest.join("/")) {
-                Some(path) => file::answer(&path, request.method(), request.headers()).await,
-                None => file::not_found(),
-            },
+            ["images", rest @ ..] => {
+                let (name, method, headers) = (rest.join("/"), request.method(), request.headers());
+                match self.image(&name) {
+                    Some(path) => file::answer(&path, method, headers).await,
+                    None => self.registry.image(&name, method, headers).unwrap_or_else(file::not_found),
+                }
+            }
             _ => {
                 let Some(metadata) = &self.metadata else { return file::not_found() };
                 metadata.answer(path, peer.address.ip()).await.unwrap_or_else(file::not_found)

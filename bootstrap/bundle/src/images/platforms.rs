@@ -1,0 +1,108 @@
+//! The platforms whose images are taken.
+
+use std::str::FromStr;
+
+use anyhow::{Error, Result, bail};
+
+use crate::descriptor::Platform;
+
+/// A set of platforms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platforms(Vec<Platform>);
+
+impl Platforms {
+    /// Returns Linux on the architecture of this machine.
+    pub fn own() -> Self {
+        Self(vec![Platform {
+            architecture: architecture().to_owned(),
+            os: "linux".to_owned(),
+            variant: None,
+        }])
+    }
+
+    /// Returns all platforms.
+    pub fn all() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Returns the platforms of both sets.
+    pub fn and(mut self, other: Self) -> Self {
+        if self.0.is_empty() || other.0.is_empty() {
+            return Self::all();
+        }
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Returns whether images for `platform` are taken. Variants count only if both have one.
+    pub(crate) fn has(&self, platform: &Platform) -> bool {
+        let equal = |wanted: &Platform| {
+            let both = wanted.variant.as_ref().zip(platform.variant.as_ref());
+            wanted.os == platform.os
+                && wanted.architecture == platform.architecture
+                && both.is_none_or(|(wanted, found)| wanted == found)
+        };
+        self.0.is_empty() || self.0.iter().any(equal)
+    }
+
+    /// Returns the names of the platforms.
+    pub(crate) fn names(&self) -> String {
+        if self.0.is_empty() { "any platform".to_owned() } else { names(self.0.iter()) }
+    }
+}
+
+impl FromStr for Platforms {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "all" {
+            return Ok(Self::all());
+        }
+        let parts: Vec<&str> = text.split('/').collect();
+        let (os, architecture, variant) = match parts.as_slice() {
+            [os, architecture] => (os, architecture, None),
+            [os, architecture, variant] => (os, architecture, Some((*variant).to_owned())),
+            _ => bail!("{text:?} is no platform; write linux/amd64, linux/arm64 or all"),
+        };
+        if parts.iter().any(|part| part.is_empty()) {
+            bail!("{text:?} is no platform; write linux/amd64, linux/arm64 or all");
+        }
+        Ok(Self(vec![Platform { architecture: (*architecture).to_owned(), os: (*os).to_owned(), variant }]))
+    }
+}
+
+/// Returns the names of platforms, with commas between them.
+pub(super) fn names<'a>(platforms: impl Iterator<Item = &'a Platform>) -> String {
+    platforms.map(Platform::name).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the architecture of this machine, as images name it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn platforms_are_compared_as_containerd_does() {
+        let one = |text: &str| text.parse::<Platforms>().unwrap().0.remove(0);
+        for (wanted, found, expected) in [
+            ("linux/arm64", "linux/arm64/v8", true),
+            ("linux/arm/v7", "linux/arm/v6", false),
+            ("linux/amd64", "linux/arm64", false),
+            ("linux/amd64", "windows/amd64", false),
+            ("all", "windows/amd64", true),
+        ] {
+            assert_eq!(wanted.parse::<Platforms>().unwrap().has(&one(found)), expected, "{wanted} {found}");
+        }
+        for wrong in ["", "amd64", "linux/", "a/b/c/d"] {
+            assert!(wrong.parse::<Platforms>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of bundles: what is written is read, and what is hostile is refused.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod archives;
+mod content;
+mod hostile;
