@@ -3,10 +3,10 @@
 
 use agent_protocol::Erase;
 
+use crate::support::{World, image};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::Means;
 use metal::names;
-use test_plane::{World, image};
 
 #[test]
 fn a_host_is_inspected_provisioned_deprovisioned_and_deleted() {

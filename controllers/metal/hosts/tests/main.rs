@@ -6,3 +6,4 @@ mod life;
 mod media;
 mod protection;
 mod refusals;
+mod support;

@@ -3,7 +3,7 @@
 use metal::control::{Boot, Command, Power};
 use metal::host::observed::{BootImage, Means};
 
-use test_plane::World;
+use crate::support::World;
 
 const URL: &str = "http://10.0.0.1/boot/media/metal/host-0/1234.iso";
 

@@ -4,7 +4,7 @@ use agent_protocol::{Action, State};
 use metal::host::plan::Plan;
 use metal::names::{self, PROTECT_DISKS};
 
-use test_plane::{World, image};
+use crate::support::{World, image};
 
 /// Reconciles a few times, and returns whether an instruction wrote to the disks.
 fn writes(world: &mut World) -> bool {

@@ -5,7 +5,7 @@ use metal::host::observed::Means;
 use metal::names;
 use schemas::metal3::{CustomDeploy, RaidConfig};
 
-use test_plane::World;
+use crate::support::World;
 
 fn deploy(method: &str) -> Option<CustomDeploy> {
     Some(CustomDeploy { method: method.into() })
