@@ -282,7 +282,7 @@ fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults)
 
 #[test]
 fn clusters_come_and_go_whatever_fails() {
-    let (hosts, clusters) = (number("FLEET_HOSTS", 40), number("FLEET_CLUSTERS", 4));
+    let (hosts, clusters) = (number("CLUSTERS_HOSTS", 40), number("CLUSTERS", 4));
     let seed = number("SIMULATE_FROM", 1) as u64;
     let faults = Faults { bmc: 50, hang: 25, instruction: 25 };
     run(seed, hosts, clusters, Duration::from_secs(25 * 60), faults)

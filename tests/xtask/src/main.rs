@@ -51,6 +51,9 @@ enum Command {
         /// The first of them.
         #[arg(long, default_value_t = 1)]
         from: u64,
+        /// Also so many clusters on the machines of another fleet, which takes some seconds for each.
+        #[arg(long, default_value_t = 0)]
+        clusters: u64,
     },
     /// Play the transcripts of `tests/clients` with the real kubectl, and run its programs.
     ///
@@ -121,6 +124,9 @@ enum Command {
     },
 }
 
+/// Number of hosts for each cluster that `simulate` runs on them, of which some are not needed.
+const HOSTS_PER_CLUSTER: u64 = 12;
+
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Attack { arguments } => {
@@ -134,20 +140,20 @@ fn main() -> anyhow::Result<()> {
             suite::cargo(&workspace_root(), &all, &[])
         }
         Command::Ci { all } => ci::run(&workspace_root(), all),
-        Command::Simulate { seeds, from } => {
-            let (seeds, from) = (seeds.to_string(), from.to_string());
-            let variables = [
+        Command::Simulate { seeds, from, clusters } => {
+            let hosts = (clusters * HOSTS_PER_CLUSTER).to_string();
+            let (seeds, from, clusters) = (seeds.to_string(), from.to_string(), clusters.to_string());
+            let mut variables = vec![
                 ("SIMULATE_SEEDS", seeds.as_str()),
                 ("SIMULATE_FROM", from.as_str()),
                 ("FLEET_HOSTS", "500"),
-                ("FLEET_CLUSTERS", "40"),
             ];
-            suite::tests(
-                &workspace_root(),
-                "simulation",
-                &["seeds::", "fleet::", "metal_clusters::"],
-                &variables,
-            )
+            let mut names = vec!["seeds::", "fleet::"];
+            if clusters != "0" {
+                variables.extend([("CLUSTERS", clusters.as_str()), ("CLUSTERS_HOSTS", hosts.as_str())]);
+                names.push("metal_clusters::");
+            }
+            suite::tests(&workspace_root(), "simulation", &names, &variables)
         }
         Command::Clients { names, all } => clients::run(&workspace_root(), &names, all),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),

@@ -9,6 +9,7 @@ mod labels;
 mod limits;
 pub mod machine;
 mod names;
+mod remediation;
 mod template;
 #[cfg(test)]
 mod testing;
@@ -20,5 +21,11 @@ use engine::Provider;
 /// It is not in clusterctl's inventory, because clusterctl would ask for it in the target of every move.
 pub const PROVIDERS: &[Provider] = &[Provider {
     inventory: None,
-    controllers: &[cluster::CONTROLLER, machine::CONTROLLER, template::CONTROLLER, labels::CONTROLLER],
+    controllers: &[
+        cluster::CONTROLLER,
+        machine::CONTROLLER,
+        template::CONTROLLER,
+        labels::CONTROLLER,
+        remediation::CONTROLLER,
+    ],
 }];

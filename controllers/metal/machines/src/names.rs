@@ -4,6 +4,8 @@
 pub const MACHINE_FINALIZER: &str = "metal3machine.infrastructure.cluster.x-k8s.io";
 /// Finalizer of a Metal3Cluster, until its Cluster has no Machines.
 pub const CLUSTER_FINALIZER: &str = "metal3cluster.infrastructure.cluster.x-k8s.io";
+/// Finalizer of a Metal3Remediation, until its host is no longer held off.
+pub const REMEDIATION_FINALIZER: &str = "metal3remediation.infrastructure.cluster.x-k8s.io";
 /// Annotation of a Metal3Machine: its host as `namespace/name`.
 pub const HOST: &str = "metal3.io/BareMetalHost";
 /// Label of a Node: the UID of its BareMetalHost.

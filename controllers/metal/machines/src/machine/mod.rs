@@ -24,8 +24,8 @@ use schemas::infrastructure::{Metal3Data, Metal3Machine};
 use schemas::metal3::BareMetalHost;
 
 use crate::names::{GROUP, HOST, HOST_UUID, MACHINE_FINALIZER};
-pub(crate) use observe::consumer;
-use observe::{BY_CONSUMER, Metal3MachineController};
+use observe::Metal3MachineController;
+pub(crate) use observe::{BY_CONSUMER, consumer};
 pub use observed::Observed;
 pub use plan::{Plan, plan};
 

@@ -21,7 +21,7 @@ use crate::choice::is_consumer;
 use crate::names::{CLUSTER_API, HOST};
 
 /// Index of hosts by the Metal3Machine that they name as their consumer, `namespace/name`.
-pub(super) const BY_CONSUMER: &str = "metal3-consumer";
+pub(crate) const BY_CONSUMER: &str = "metal3-consumer";
 
 /// The controller of Metal3Machines.
 pub(super) struct Metal3MachineController {
