@@ -92,7 +92,9 @@ mod tests {
         }
         let mut names: Vec<&str> = of(cluster_core::PROVIDERS).chain(of(kubeadm::PROVIDERS)).collect();
         names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
-        names.extend(of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)));
+        names.extend(
+            of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
+        );
         let count = names.len();
         names.sort_unstable();
         names.dedup();
