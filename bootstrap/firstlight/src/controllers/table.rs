@@ -27,6 +27,9 @@ impl Context {
     }
 }
 
+/// Starts the controllers of a crate.
+type Start = Box<dyn Fn(&Context)>;
+
 /// A family of controllers, which `--controllers` selects by one name.
 pub(super) struct Family {
     /// Name of the family in `--controllers`.
@@ -36,7 +39,7 @@ pub(super) struct Family {
     /// The entries of the family in clusterctl's inventory.
     pub inventory: Vec<InventoryEntry>,
     /// Each function starts the controllers of a crate. They run until the manager ends.
-    starts: Vec<Box<dyn Fn(&Context)>>,
+    starts: Vec<Start>,
 }
 
 /// Returns all families, in the order in which they start.

@@ -1,9 +1,10 @@
 //! The addresses of an IPPool: its ranges, and the next free address.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use schemas::metal3_ipam::{IPPoolSpec, Pool};
+
+use crate::taken::Taken;
 
 /// An address with the settings of its network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// Returns the allocation of free addresses, that is, of all except `taken`.
-    pub fn free(&'a self, taken: BTreeSet<IpAddr>) -> Free<'a> {
+    pub fn free(&'a self, taken: Taken) -> Free<'a> {
         Free { ranges: self, taken, range: 0, next: None }
     }
 
@@ -80,11 +81,11 @@ impl<'a> Ranges<'a> {
     }
 }
 
-/// The allocation of free addresses. It visits each address at most once, so that many allocations cost no more than one.
+/// The allocation of free addresses. It never goes back, so that many allocations cost little more than one.
 #[derive(Debug)]
 pub struct Free<'a> {
     ranges: &'a Ranges<'a>,
-    taken: BTreeSet<IpAddr>,
+    taken: Taken,
     /// Index of the range that is searched.
     range: usize,
     /// The address at which the search continues; `None` at the beginning of a range.
@@ -95,13 +96,12 @@ impl Free<'_> {
     /// Takes the lowest free address of the first range that has one.
     pub fn take(&mut self) -> Option<Allocation> {
         while let Some(range) = self.ranges.valid.get(self.range) {
-            let mut candidate = Some(self.next.unwrap_or(range.first));
-            while let Some(address) = candidate.filter(|address| *address <= range.last) {
-                if self.taken.insert(address) {
-                    self.next = Some(address);
-                    return Some(self.ranges.allocation(range, address));
-                }
-                candidate = following(address);
+            let from = self.next.unwrap_or(range.first);
+            let free = self.taken.first_absent(from).filter(|address| *address <= range.last);
+            if let Some(address) = free {
+                self.taken.insert(address);
+                self.next = Some(address);
+                return Some(self.ranges.allocation(range, address));
             }
             self.range += 1;
             self.next = None;
@@ -196,15 +196,25 @@ fn of_bits(bits: u128, like: IpAddr) -> IpAddr {
 }
 
 /// Returns the next address; `None` after the last one of its family.
-fn following(address: IpAddr) -> Option<IpAddr> {
+pub(crate) fn following(address: IpAddr) -> Option<IpAddr> {
     match address {
         IpAddr::V4(address) => address.to_bits().checked_add(1).map(|bits| Ipv4Addr::from_bits(bits).into()),
         IpAddr::V6(address) => address.to_bits().checked_add(1).map(|bits| Ipv6Addr::from_bits(bits).into()),
     }
 }
 
+/// Returns the address before `address`; `None` before the first one of its family.
+pub(crate) fn preceding(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V4(address) => address.to_bits().checked_sub(1).map(|bits| Ipv4Addr::from_bits(bits).into()),
+        IpAddr::V6(address) => address.to_bits().checked_sub(1).map(|bits| Ipv6Addr::from_bits(bits).into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn pool(start: &str, end: &str, subnet: &str) -> Pool {
@@ -277,7 +287,7 @@ mod tests {
     fn a_fixed_address_is_free_or_not() {
         let spec = spec(vec![pool("10.0.0.1", "10.0.0.3", "")]);
         let ranges = Ranges::of(&spec);
-        let mut free = ranges.free(["10.0.0.1".parse().unwrap()].into());
+        let mut free = ranges.free(["10.0.0.1".parse().unwrap()].into_iter().collect());
         let mut take = |text: &str| free.take_this(text.parse().unwrap()).is_some();
         assert!(
             take("10.0.0.2")

@@ -13,19 +13,25 @@ use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
     finalizer, object, paused,
 };
+use kube::Resource;
 use schemas::cluster::Cluster;
 use schemas::ipam::IPAddressClaim;
 use schemas::metal3_ipam::{IPClaim, IPPool};
 
 use crate::claims::{Address, Claim, is_settled};
 use crate::names::POOL_FINALIZER;
+use crate::taken::Ledger;
 
 /// Index of pools by their Cluster.
 const BY_CLUSTER_NAME: &str = "spec.clusterName";
 /// Index of the claims of a pool for which there is something to do.
 const UNSETTLED: &str = "unsettled";
-/// Index of addresses by their pool, and by the prefix of their names.
+/// Index of addresses by their pool.
 const BY_POOL: &str = "pool";
+/// Index of addresses by pool and claim, see [`claim_key`].
+const BY_CLAIM: &str = "pool-claim";
+/// Index of the addresses of a pool that are being deleted.
+const DELETING: &str = "deleting";
 
 /// Claims and addresses of one API.
 struct Side<C: Claim> {
@@ -39,16 +45,19 @@ struct PoolReconciler {
     clusters: Objects<Cluster>,
     metal3: Side<IPClaim>,
     cluster_api: Side<IPAddressClaim>,
+    ledger: Arc<Ledger>,
 }
 
 /// Starts the controller.
 pub fn start(manager: &Manager) {
+    let ledger = Arc::<Ledger>::default();
     let this = PoolReconciler {
         manager: manager.clone(),
         pools: manager.objects(),
         clusters: manager.objects(),
-        metal3: Side::new(manager),
-        cluster_api: Side::new(manager),
+        metal3: Side::new(manager, &ledger),
+        cluster_api: Side::new(manager, &ledger),
+        ledger,
     };
     this.pools.index(BY_CLUSTER_NAME, |pool| {
         let namespace = pool.metadata.namespace.clone().unwrap_or_default();
@@ -63,26 +72,56 @@ pub fn start(manager: &Manager) {
 }
 
 impl<C: Claim> Side<C> {
-    fn new(manager: &Manager) -> Self {
+    fn new(manager: &Manager, ledger: &Arc<Ledger>) -> Self {
         let side = Self { claims: manager.objects::<C>(), addresses: manager.objects::<C::Address>() };
         side.claims.index(UNSETTLED, |claim| {
             let pool = claim.pool().filter(|_| !is_settled(claim));
             pool.map(|pool| pool.to_string()).into_iter().collect()
         });
-        side.addresses.index(BY_POOL, |address| {
-            address.pool().map(|pool| pool.to_string()).into_iter().chain(name_prefix(address)).collect()
+        side.addresses.index(BY_POOL, |address| text(address.pool()));
+        side.addresses.index(BY_CLAIM, |address| {
+            address.pool().map(|pool| claim_key(&pool, address.claim())).into_iter().collect()
+        });
+        side.addresses
+            .index(DELETING, |address| text(address.pool().filter(|_| object::is_deleting(address))));
+        let ledger = ledger.clone();
+        side.addresses.subscribe(move |change| {
+            for address in change.objects() {
+                let name = address.meta().name.as_deref().unwrap_or_default();
+                let groups = address
+                    .pool()
+                    .map(|pool| pool.to_string())
+                    .into_iter()
+                    .chain(name_prefix(address.as_ref()));
+                groups.for_each(|group| ledger.note(group, C::API, name));
+            }
         });
         side
     }
 
-    /// Reconciles the pools of changed claims and addresses.
+    /// Reconciles the pools of changed claims and addresses. What a reconcile itself has done for a claim needs no other one: the
+    /// reconcile that gave an address comes back when the status is due.
     fn watched(&self, controller: Controller) -> Controller {
         controller
-            .watches(&self.claims, |change| distinct(change.objects().filter_map(|claim| claim.pool())))
+            .watches(&self.claims, |change| {
+                let claim = change.new.iter().filter(|claim| !is_settled(claim.as_ref()));
+                claim.filter_map(|claim| claim.pool()).collect()
+            })
             .watches(&self.addresses, |change| {
-                distinct(change.objects().filter_map(|address| address.pool()))
+                let is_new = change.old.is_none() && change.new.as_ref().is_some_and(|new| !is_deleting(new));
+                let objects = change.objects().filter(|_| !is_new);
+                distinct(objects.filter_map(|address| address.pool()))
             })
     }
+}
+
+fn text(pool: Option<NamespacedName>) -> Vec<String> {
+    pool.map(|pool| pool.to_string()).into_iter().collect()
+}
+
+/// Returns the key of the address of a claim in [`BY_CLAIM`].
+fn claim_key(pool: &NamespacedName, claim: &str) -> String {
+    format!("{pool}/{claim}")
 }
 
 fn distinct(pools: impl Iterator<Item = NamespacedName>) -> Vec<Request> {
@@ -97,7 +136,7 @@ fn name_prefix<A: Address>(address: &A) -> Option<String> {
     Some(prefix_key(address.meta().namespace.as_deref().unwrap_or_default(), prefix))
 }
 
-/// Returns the key of a name prefix in [`BY_POOL`]. Two pools with one prefix share the names of addresses, and therefore the addresses.
+/// Returns the group of a name prefix in the ledger. Two pools with one prefix share the names of addresses, and therefore the addresses.
 fn prefix_key(namespace: &str, prefix: &str) -> String {
     // No name of a pool contains a blank.
     format!("{namespace}/{prefix} ")
@@ -130,8 +169,9 @@ impl Reconciler for PoolReconciler {
             // The finalizer is there before the first address.
             pool = Some(finalizer::ensure(&self.pools, found, POOL_FINALIZER).await?);
         }
-        let observed = self.observe(request, pool, cluster);
-        let plan = plan::plan(&observed, self.manager.clock().now());
+        let now = self.manager.clock().now();
+        let observed = self.observe(request, pool, cluster, now);
+        let plan = plan::plan(&observed, now);
         let action = plan.later.map_or_else(Action::done, Action::requeue_after);
         let errors = self.apply(&observed, plan).await;
         Error::aggregate(errors).map(|()| action)

@@ -1,5 +1,7 @@
 //! Reads the state that the plan of a pool depends on.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -9,8 +11,12 @@ use kube::ResourceExt;
 use schemas::cluster::Cluster;
 use schemas::metal3_ipam::IPPool;
 
-use super::{BY_POOL, PoolReconciler, Side, UNSETTLED, is_deleting, prefix_key};
-use crate::claims::{Address, Api, Claim};
+use super::plan::status_delay;
+use super::{
+    BY_CLAIM, BY_POOL, DELETING, PoolReconciler, Side, UNSETTLED, claim_key, is_deleting, prefix_key,
+};
+use crate::claims::{Address, Api, Claim, address_name};
+use crate::taken::Taken;
 
 /// The state that the plan depends on.
 #[derive(Debug, Default)]
@@ -23,8 +29,14 @@ pub struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The claims without an address, and those that are being deleted.
     pub claims: Vec<Waiting>,
-    /// The addresses of the pool, and the addresses whose names have its prefix.
+    /// The addresses of these claims, those that they ask for or that are reserved for them, and those that are being deleted.
     pub addresses: Vec<Known>,
+    /// All addresses that cannot be given: those of the pool, and those of objects whose names have its prefix.
+    pub taken: Taken,
+    /// The number of addresses of the pool.
+    pub allocated: usize,
+    /// All addresses of the pool by claim, if its status is due.
+    pub indexes: Option<BTreeMap<String, String>>,
 }
 
 /// A claim for which there is something to do.
@@ -72,14 +84,31 @@ impl PoolReconciler {
         name: NamespacedName,
         pool: Option<Arc<IPPool>>,
         cluster: Option<Arc<Cluster>>,
+        now: DateTime<Utc>,
     ) -> Observed {
-        let prefix = pool.as_ref().map(|pool| pool.spec.name_prefix.as_str()).unwrap_or_default();
-        let prefix = prefix_key(&name.namespace, prefix);
         let mut claims = self.metal3.waiting(&name);
         claims.extend(self.cluster_api.waiting(&name));
-        let mut addresses = self.metal3.known(&name, &prefix);
-        addresses.extend(self.cluster_api.known(&name, &prefix));
-        Observed { name, pool, cluster, claims, addresses }
+        let prefix = pool.as_ref().map(|pool| pool.spec.name_prefix.as_str()).unwrap_or_default();
+        let read = |api: Api, object: &str| match api {
+            Api::Metal3 => self.metal3.read(&name.namespace, object),
+            Api::ClusterApi => self.cluster_api.read(&name.namespace, object),
+        };
+        let (mut taken, allocated) = self.ledger.taken(&name.to_string(), read);
+        taken.extend(&self.ledger.taken(&prefix_key(&name.namespace, prefix), read).0);
+        let named = pool.iter().flat_map(|pool| {
+            let reserved = claims.iter().filter_map(|claim| pool.spec.pre_allocations.get(&claim.name));
+            let wanted = claims.iter().filter_map(|claim| claim.requested.as_ref()).chain(reserved);
+            wanted.filter_map(|text| text.parse::<IpAddr>().ok())
+        });
+        let named: BTreeSet<String> = named.map(|address| address_name(prefix, address)).collect();
+        let mut addresses = self.metal3.known(&name, &claims, &named);
+        addresses.extend(self.cluster_api.known(&name, &claims, &named));
+        let is_due = pool.as_ref().is_some_and(|pool| status_delay(pool, allocated, now).is_none());
+        let indexes = is_due.then(|| {
+            let all = self.metal3.indexes(&name).into_iter().chain(self.cluster_api.indexes(&name));
+            all.collect()
+        });
+        Observed { name, pool, cluster, claims, addresses, taken, allocated, indexes }
     }
 }
 
@@ -98,23 +127,40 @@ impl<C: Claim> Side<C> {
         found.iter().map(waiting).collect()
     }
 
-    fn known(&self, pool: &NamespacedName, prefix: &str) -> Vec<Known> {
-        let ours = self.addresses.by_index(BY_POOL, &pool.to_string());
-        let named = self.addresses.by_index(BY_POOL, prefix);
-        let others = named.iter().filter(|address| address.pool().as_ref() != Some(pool));
-        let known = |address: &Arc<C::Address>, is_of_pool: bool| Known {
+    /// Returns the address of an object.
+    fn read(&self, namespace: &str, object: &str) -> Option<IpAddr> {
+        self.addresses.get(&NamespacedName::new(namespace, object))?.text().parse().ok()
+    }
+
+    fn known(&self, pool: &NamespacedName, claims: &[Waiting], named: &BTreeSet<String>) -> Vec<Known> {
+        let claims = claims.iter().filter(|claim| claim.api == C::API);
+        let of_claims =
+            claims.flat_map(|claim| self.addresses.by_index(BY_CLAIM, &claim_key(pool, &claim.name)));
+        let named = named.iter().filter_map(|name| {
+            self.addresses.get(&NamespacedName::new(pool.namespace.as_str(), name.as_str()))
+        });
+        let deleting = self.addresses.by_index(DELETING, &pool.to_string());
+        let all = of_claims.chain(named).chain(deleting);
+        let distinct: BTreeMap<String, Arc<C::Address>> =
+            all.map(|address| (address.name_any(), address)).collect();
+        let known = |(name, address): (String, Arc<C::Address>)| Known {
             api: C::API,
-            name: address.name_any(),
+            name,
             address: address.text().to_owned(),
             claim: address.claim().to_owned(),
-            is_of_pool,
-            is_deleting: is_deleting(address),
+            is_of_pool: address.pool().as_ref() == Some(pool),
+            is_deleting: is_deleting(&address),
             has_claim: self
                 .claims
                 .get(&NamespacedName::new(pool.namespace.as_str(), address.claim()))
                 .is_some(),
         };
-        let others = others.map(|address| known(address, false));
-        ours.iter().map(|address| known(address, true)).chain(others).collect()
+        distinct.into_iter().map(known).collect()
+    }
+
+    /// Returns all addresses of a pool with their claims.
+    fn indexes(&self, pool: &NamespacedName) -> Vec<(String, String)> {
+        let all = self.addresses.by_index(BY_POOL, &pool.to_string());
+        all.iter().map(|address| (address.claim().to_owned(), address.text().to_owned())).collect()
     }
 }

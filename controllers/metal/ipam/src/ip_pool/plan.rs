@@ -1,6 +1,6 @@
 //! The rules of a pool: which claim gets which address, which address is released, and the status of the pool.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -86,7 +86,9 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     if let Some(pool) = &observed.pool {
         let (pool, later) = wanted(pool, observed, now);
         plan.pool = Some(pool);
-        plan.later = later;
+        // The plan was made before its own allocations, which the status lists next time.
+        let allocates = plan.steps.iter().any(|step| matches!(step.action, Action::Allocate(..)));
+        plan.later = later.or(allocates.then_some(limits::STATUS_INTERVAL));
     }
     plan
 }
@@ -111,13 +113,14 @@ struct Giving<'a> {
 
 impl<'a> Giving<'a> {
     fn new(observed: &'a Observed, ranges: &'a Ranges<'a>) -> Self {
-        let mut taken: BTreeSet<IpAddr> =
-            observed.addresses.iter().filter_map(|address| address.address.parse().ok()).collect();
-        let allocated = taken.len();
+        let mut taken = observed.taken.clone();
         let pre_allocations = observed.pool.iter().flat_map(|pool| &pool.spec.pre_allocations);
         let reserved: BTreeMap<&str, &str> =
             pre_allocations.map(|(claim, address)| (claim.as_str(), address.as_str())).collect();
-        taken.extend(reserved.values().filter_map(|address| address.parse::<IpAddr>().ok()));
+        for address in reserved.values().filter_map(|address| address.parse().ok()) {
+            taken.insert(address);
+        }
+        let allocated = observed.allocated;
         Self { observed, ranges, free: ranges.free(taken), reserved, allocated, closed: closed(observed) }
     }
 
@@ -232,27 +235,27 @@ fn wanted(pool: &IPPool, observed: &Observed, now: DateTime<Utc>) -> (IPPool, Op
         let name = cluster.metadata.name.clone().unwrap_or_default();
         wanted.metadata.labels.get_or_insert_default().insert(engine::names::CLUSTER_NAME.into(), name);
     }
-    let ours = || observed.addresses.iter().filter(|address| address.is_of_pool);
-    if pool.metadata.deletion_timestamp.is_some() && ours().next().is_none() {
+    if pool.metadata.deletion_timestamp.is_some() && observed.allocated == 0 {
         finalizer::remove(&mut wanted, POOL_FINALIZER);
         return (wanted, None);
     }
-    let indexes: BTreeMap<String, String> =
-        ours().map(|address| (address.claim.clone(), address.address.clone())).collect();
+    let Some(indexes) = &observed.indexes else {
+        return (wanted, status_delay(pool, observed.allocated, now));
+    };
     let status = wanted.status.get_or_insert_default();
-    let last = status.last_updated.as_deref().and_then(parse_rfc3339);
-    if last.is_some() && status.indexes == indexes {
-        return (wanted, None);
+    if status.last_updated.is_none() || status.indexes != *indexes {
+        status.indexes.clone_from(indexes);
+        status.last_updated = Some(rfc3339(now));
     }
-    let entries = u32::try_from(indexes.len()).unwrap_or(u32::MAX);
-    let interval = limits::STATUS_INTERVAL.saturating_mul(entries);
-    let passed = last.map(|last| (now - last).to_std().unwrap_or_default());
-    if let Some(early) =
-        passed.and_then(|passed| interval.checked_sub(passed)).filter(|early| !early.is_zero())
-    {
-        return (wanted, Some(early));
-    }
-    status.indexes = indexes;
-    status.last_updated = Some(rfc3339(now));
     (wanted, None)
+}
+
+/// Returns the time until the status of a pool is due; `None` if it is due now.
+pub fn status_delay(pool: &IPPool, allocated: usize, now: DateTime<Utc>) -> Option<Duration> {
+    let last =
+        pool.status.as_ref().and_then(|status| status.last_updated.as_deref()).and_then(parse_rfc3339)?;
+    let entries = u32::try_from(allocated).unwrap_or(u32::MAX);
+    let passed = (now - last).to_std().unwrap_or_default();
+    let interval = limits::STATUS_INTERVAL.saturating_mul(entries);
+    interval.checked_sub(passed).filter(|delay| !delay.is_zero())
 }

@@ -8,7 +8,7 @@ use schemas::cluster::Cluster;
 use schemas::metal3_ipam::{IPPool, IPPoolSpec, IPPoolStatus, Pool};
 
 use super::observe::{Known, Observed, Waiting};
-use super::plan::{Action, Plan, plan};
+use super::plan::{Action, Plan, plan, status_delay};
 use crate::claims::{Api, Refusal};
 use crate::names::POOL_FINALIZER;
 
@@ -59,6 +59,9 @@ fn observed(pool: IPPool, claims: Vec<Waiting>, addresses: Vec<Known>) -> Observ
         pool: Some(Arc::new(pool)),
         cluster: None,
         claims,
+        taken: addresses.iter().map(|address| address.address.parse().unwrap()).collect(),
+        allocated: addresses.iter().filter(|address| address.is_of_pool).count(),
+        indexes: None,
         addresses,
     }
 }
@@ -204,14 +207,22 @@ fn the_status_lists_the_addresses_and_is_written_at_intervals() {
         pool
     };
     let planned = |pool: IPPool, known: &[Known]| {
-        let plan = plan(&observed(pool, vec![], known.to_vec()), now());
+        let mut observed = observed(pool, vec![], known.to_vec());
+        let delay = status_delay(observed.pool.as_deref().unwrap(), known.len(), now());
+        let indexes = known.iter().map(|known| (known.claim.clone(), known.address.clone()));
+        observed.indexes = delay.is_none().then(|| indexes.collect());
+        let plan = plan(&observed, now());
         (plan.pool.unwrap().status.unwrap().indexes.len(), plan.later.map(|later| later.as_secs()))
     };
     assert_eq!(planned(pool("10.0.0.0", "10.0.255.255"), &known), (5_000, None), "the first status");
     assert_eq!(planned(written_ago(2, &[]), &known), (0, Some(3)), "5 000 addresses: every five seconds");
     assert_eq!(planned(written_ago(5, &[]), &known), (5_000, None));
     assert_eq!(planned(written_ago(0, &[]), &known[..1]), (0, Some(0)), "one address: every millisecond");
-    assert_eq!(planned(written_ago(0, &[("c0", "10.0.0.0")]), &known[..1]), (1, None), "nothing changed");
+    assert_eq!(
+        planned(written_ago(0, &[("c0", "10.0.0.0")]), &known[..1]),
+        (1, Some(0)),
+        "looked at again when it is due"
+    );
     assert_eq!(planned(written_ago(0, &[("c0", "10.0.0.0")]), &[]), (0, None), "an empty pool at once");
 }
 
