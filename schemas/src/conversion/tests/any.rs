@@ -74,31 +74,22 @@ fn fields(schema: &Value, numbers: &mut Numbers) -> Value {
     Value::Object(fields)
 }
 
-/// Returns a list whose items differ in the keys of the list.
+/// Returns a list whose items differ in the keys of the list, and in their names. Items with names have them even where
+/// the schema of this version does not ask for it.
 fn list(schema: &Value, numbers: &mut Numbers) -> Value {
-    let keys = schema["x-kubernetes-list-map-keys"].as_array().cloned().unwrap_or_default();
+    let has = |field: &str, kind: &str| schema["items"]["properties"][field]["type"] == kind;
     let mut items: Vec<Value> = Vec::new();
-    for index in 0..numbers.below(4) {
+    let length = numbers.below(4);
+    for (index, name) in NAMES.iter().take(length).enumerate() {
         let mut item = value("", &schema["items"], numbers);
-        for key in keys.iter().filter_map(Value::as_str) {
-            let is_number = schema["items"]["properties"][key]["type"] == "integer";
-            item[key] = if is_number { json!(10 - index) } else { json!(NAMES[index]) };
+        for field in ["name", "key", "id", "type", "network"].into_iter().filter(|field| has(field, "string"))
+        {
+            item[field] = json!(name);
         }
-        // Items with names are named even where the schema of this version does not ask for it.
-        if keys.is_empty() && item.is_object() {
-            for key in ["name", "key", "id", "type", "network"] {
-                if schema["items"]["properties"][key]["type"] == "string" {
-                    item[key] = json!(NAMES[index]);
-                }
-            }
+        if has("index", "integer") {
+            item["index"] = json!(10 - index);
         }
         items.push(item);
-    }
-    let mut names: Vec<String> = Vec::new();
-    for item in items.iter_mut().filter(|item| keys.iter().any(|key| key == "index") && item.is_object()) {
-        let name = format!("{}{}", item["name"].as_str().unwrap_or_default(), names.len());
-        item["name"] = json!(name);
-        names.push(name);
     }
     Value::Array(items)
 }

@@ -39,7 +39,7 @@ fn there_and_back_is_identical() {
         let back = kind.convert(&there, from);
         assert_eq!(back, object, "{} {from}, by {there:#}", kind.name);
         assert_eq!(kind.convert(&back, to), there, "{} {from}", kind.name);
-        assert!(kind.has_types(&there, to), "{there:#}");
+        assert!(kind.fits(&there, to), "{there:#}");
     });
 }
 
@@ -89,7 +89,7 @@ fn an_annotation_of_any_content_is_harmless() {
         let mut object = object;
         object["metadata"]["annotations"][ANNOTATION] = json!(contents[numbers.below(contents.len())]);
         let there = kind.convert(&object, to);
-        assert!(kind.has_types(&there, to), "{there:#}");
+        assert!(kind.fits(&there, to), "{there:#}");
         let back = without_kept(kind.convert(&there, from));
         assert_eq!(back, without_kept(object), "{}, by {there:#}", kind.name);
     });

@@ -60,7 +60,10 @@ impl Kind {
         object
     }
 
-    pub fn has_types(&self, object: &Value, version: &str) -> bool {
-        super::empty::has_types(&self.parsed[version], object)
+    /// Returns whether the version declares all fields of the object, with these types. Field managers need that.
+    pub fn fits(&self, object: &Value, version: &str) -> bool {
+        let schema = &self.parsed[version];
+        let unknown = machinery::schema::prune(schema, &mut object.clone());
+        unknown.is_empty() && super::empty::has_types(schema, object)
     }
 }
