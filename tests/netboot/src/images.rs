@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::assets::assets;
+use crate::kubernetes;
 use crate::lab::{ADDRESS, run};
 
 /// An image in a folder that the server serves.
@@ -55,6 +56,16 @@ pub async fn stand_in(folder: &Path) -> Result<Image> {
     make("make-stand-in", program, folder.join("stand-in.raw")).await
 }
 
+/// Puts the image of a Kubernetes node, which [`kubernetes::prepare`] made, into the folder.
+///
+/// # Errors
+/// Fails if it has not been made.
+pub async fn node(folder: &Path) -> Result<Image> {
+    let path = folder.join("node.raw");
+    std::fs::hard_link(kubernetes::disk(), &path).or_else(|_| std::os::unix::fs::symlink(kubernetes::disk(), &path))?;
+    of(path).await
+}
+
 async fn make(script: &str, what: &str, path: PathBuf) -> Result<Image> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images").join(script);
     let (kernel, stub) = (assets().join("kernel"), assets().join("linuxx64.efi.stub"));
@@ -62,7 +73,12 @@ async fn make(script: &str, what: &str, path: PathBuf) -> Result<Image> {
         [&script, &kernel, &stub, &path].iter().map(|path| path.to_str()).collect();
     let [script, kernel, stub, output] = texts.context("paths that are text")?[..] else { unreachable!() };
     run(script, &[what, kernel, stub, output]).await?;
-    let sum = run("sha256sum", &[output]).await?;
+    of(path).await
+}
+
+/// Returns the image in a file.
+async fn of(path: PathBuf) -> Result<Image> {
+    let sum = run("sha256sum", &[path.to_str().context("a path that is text")?]).await?;
     let checksum = sum.split_whitespace().next().unwrap_or_default().to_owned();
     Ok(Image { path, checksum })
 }

@@ -12,6 +12,7 @@ pub mod dnsmasq;
 pub mod elsewhere;
 pub mod images;
 pub mod ipmi;
+pub mod kubernetes;
 pub mod lab;
 pub mod libvirt;
 pub mod lossy;

@@ -16,6 +16,9 @@ use crate::monitor::Monitor;
 /// The folder of UEFI firmware from Debian's package `ovmf`.
 const OVMF: &str = "/usr/share/OVMF";
 
+/// The emulation of several processors. The translated code of a Kubernetes node would not fit the usual 512 MiB.
+const MANY: &str = "tcg,thread=multi,tb-size=2048";
+
 /// The firmware of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
@@ -52,6 +55,8 @@ pub struct Design {
     pub mac: String,
     /// The firmware.
     pub firmware: Firmware,
+    /// Number of processors.
+    pub processors: u8,
     /// Memory in MiB. UEFI HTTP boot of an initramfs needs three times its size.
     pub memory: u32,
     /// Size of the disk in bytes.
@@ -198,7 +203,7 @@ impl Machine {
     }
 
     fn arguments(&self, boot: &Boot) -> Vec<String> {
-        let Design { name, mac, firmware, memory, disk_speed, .. } = &self.design;
+        let Design { name, mac, firmware, processors, memory, disk_speed, .. } = &self.design;
         let order = |device: &Boot, otherwise: &'static str| {
             let first = std::mem::discriminant(device) == std::mem::discriminant(boot);
             if first { ",bootindex=1" } else { otherwise }
@@ -209,8 +214,10 @@ impl Machine {
         let disk = order(&Boot::Disk, if is_bios { ",bootindex=3" } else { "" });
         let secure = *firmware == Firmware::SecureBoot;
         let machine = if secure { "q35,smm=on" } else { "q35" };
+        let (accelerator, more, clock) =
+            if *processors > 1 { (MANY, ",la57=off", ",hpet=off") } else { ("tcg", "", "") };
         let mut text = format!(
-            "-name {name} -machine {machine} -accel tcg -cpu max -smp 1 -m {memory} -display none -nodefaults -no-user-config \
+            "-name {name} -machine {machine}{clock} -accel {accelerator} -cpu max{more} -smp {processors} -m {memory} -display none -nodefaults -no-user-config \
              -smbios type=1,manufacturer=Firstlight,product=Virtual,serial=serial-{name} \
              -chardev file,id=console,path={console},append=on -serial chardev:console \
              -qmp unix:{monitor},server=on,wait=off \

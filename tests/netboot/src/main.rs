@@ -39,6 +39,9 @@ fn main() -> Result<()> {
     };
     let (figures, rest): (Vec<&Named>, Vec<&Named>) =
         SCENARIOS.iter().filter(is_chosen).partition(|scenario| scenario.alone);
+    for prepare in rest.iter().chain(&figures).filter_map(|scenario| scenario.prepare) {
+        prepare()?;
+    }
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let mut failed = run_all(&rest, workers)?;
     failed.extend(run_all(&figures, 1)?);

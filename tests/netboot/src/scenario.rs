@@ -86,6 +86,7 @@ impl Scenario {
             name: format!("host-{number}"),
             mac: format!("52:54:00:00:00:1{number}"),
             firmware,
+            processors: 1,
             memory: 1024,
             disk: 8 << 30,
             disk_speed: None,
@@ -200,7 +201,8 @@ pub fn is_asked(host: &Value) -> bool {
         .any(|known| known["type"] == "WaitingForOperator" && known["status"] == "True")
 }
 
-fn last_lines(text: &str, count: usize) -> String {
+/// Returns the last lines of a text.
+pub fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }

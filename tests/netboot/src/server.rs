@@ -17,7 +17,7 @@ const START: Duration = Duration::from_secs(60);
 /// A running server.
 pub struct Server {
     process: test_server::Server,
-    client: Client,
+    objects: Objects,
 }
 
 /// Returns the path of the binary under test.
@@ -56,18 +56,13 @@ impl Server {
             }
         });
         waited.await.flatten().map_err(|error| anyhow!("{error}\n{}", process.log()))?;
-        let client = process.client().await?;
-        Ok(Self { process, client })
+        let objects = Objects(process.client().await?);
+        Ok(Self { process, objects })
     }
 
     /// Kills the server.
     pub async fn kill(mut self) {
         let _ = self.process.kill().await;
-    }
-
-    /// Returns its client.
-    pub fn client(&self) -> &Client {
-        &self.client
     }
 
     /// Returns the process ID, to measure its memory.
@@ -79,6 +74,24 @@ impl Server {
     pub fn log(&self) -> String {
         self.process.log()
     }
+}
+
+impl std::ops::Deref for Server {
+    type Target = Objects;
+
+    fn deref(&self) -> &Objects {
+        &self.objects
+    }
+}
+
+/// The objects of an API server.
+pub struct Objects(pub Client);
+
+impl Objects {
+    /// Returns the client.
+    pub fn client(&self) -> &Client {
+        &self.0
+    }
 
     fn api(&self, object: &Value) -> Result<Api<DynamicObject>> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
@@ -86,8 +99,8 @@ impl Server {
         let kind = GroupVersionKind::gvk(group, version, text("kind"));
         let resource = ApiResource::from_gvk_with_plural(&kind, &plural(text("kind")));
         Ok(match object["metadata"]["namespace"].as_str() {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
+            Some(namespace) => Api::namespaced_with(self.0.clone(), namespace, &resource),
+            None => Api::all_with(self.0.clone(), &resource),
         })
     }
 
@@ -130,6 +143,15 @@ impl Server {
         let name = like["metadata"]["name"].as_str().context("an object with a name")?;
         self.api(like)?.delete(name, &kube::api::DeleteParams::default()).await?;
         Ok(())
+    }
+
+    /// Reads all objects of the kind and namespace of `like`.
+    ///
+    /// # Errors
+    /// Returns the server's refusal.
+    pub async fn list(&self, like: &Value) -> Result<Vec<Value>> {
+        let found = self.api(like)?.list(&kube::api::ListParams::default()).await?;
+        found.items.into_iter().map(|object| Ok(serde_json::to_value(object)?)).collect()
     }
 }
 

@@ -12,12 +12,15 @@ mod figures;
 mod hardware;
 mod hostile;
 mod ipmi;
+mod real_cluster;
 mod redfish;
 mod secure_boot;
 mod tutorial;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
+
+use crate::kubernetes;
 
 /// A scenario.
 pub struct Named {
@@ -27,24 +30,26 @@ pub struct Named {
     pub by_default: bool,
     /// Whether it must run alone, since it measures figures.
     pub alone: bool,
+    /// Prepares what the scenario needs from the network, which scenarios are cut off from.
+    pub prepare: Option<fn() -> Result<()>>,
     /// Runs the scenario.
     pub run: fn() -> BoxFuture<'static, Result<()>>,
 }
 
 /// Returns a scenario that runs by default.
 const fn usual(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
-    Named { name, by_default: true, alone: false, run }
+    Named { name, by_default: true, alone: false, prepare: None, run }
 }
 
 /// Returns a scenario that runs when it is named, or with `--all`, since the default ones or the simulated
 /// fleet cover its subject as well.
 const fn further(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
-    Named { name, by_default: false, alone: false, run }
+    Named { name, by_default: false, alone: false, prepare: None, run }
 }
 
 /// Returns a scenario that measures figures; it runs when it is named, or with `--all`.
 const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
-    Named { name, by_default: false, alone: true, run }
+    Named { name, by_default: false, alone: true, prepare: None, run }
 }
 
 /// All scenarios, the longest first.
@@ -66,6 +71,13 @@ pub const SCENARIOS: &[Named] = &[
     further("nvme", || Box::pin(hardware::nvme())),
     usual("tpm", || Box::pin(hardware::tpm())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
+    Named {
+        name: "real-cluster",
+        by_default: false,
+        alone: true,
+        prepare: Some(kubernetes::prepare),
+        run: || Box::pin(real_cluster::two_machines()),
+    },
     figures("debian", || Box::pin(debian::cloud_init())),
     figures("figures", || Box::pin(self::figures::all())),
     figures("figures-chain", || Box::pin(chain::both())),

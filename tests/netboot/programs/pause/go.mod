@@ -1,0 +1,3 @@
+module firstlight.test/pause
+
+go 1.26.0
