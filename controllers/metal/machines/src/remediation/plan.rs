@@ -1,7 +1,7 @@
 //! The plan of a Metal3Remediation. Pure.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use engine::object::{annotation, is_deleting, uid};
+use engine::object::{is_deleting, uid};
 use engine::{Action, conditions, finalizer};
 use k8s_openapi::api::core::v1::{Node, Taint};
 use machinery::clock::{parse_rfc3339, rfc3339};
@@ -184,12 +184,6 @@ fn reboot_key(uid: &str) -> String {
 fn is_on(observed: &Observed) -> bool {
     let status = observed.host.as_ref().and_then(|host| host.status.as_ref());
     status.is_some_and(|status| status.powered_on)
-}
-
-/// Returns whether the host is switched off by this remediation.
-#[cfg(test)]
-fn is_held_off(host: &BareMetalHost, uid: &str) -> bool {
-    annotation(host, &reboot_key(uid)).is_some()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::object::annotation;
 use schemas::{FromJson, HasConditions};
 use serde_json::{Value, json};
 
@@ -29,6 +30,11 @@ fn observed(status: Value, is_on: bool) -> Observed {
         node: Some(parse(json!({"metadata": {"name": "n"}}))),
         is_draining: false,
     }
+}
+
+/// Returns whether the host is switched off by the remediation.
+fn is_held_off(host: &BareMetalHost, uid: &str) -> bool {
+    annotation(host, &reboot_key(uid)).is_some()
 }
 
 fn at(seconds: i64) -> DateTime<Utc> {
