@@ -79,7 +79,8 @@ impl Archive {
             .map(|layer| descriptor("application/vnd.oci.image.layer.v1.tar", &layer.digest, layer.size))
             .collect();
         let media_type = "application/vnd.oci.image.manifest.v1+json";
-        let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": configuration, "layers": layers});
+        let manifest =
+            json!({"schemaVersion": 2, "mediaType": media_type, "config": configuration, "layers": layers});
         let mut entry = self.json(media_type, &manifest)?;
         entry["annotations"] = json!({"io.containerd.image.name": name});
         entry["platform"] = json!({"architecture": "amd64", "os": "linux"});

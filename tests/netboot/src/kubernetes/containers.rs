@@ -22,7 +22,8 @@ const NFT: &str = "/usr/sbin/nft";
 pub(super) fn write(programs: &Path, debian: &Path, output: &Path) -> Result<()> {
     let names = std::fs::read_to_string(programs.join("images"))?;
     let name = |part: &str| {
-        let of_part = |name: &&str| name.rsplit('/').next().is_some_and(|last| last.starts_with(&format!("{part}:")));
+        let of_part =
+            |name: &&str| name.rsplit('/').next().is_some_and(|last| last.starts_with(&format!("{part}:")));
         names.lines().find(of_part).with_context(|| format!("kubeadm wants no image {part}"))
     };
     let mut archive = Archive::create(output)?;
@@ -33,7 +34,8 @@ pub(super) fn write(programs: &Path, debian: &Path, output: &Path) -> Result<()>
     files.extend(["/tmp", "/run", "/etc"].map(|folder| (folder.to_owned(), Content::Folder)));
     let kubernetes = archive.layer(&files)?;
     let libraries = with_libraries(debian, NFT)?;
-    let files: Vec<_> = libraries.iter().map(|(path, file)| (path.clone(), Content::Of(file.as_path()))).collect();
+    let files: Vec<_> =
+        libraries.iter().map(|(path, file)| (path.clone(), Content::Of(file.as_path()))).collect();
     let nft = archive.layer(&files)?;
     for part in KUBERNETES {
         let layers = if part == "kube-proxy" { &[&kubernetes, &nft][..] } else { &[&kubernetes][..] };
@@ -54,10 +56,12 @@ pub(super) fn write(programs: &Path, debian: &Path, output: &Path) -> Result<()>
 
 /// Returns a program of a tree and the libraries that it loads, by their paths in the tree.
 fn with_libraries(tree: &Path, program: &str) -> Result<Vec<(String, PathBuf)>> {
-    let output = Command::new("chroot").arg(tree).args(["ldd", program]).output().context("chroot is needed")?;
+    let output =
+        Command::new("chroot").arg(tree).args(["ldd", program]).output().context("chroot is needed")?;
     ensure!(output.status.success(), "ldd {program}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout)?;
-    let libraries = text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
+    let libraries =
+        text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
     let paths = std::iter::once(program).chain(libraries);
     Ok(paths.map(|path| (path.to_owned(), tree.join(path.trim_start_matches('/')))).collect())
 }

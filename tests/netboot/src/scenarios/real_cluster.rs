@@ -158,7 +158,8 @@ impl Run {
         condition: impl Fn(&Value) -> bool,
     ) -> Result<()> {
         let server = &self.scenario.server;
-        let waited = until(what, limit, || async { condition(&server.get(object).await.ok()?).then_some(()) });
+        let waited =
+            until(what, limit, || async { condition(&server.get(object).await.ok()?).then_some(()) });
         match waited.await {
             Ok(()) => self.say(what),
             Err(error) => Err(self.explained(error).await),
@@ -201,7 +202,8 @@ impl<'a> Workload<'a> {
 
     async fn wait(&self, what: &str, object: &Value, condition: impl Fn(&Value) -> bool) -> Result<()> {
         let objects = &self.objects;
-        let waited = until(what, STEP, || async { condition(&objects.get(object).await.ok()?).then_some(()) });
+        let waited =
+            until(what, STEP, || async { condition(&objects.get(object).await.ok()?).then_some(()) });
         let Err(error) = waited.await else { return self.run.say(what) };
         let found = objects.get(object).await.unwrap_or_default();
         Err(self.run.explained(error.context(format!("{found:#}"))).await)
