@@ -61,7 +61,7 @@ pub async fn stand_in(folder: &Path) -> Result<Image> {
 /// # Errors
 /// Fails if it has not been made.
 pub async fn node(folder: &Path) -> Result<Image> {
-    let path = folder.join("node.raw");
+    let path = folder.join("node.qcow2");
     std::fs::hard_link(kubernetes::disk(), &path)
         .or_else(|_| std::os::unix::fs::symlink(kubernetes::disk(), &path))?;
     of(path).await

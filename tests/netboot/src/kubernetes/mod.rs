@@ -52,7 +52,7 @@ pub fn prepare() -> Result<()> {
 
 /// Returns the path of the disk image.
 pub fn disk() -> PathBuf {
-    folder().join("disk.raw")
+    folder().join("disk.qcow2")
 }
 
 fn folder() -> PathBuf {

@@ -229,7 +229,10 @@ impl<'a> Workload<'a> {
 
     /// A pod writes what the name service says into a page and serves it. The control plane's taint keeps it on the worker.
     async fn pod_answers(&self) -> Result<()> {
-        let script = "/bin/busybox nslookup kubernetes.default.svc.cluster.local > /tmp/index.html
+        // kube-proxy may start later than the pod.
+        let script = "cd /tmp
+            until /bin/busybox nslookup kubernetes.default.svc.cluster.local > answer; do :; done
+            /bin/busybox mv answer index.html
             exec /bin/busybox httpd -f -p 8080 -h /tmp";
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"},
