@@ -1,4 +1,5 @@
 //! Makes OCI image layouts and archives for tests.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

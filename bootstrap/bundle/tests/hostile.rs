@@ -175,7 +175,7 @@ fn digests_sizes_and_manifests_that_lie() {
 fn an_image_for_another_platform() {
     let mut layout = Layout::default();
     let arm = layout.image("arm64", "content");
-    let index = layout.index(&[arm.clone()]);
+    let index = layout.index(std::slice::from_ref(&arm));
     layout.name(&index, "registry.example/a:1");
     let error = refused(&layout.archive());
     assert!(

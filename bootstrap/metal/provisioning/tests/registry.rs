@@ -1,4 +1,5 @@
 //! The registry of bundles, against a client that checks everything that the distribution specification says about an answer.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 use std::sync::Arc;
