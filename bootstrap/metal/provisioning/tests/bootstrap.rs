@@ -73,7 +73,7 @@ impl Installed {
     }
 
     fn recorded(&self) -> Option<BootstrapReport> {
-        BootstrapReport::of(&*self.hosts.get(&self.key).unwrap())
+        BootstrapReport::of(&self.hosts.get(&self.key).unwrap())
     }
 }
 
