@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -46,7 +47,7 @@ impl Reports {
             }
             // It runs outside of the simulation, in a machine whose only clock is its own.
             #[expect(clippy::disallowed_methods, reason = "a program of a virtual machine")]
-            std::thread::sleep(PAUSE);
+            sleep(PAUSE);
         }
         bail!("the report {state} is not taken: {last}")
     }
