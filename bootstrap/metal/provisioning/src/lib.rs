@@ -4,6 +4,7 @@
 //! [`start()`] opens all services on the named interfaces: those of `metal-boot`, and HTTP.
 
 pub mod agents;
+pub mod bootstrap;
 pub mod directory;
 mod fingerprint;
 mod handover;

@@ -56,5 +56,17 @@ pub const SAME_TOKEN: Duration = Duration::from_secs(300);
 pub const TOKENS: usize = 4096;
 /// How long a request for the next instruction waits.
 pub const INSTRUCTION: Duration = Duration::from_secs(30);
+/// The largest report of an installed system about its bootstrap, in bytes.
+pub const BOOTSTRAP_REPORT: usize = 16 << 10;
+/// The longest message of such a report that is kept, in characters: its end.
+pub const BOOTSTRAP_MESSAGE: usize = 4096;
+/// The lines of such a message that are kept: the last ones.
+pub const BOOTSTRAP_LINES: usize = 20;
+/// The shortest time between two reports about one bootstrap. The report of its end may follow at once.
+pub const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(1);
+/// The largest number of reports about one bootstrap, besides the report of its end.
+pub const BOOTSTRAP_REPORTS: u32 = 2000;
+/// How long after its provisioning a host takes reports.
+pub const BOOTSTRAP_TIME: Duration = Duration::from_secs(6 * 3600);
 /// The size of the parts in which files are read, in bytes.
 pub const FILE_PART: usize = 512 << 10;

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
+use crate::bootstrap::BootstrapReports;
 use crate::directory::Kube;
 use crate::http::listener::Listener;
 use crate::http::registry::Registry;
@@ -127,10 +128,11 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         tasks: TaskTracker::new(),
         shutdown: CancellationToken::new(),
     };
-    let (mut metadata, mut agents, mut media) = (None, None, None);
+    let (mut metadata, mut agents, mut media, mut bootstrap) = (None, None, None, None);
     if let Some((manager, kube)) = &doors.kube {
         let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
         agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone()).await);
+        bootstrap = Some(BootstrapReports::new(manager, kube.clone(), addresses.clone()));
         media = Some(Media::start(manager, kube.clone()).await);
         metadata = Some(told);
     }
@@ -154,6 +156,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     let site = Site {
         personal,
         metadata,
+        bootstrap,
         media,
         agents,
         boot: configuration.boot.clone(),

@@ -22,6 +22,7 @@ use metal_boot::client::Processor;
 use metal_boot::dhcp4::server::Addresses;
 use metal_boot::machine::{Boot, Directory, Lease};
 use metal_provisioning::agents::{Agents, Refusal};
+use metal_provisioning::bootstrap::BootstrapReports;
 use metal_provisioning::directory::Kube;
 use metal_provisioning::http::peer::Peer;
 use metal_provisioning::http::site::Site;
@@ -229,6 +230,7 @@ pub async fn services(manager: &Manager) -> Site {
     let addresses =
         Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases, counted).unwrap();
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
+    let bootstrap = Some(BootstrapReports::new(manager, kube.clone(), addresses.clone()));
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
     let media = Some(Media::start(manager, kube.clone()).await);
     let boot = BootFiles {
@@ -244,6 +246,7 @@ pub async fn services(manager: &Manager) -> Site {
         agents: agents.clone(),
     };
     Site {
+        bootstrap,
         media,
         boot,
         tftp: Default::default(),
@@ -419,6 +422,10 @@ async fn a_url_on_the_drive_has_a_token_that_opens_once_and_for_its_machine_alon
     assert_eq!(ask(&site, "/ignition", MINE).await.0, 404, "without the token");
     assert_eq!(ask(&site, "/metadata/0123/ignition", MINE).await.0, 404, "with another one");
     alerted(&manager, "UserDataTokenRefused").await;
+    let meta_data: Value = serde_json::from_str(&drive.files["openstack/latest/meta_data.json"]).unwrap();
+    let reports = meta_data["phone_home_url"].as_str().unwrap().strip_prefix(HTTP).unwrap();
+    let with_token_for_reports = reports.replace("/bootstrap", "/ignition");
+    assert_eq!(ask(&site, &with_token_for_reports, MINE).await.0, 404, "every program can read that token");
     assert_eq!(ask(&site, path, [10, 0, 0, 10]).await.0, 404, "from another machine");
     let ignition = path.replace("nocloud/user-data", "ignition");
     assert_eq!(ask(&site, &ignition, MINE).await, (200, "#cloud-config\n".to_owned()));

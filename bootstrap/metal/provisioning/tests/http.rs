@@ -53,6 +53,7 @@ impl Bench {
         let agent = Machine { boot: Boot::Agent, ..Machine::default() };
         directory.set(MacAddress([0x52, 0x54, 0, 0, 0, 1]), agent);
         let site = Site {
+            bootstrap: None,
             boot: BootFiles { unified: [(Processor::X86_64, path("uki"))].into(), ..BootFiles::default() },
             tftp: Default::default(),
             images: Some(path("images")),

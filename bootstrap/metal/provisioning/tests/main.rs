@@ -5,6 +5,7 @@ mod api;
 #[allow(dead_code, reason = "the tests of bundles need more of it")]
 mod archives;
 mod bad_input;
+mod bootstrap;
 mod hostile;
 mod http;
 mod registry;

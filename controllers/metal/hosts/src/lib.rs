@@ -5,6 +5,7 @@
 //! machine when it was booted by the server (`Agent` objects have instructions in their spec, and reports in their status).
 
 pub mod bmcs;
+pub mod bootstrap;
 mod connection;
 pub mod control;
 mod data_image;

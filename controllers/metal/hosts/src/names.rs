@@ -31,6 +31,8 @@ pub const POWER: &str = "metal.firstlight.dev/power";
 pub const POWERED: &str = "metal.firstlight.dev/powered";
 /// The time at which the machine was last started to boot its agent, in RFC 3339.
 pub const BOOTING: &str = "metal.firstlight.dev/booting";
+/// The last report of the host's system about its bootstrap ([`crate::bootstrap`]), in JSON.
+pub const BOOTSTRAP: &str = "metal.firstlight.dev/bootstrap";
 /// On a host that was handed over to another management cluster: the value of [`POWER`] if dummy BMC data were set, otherwise empty.
 pub const HANDED_OVER: &str = "metal.firstlight.dev/handed-over";
 /// On hosts without `spec.bootMACAddress`: the serial number of the host's machine.

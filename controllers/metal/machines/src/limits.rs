@@ -17,3 +17,5 @@ pub const REMEDIATION_TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 pub const REMEDIATION_RETRIES: i32 = 1;
 /// The interval at which a remediation looks whether the Pods of a Node are gone.
 pub const DRAIN_POLL: Duration = Duration::from_secs(5);
+/// A machine whose host runs its image, and that has neither reported nor become a Node for this long, is silent.
+pub const SILENCE: Duration = Duration::from_secs(15 * 60);

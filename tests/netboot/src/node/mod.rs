@@ -8,6 +8,7 @@ mod cloud_init;
 mod configuration;
 mod init;
 mod join;
+mod report;
 
 use anyhow::{Result, bail};
 

@@ -13,6 +13,8 @@ use crate::scenario::{IPXE, NAMESPACE, Scenario, starts_with_partitions};
 use crate::wait::{DEADLINE, until};
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+/// An argument that no kubelet knows.
+const WRONG_ARGUMENT: &str = "no-such-argument";
 /// Limit for a machine's way from a free host to a Node.
 const JOIN: Duration = Duration::from_secs(600);
 
@@ -22,7 +24,7 @@ struct Site {
     host: Value,
 }
 
-/// Power off -> inspection -> a control plane and a worker -> the worker's host is given up, cleaned and used again -> the cluster is
+/// Power off -> inspection -> a control plane, and a worker whose kubeadm fails -> its configuration is corrected -> the worker's host is given up, cleaned and used again -> the cluster is
 /// deleted.
 pub async fn two_machines() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
@@ -38,6 +40,13 @@ pub async fn two_machines() -> Result<()> {
         scenario.server.apply(&object).await?;
     }
     let sites = [&control_plane, &worker];
+    failure_is_told(&scenario, &worker, &sites).await?;
+    let deployment = object("MachineDeployment", "first-md", json!({}));
+    let corrected = json!({"configRef": config("first-md")});
+    scenario
+        .server
+        .merge(&deployment, json!({"spec": {"template": {"spec": {"bootstrap": corrected}}}}))
+        .await?;
     has_condition(&scenario, "Cluster", "first", "Available", &sites).await?;
     for (site, kind) in [(&control_plane, "first-plane"), (&worker, "first-md")] {
         let host = scenario.server.get(&site.host).await?;
@@ -45,12 +54,13 @@ pub async fn two_machines() -> Result<()> {
         ensure!(consumer.starts_with(kind), "{} is used by {consumer}", host["metadata"]["name"]);
         ensure!(host["status"]["provisioning"]["state"] == "provisioned", "{:#}", host["status"]);
         let machine = object("Metal3Machine", consumer, json!({}));
-        let id = scenario.server.get(&machine).await?["spec"]["providerID"].clone();
+        let machine = scenario.server.get(&machine).await?;
+        ensure!(condition(&machine, "BootstrapSucceeded")["status"] == "True", "{:#}", machine["status"]);
+        let id = machine["spec"]["providerID"].clone();
         let name = host["metadata"]["name"].as_str().unwrap_or_default();
         ensure!(id == format!("metal3://{NAMESPACE}/{name}/{consumer}"), "the provider ID is {id}");
     }
 
-    let deployment = object("MachineDeployment", "first-md", json!({}));
     scenario.server.merge(&deployment, json!({"spec": {"replicas": 0}})).await?;
     let is_kept = |host: &Value| {
         host["spec"]["consumerRef"].is_null()
@@ -76,6 +86,27 @@ pub async fn two_machines() -> Result<()> {
     Ok(())
 }
 
+/// Waits until the Machine of the worker says why kubeadm has failed.
+async fn failure_is_told(scenario: &Scenario, worker: &Site, sites: &[&Site]) -> Result<()> {
+    let is_told = || async {
+        let host = scenario.server.get(&worker.host).await.ok()?;
+        let consumer = host["spec"]["consumerRef"]["name"].as_str()?;
+        let machine = scenario.server.get(&object("Machine", consumer, json!({}))).await.ok()?;
+        let message = condition(&machine, "InfrastructureReady")["message"].as_str()?;
+        message
+            .contains(&format!("the kubelet does not know the argument Some(\"{WRONG_ARGUMENT}\")"))
+            .then_some(())
+    };
+    let Err(error) = until("kubeadm's failure is told", JOIN, is_told).await else { return Ok(()) };
+    Err(anyhow!("{error}{}", explained(scenario, sites).await))
+}
+
+/// Returns the condition of an object, null if it has none.
+fn condition<'a>(object: &'a Value, type_: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().find(|known| known["type"] == type_).unwrap_or(&Value::Null)
+}
+
 /// Creates a machine with a BMC and its host, which nothing uses.
 async fn site(scenario: &Scenario, number: u8, role: &str) -> Result<Site> {
     let (machine, _service, mut host) =
@@ -96,15 +127,17 @@ async fn has_condition(
     sites: &[&Site],
 ) -> Result<()> {
     let object = object(kind, name, json!({}));
-    let is_true = |found: &Value| {
-        let conditions = found["status"]["conditions"].as_array();
-        conditions.into_iter().flatten().any(|known| known["type"] == condition && known["status"] == "True")
-    };
+    let is_true = |found: &Value| self::condition(found, condition)["status"] == "True";
     let waited =
         until(condition, JOIN, || async { is_true(&scenario.server.get(&object).await.ok()?).then_some(()) });
     let Err(error) = waited.await else { return Ok(()) };
     let found = scenario.server.get(&object).await.unwrap_or_default();
-    let mut text = format!("{error}\n{:#}", found["status"]["conditions"]);
+    Err(anyhow!("{error}\n{:#}{}", found["status"]["conditions"], explained(scenario, sites).await))
+}
+
+/// Returns the conditions of the sites' machines, and the ends of their consoles.
+async fn explained(scenario: &Scenario, sites: &[&Site]) -> String {
+    let mut text = String::new();
     for site in sites {
         let host = scenario.server.get(&site.host).await.unwrap_or_default();
         let name = host["spec"]["consumerRef"]["name"].as_str().unwrap_or_default().to_owned();
@@ -116,14 +149,19 @@ async fn has_condition(
             site.machine.console().tail()
         );
     }
-    Err(anyhow!(text))
+    text
+}
+
+/// Returns a reference to a KubeadmConfigTemplate.
+fn config(name: &str) -> Value {
+    json!({"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": name})
 }
 
 fn object(kind: &str, name: &str, spec: Value) -> Value {
     let version = match kind {
         "KubeadmControlPlane" => "controlplane.cluster.x-k8s.io/v1beta2",
         "KubeadmConfigTemplate" => "bootstrap.cluster.x-k8s.io/v1beta2",
-        "Cluster" | "MachineDeployment" => "cluster.x-k8s.io/v1beta2",
+        "Cluster" | "Machine" | "MachineDeployment" => "cluster.x-k8s.io/v1beta2",
         _ => "infrastructure.cluster.x-k8s.io/v1beta2",
     };
     json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
@@ -143,6 +181,8 @@ fn cluster(address: &str, image: &Image) -> Vec<Value> {
         "name": "{{ ds.meta_data.name }}",
         "kubeletExtraArgs": [{"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}],
     }});
+    let mut wrong = node.clone();
+    wrong["nodeRegistration"]["kubeletExtraArgs"] = json!([{"name": WRONG_ARGUMENT, "value": "true"}]);
     vec![
         object(
             "Cluster",
@@ -168,9 +208,11 @@ fn cluster(address: &str, image: &Image) -> Vec<Value> {
             "first-md",
             json!({
                 "clusterName": "first", "replicas": 1, "selector": {"matchLabels": {}},
+                // There is no spare host for a rollout.
+                "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}},
                 "template": {"spec": {
                     "clusterName": "first", "version": "v1.36.0",
-                    "bootstrap": {"configRef": reference("KubeadmConfigTemplate", "bootstrap.cluster.x-k8s.io", "first-md")},
+                    "bootstrap": {"configRef": config("wrong")},
                     "infrastructureRef": reference("Metal3MachineTemplate", INFRASTRUCTURE, "first-md"),
                 }},
             }),
@@ -181,5 +223,6 @@ fn cluster(address: &str, image: &Image) -> Vec<Value> {
             "first-md",
             json!({"template": {"spec": {"joinConfiguration": node}}}),
         ),
+        object("KubeadmConfigTemplate", "wrong", json!({"template": {"spec": {"joinConfiguration": wrong}}})),
     ]
 }

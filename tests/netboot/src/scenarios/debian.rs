@@ -40,7 +40,7 @@ pub(super) async fn phones_home(calls: &mut Calls, machine: &Machine) -> Result<
 }
 
 /// BIOS with iPXE, switched by Redfish -> inspection -> Debian of 940 MiB -> cloud-init runs the host's user
-/// data and phones home.
+/// data and phones home, and the program on the drive reports that it has ended well.
 pub async fn cloud_init() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::debian(&scenario.lab.file("images")).await?;
@@ -59,5 +59,10 @@ pub async fn cloud_init() -> Result<()> {
         "figure: firstlight, BIOS, Debian of 940 MiB: from the description, image written after {provisioned:.1} s, cloud-init finished after {:.1} s",
         start.elapsed().as_secs_f64()
     )?;
+    let has_reported = |host: &Value| {
+        let report = host["metadata"]["annotations"]["metal.firstlight.dev/bootstrap"].as_str();
+        report.is_some_and(|report| report.contains(r#""state":"Succeeded""#))
+    };
+    scenario.wait("the end of cloud-init is reported", DEADLINE, (&host, &machine), has_reported).await?;
     scenario.console("user data of host-0", DEADLINE, &machine).await
 }

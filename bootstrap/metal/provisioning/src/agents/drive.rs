@@ -15,17 +15,16 @@ pub struct Drive<'a> {
     pub begun: &'a str,
     /// Whether the drive holds user data.
     pub has_user_data: bool,
-    /// The checksum of the one-time token on the drive, if it has one.
-    pub token: Option<String>,
+    /// The checksum of the one-time token for reports on the drive.
+    pub token: String,
 }
 
 impl Drive<'_> {
-    /// Returns the status patch that must be stored before the drive is given to the machine whose status is `known`, or `None` if that
-    /// status already records it.
+    /// Returns the status patch that must be stored before the drive is given to the machine whose status is `known`.
     ///
     /// # Errors
     /// The reason why the drive is refused.
-    pub fn hand_over(&self, known: &AgentStatus, now: DateTime<Utc>) -> Result<Option<Value>, &'static str> {
+    pub fn hand_over(&self, known: &AgentStatus, now: DateTime<Utc>) -> Result<Value, &'static str> {
         let before = known.config_drive.as_ref();
         let had_it = before.is_some_and(|drive| drive.purpose.split(' ').next() == Some(self.instruction));
         let user_data_went = known.user_data.as_ref().is_some_and(|given| given.purpose == self.begun);
@@ -37,16 +36,13 @@ impl Drive<'_> {
         match handover(before, &purpose, now) {
             Handover::First => {
                 let mut patch = given("configDrive", &purpose, now);
-                patch["status"]["configDrive"]["tokenSHA256"] = self.token.as_deref().into();
+                patch["status"]["configDrive"]["tokenSHA256"] = self.token.as_str().into();
                 if self.has_user_data {
                     patch["status"]["userData"] = json!({ "purpose": self.begun, "time": rfc3339(now) });
                 }
-                Ok(Some(patch))
+                Ok(patch)
             }
-            Handover::Same => {
-                let another = |token| json!({ "status": { "configDrive": { "tokenSHA256": token } } });
-                Ok(self.token.as_deref().map(another))
-            }
+            Handover::Same => Ok(json!({ "status": { "configDrive": { "tokenSHA256": self.token } } })),
             Handover::Again => Err("which it had before"),
         }
     }
@@ -79,14 +75,14 @@ mod tests {
             (status(Some("deploy/0 a"), Some(begun)), true, false),
             (status(None, Some(begun)), false, true),
         ] {
-            let drive = Drive { instruction: "deploy/1", begun, has_user_data, token: None };
+            let drive = Drive { instruction: "deploy/1", begun, has_user_data, token: "aa".into() };
             let written = drive.hand_over(&known, now);
             assert_eq!(written.is_ok(), expected, "{known:?} {written:?}");
-            let noted = written.ok().flatten().map(|patch| patch["status"]["userData"]["purpose"] == begun);
+            let noted = written.ok().map(|patch| patch["status"]["userData"]["purpose"] == begun);
             assert_eq!(noted, expected.then_some(has_user_data), "{known:?}");
         }
-        let drive = Drive { instruction: "deploy/1", begun, has_user_data: false, token: Some("aa".into()) };
-        let written = drive.hand_over(&status(None, None), now).unwrap().unwrap();
+        let drive = Drive { instruction: "deploy/1", begun, has_user_data: false, token: "aa".into() };
+        let written = drive.hand_over(&status(None, None), now).unwrap();
         assert_eq!(written["status"]["configDrive"]["tokenSHA256"], "aa");
     }
 }

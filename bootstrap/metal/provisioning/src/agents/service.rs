@@ -7,13 +7,18 @@ use std::sync::Arc;
 use agent_protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
 use dhcp::MacAddress;
 use engine::events::Recorder;
+use engine::object::annotation;
 use engine::{Manager, NamespacedName, Objects};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use metal::bootstrap::begun;
 use metal::host::host_of;
+use metal::names::BOOTSTRAP;
 use metal_boot::dhcp4::server::Addresses;
 use parking_lot::Mutex;
+use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::drive::Drive;
@@ -22,11 +27,12 @@ use super::instruction::{instruction, is_same};
 use super::refusal::Refusal;
 use super::reports::Reported;
 use super::waiting::{Alerts, Waiting};
-use crate::directory::{Kube, token};
+use crate::bootstrap::vendor_data;
+use crate::directory::{Kube, report_token, token};
 use crate::fingerprint::fingerprint;
 use crate::limits;
 use crate::metadata::Metadata;
-use crate::metadata::channel::{Channel, begun};
+use crate::metadata::channel::Channel;
 use crate::metrics::Metrics;
 
 const BY_CERTIFICATE: &str = "netboot-certificate";
@@ -34,6 +40,7 @@ const BY_CERTIFICATE: &str = "netboot-certificate";
 /// The agents that have enrolled, as the API knows them.
 pub struct Agents {
     pub(super) agents: Objects<Agent>,
+    hosts: Objects<BareMetalHost>,
     pub(super) addresses: Arc<Addresses>,
     metadata: Arc<Metadata>,
     pub(super) machines: Kube,
@@ -75,6 +82,7 @@ impl Agents {
         let (endorsements, reported) = (Endorsements::new(&random), Mutex::default());
         let service = Arc::new(Self {
             agents,
+            hosts: manager.objects(),
             addresses,
             metadata,
             machines,
@@ -230,17 +238,17 @@ impl Agents {
         let Some(host) = host else { return Ok(None) };
         let mut data = self.metadata.data_of(&host).map_err(Refusal::Failed)?;
         let channel = Channel::of(&host);
-        let token = (channel == Channel::Url).then(|| token(&self.random));
+        let token = token(&self.random);
+        let report_token = report_token(&token);
         let drive = Drive {
             instruction: &instruction.id,
-            begun: &begun(&host),
+            begun: begun(&host),
             has_user_data: channel == Channel::Drive && data.user_data.is_some(),
-            token: token.as_deref().map(|token| fingerprint(token.as_bytes())),
+            token: fingerprint(report_token.as_bytes()),
         };
         let status = agent.status.clone().unwrap_or_default();
         match drive.hand_over(&status, self.clock.now()) {
-            Ok(None) => {}
-            Ok(Some(patch)) => drop(self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?),
+            Ok(patch) => drop(self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?),
             Err(why) => {
                 let message =
                     format!("the machine's agent asked for the configuration drive, {why}: it got none");
@@ -248,9 +256,22 @@ impl Agents {
                 return Err(Refusal::Forbidden(format!("the configuration drive is not given, {why}")));
             }
         }
-        let path = format!("{http}/metadata/{}/nocloud/user-data", token.unwrap_or_default());
+        self.forget_bootstrap(&host).await?;
+        let path = format!("{http}/metadata/{token}/nocloud/user-data");
         data.user_data = data.user_data.and_then(|text| channel.on_drive(text, &path));
-        Ok(Some(ConfigDrive { files: data.config_drive() }))
+        vendor_data::add_url(&mut data.meta_data, &vendor_data::url(http, &report_token));
+        let mut files = data.config_drive();
+        files.insert("openstack/latest/vendor_data.json".into(), vendor_data::vendor_data(&data.meta_data));
+        Ok(Some(ConfigDrive { files }))
+    }
+
+    /// Removes the report of an earlier provisioning from the host.
+    async fn forget_bootstrap(&self, host: &BareMetalHost) -> Result<(), Refusal> {
+        if annotation(host, BOOTSTRAP).is_none() {
+            return Ok(());
+        }
+        let none = json!({ "metadata": { "annotations": { BOOTSTRAP: null } } });
+        self.hosts.merge(&NamespacedName::of(host), None, none).await.map(drop).map_err(failed)
     }
 }
 

@@ -19,10 +19,13 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::token::{BY_TOKEN, Told};
+use metal::bootstrap::begun;
 use metal::state::{NetworkBoot, network_boot};
 
 const BY_MAC: &str = "netboot-mac";
 const BY_ADDRESS: &str = "netboot-address";
+/// The index of agents by the token on their configuration drives.
+const BY_DRIVE: &str = "netboot-drive";
 /// Annotation on a BareMetalHost: the address that is reserved for its machine.
 pub const ADDRESS: &str = "netboot.firstlight.dev/address";
 
@@ -64,6 +67,10 @@ impl Kube {
         kube.agents.index(BY_TOKEN, |agent: &Agent| {
             agent.status.iter().filter_map(|status| status.boot_token_sha256.clone()).collect()
         });
+        kube.agents.index(BY_DRIVE, |agent: &Agent| {
+            let drive = agent.status.iter().filter_map(|status| status.config_drive.as_ref());
+            drive.filter_map(|drive| drive.token_sha256.clone()).collect()
+        });
         kube.leases.index(BY_ADDRESS, |lease: &DHCPLease| vec![lease.spec.ip_address.clone()]);
         kube.hosts.wait_until_synced().await;
         kube.agents.wait_until_synced().await;
@@ -81,6 +88,15 @@ impl Kube {
     pub(crate) fn host(&self, mac: MacAddress) -> Option<Arc<BareMetalHost>> {
         let described = self.hosts.by_index(BY_MAC, &mac.to_string()).into_iter().next();
         described.or_else(|| self.hosts.get(&metal::host::host_of(self.agent(mac)?.as_ref())?))
+    }
+
+    /// Returns the host whose configuration drive has a token with this checksum.
+    pub(crate) fn host_of_drive(&self, sha256: &str) -> Option<Arc<BareMetalHost>> {
+        let agents = self.agents.by_index(BY_DRIVE, sha256);
+        let agent = agents.first()?;
+        let host = self.hosts.get(&metal::host::host_of(agent.as_ref())?)?;
+        drive_token(agent, begun(&host))?;
+        Some(host)
     }
 
     /// Returns the host's `bootMACAddress`, if it has one.
@@ -111,6 +127,13 @@ impl Kube {
             is_for_good.then(|| lease.spec.ip_address.parse().ok()).flatten()
         })
     }
+}
+
+/// Returns the checksum of the token on the configuration drive of the provisioning that began at `begun`.
+pub(crate) fn drive_token(agent: &Agent, begun: &str) -> Option<String> {
+    let drive = agent.status.as_ref()?.config_drive.as_ref()?;
+    let is_of_now = parse_rfc3339(&drive.time)? >= parse_rfc3339(begun)?;
+    is_of_now.then(|| drive.token_sha256.clone()).flatten()
 }
 
 /// Returns a MAC address in the form that the indexes use.

@@ -4,6 +4,7 @@ mod kube;
 mod token;
 mod tokens;
 
+pub(crate) use kube::drive_token;
 pub use kube::{ADDRESS, Kube};
 pub use token::BootToken;
-pub(crate) use token::token;
+pub(crate) use token::{report_token, token};

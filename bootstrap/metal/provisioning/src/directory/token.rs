@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use dhcp::MacAddress;
 use machinery::random::Random;
 
+use crate::fingerprint::fingerprint;
 use crate::limits;
 
 /// The index of agents by the token that they enrolled with.
@@ -16,6 +17,12 @@ pub(crate) fn token(random: &Random) -> String {
     let mut bytes = [0; 16];
     random.fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the token for reports that belongs to the token on a configuration drive. Every program of the installed system can read the
+/// URL for reports, so the URL must not reveal the token that opens user data. The stored checksum is that of the token for reports.
+pub(crate) fn report_token(token: &str) -> String {
+    fingerprint(format!("report {token}").as_bytes())
 }
 
 /// A token that a machine was given.

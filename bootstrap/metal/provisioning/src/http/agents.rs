@@ -88,7 +88,7 @@ async fn respond(
 }
 
 /// Reads a body of at most `most` bytes; `limit` is the name of this limit.
-async fn read<T: DeserializeOwned>(
+pub(super) async fn read<T: DeserializeOwned>(
     request: Request<impl Incoming>,
     (most, limit): (usize, &'static str),
 ) -> Result<T, Refusal> {
@@ -110,7 +110,8 @@ fn json(value: &impl Serialize) -> Response<file::Body> {
     }
 }
 
-fn nothing() -> Response<file::Body> {
+/// Returns an empty answer.
+pub(super) fn nothing() -> Response<file::Body> {
     let mut response = Response::new(file::body(Bytes::new()));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response

@@ -1,6 +1,7 @@
 //! The HTTP service: boot files, scripts, images, and the requests of agents and installed machines.
 
 mod agents;
+mod bootstrap;
 mod counted;
 pub(crate) mod file;
 mod impatient;

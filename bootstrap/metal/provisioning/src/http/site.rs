@@ -12,14 +12,17 @@ use metal_boot::client::Processor;
 use metal_boot::machine::{Boot, Directory};
 
 use super::agents::{self, Incoming};
+use super::bootstrap;
 use super::file::{self, Body};
 use super::peer::Peer;
 use super::percent::percent_decoded;
 use super::registry::Registry;
 use super::script::{self, script};
 use crate::agents::Agents;
+use crate::bootstrap::{BootstrapReports, vendor_data};
 use crate::media::Media;
 use crate::metadata::Metadata;
+use crate::metadata::tree::without_token;
 use crate::personal::Personal;
 
 /// The services and files behind the HTTP routes.
@@ -36,6 +39,8 @@ pub struct Site {
     pub directory: Arc<dyn Directory>,
     /// The metadata service for installed machines.
     pub metadata: Option<Arc<Metadata>>,
+    /// The service for reports of installed systems.
+    pub bootstrap: Option<Arc<BootstrapReports>>,
     /// The virtual media images, for hosts that do not boot over the network.
     pub media: Option<Arc<Media>>,
     /// The service for agents.
@@ -58,6 +63,11 @@ impl Site {
         }
         if let Some(response) = self.registry.answer(&request) {
             return response;
+        }
+        if let (Some(reports), &Method::POST, (Some(token), vendor_data::PATH)) =
+            (&self.bootstrap, request.method(), without_token(path))
+        {
+            return bootstrap::answer(reports, token, request, peer).await;
         }
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);

@@ -58,12 +58,6 @@ fn reference(user_data: &str, url: &str) -> String {
     }
 }
 
-/// Returns the start time of the host's provisioning, which identifies the provisioning; empty if there is none.
-pub fn begun(host: &BareMetalHost) -> String {
-    let start = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.clone();
-    start().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

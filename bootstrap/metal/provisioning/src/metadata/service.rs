@@ -11,16 +11,17 @@ use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{Clock, parse_rfc3339};
+use metal::bootstrap::begun;
 use metal::state::HostState;
 use metal_boot::dhcp4::server::Addresses;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::Agent;
 use tokio::sync::Mutex;
 
-use super::channel::{Channel, USER_DATA, begun};
+use super::channel::{Channel, USER_DATA};
 use super::data::{Data, Secrets};
 use super::tree::{Item, find, without_token};
-use crate::directory::Kube;
+use crate::directory::{Kube, drive_token, report_token};
 use crate::fingerprint::fingerprint;
 use crate::handover::{Handover, given, handover};
 use crate::http::file::{self, Body};
@@ -74,13 +75,6 @@ fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTi
         (Handover::First, Some(end)) if now - end > WINDOW => Permit::Late,
         (Handover::First | Handover::Same, _) => Permit::Given,
     }
-}
-
-/// Returns the checksum of the token on the configuration drive of the current provisioning.
-fn told(agent: &Agent, begun: &str) -> Option<String> {
-    let drive = agent.status.as_ref()?.config_drive.as_ref()?;
-    let is_of_now = parse_rfc3339(&drive.time)? >= parse_rfc3339(begun)?;
-    is_of_now.then(|| drive.token_sha256.clone()).flatten()
 }
 
 /// A request of a machine.
@@ -147,7 +141,7 @@ impl Metadata {
         };
         Some(match self.data_of(&host) {
             Ok(data) => {
-                let shown = token.map(|token| fingerprint(token.as_bytes()));
+                let shown = token.map(|token| fingerprint(report_token(token).as_bytes()));
                 self.tell(&item, data, &Asking { mac, host: &host, client, shown }).await
             }
             Err(problem) => {
@@ -181,14 +175,14 @@ impl Metadata {
         let _one = self.giving.lock().await;
         let (now, agent) = (self.clock.now(), self.machines.agent(mac));
         let known = agent.as_ref().and_then(|agent| agent.status.as_ref()?.user_data.as_ref());
-        let handover = handover(known, &begun, now);
-        let told = agent.as_ref().and_then(|agent| told(agent, &begun));
+        let handover = handover(known, begun, now);
+        let told = agent.as_ref().and_then(|agent| drive_token(agent, begun));
         let permit = permit(host, &Tokens { told, shown: asking.shown.clone() }, handover, now);
         if permit != Permit::Given || handover != Handover::First {
             return permit;
         }
         // Recorded before it is given, so that a restarted server knows of the handover.
-        match self.note(mac, &begun, now).await {
+        match self.note(mac, begun, now).await {
             Ok(()) => Permit::Given,
             Err(error) => {
                 tracing::warn!(machine = %mac, %error, "that user data is given cannot be written down: it is not given");

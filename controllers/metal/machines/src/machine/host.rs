@@ -3,7 +3,7 @@
 use engine::NamespacedName;
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting};
-use metal::names::PAUSED;
+use metal::names::{BOOTSTRAP, PAUSED};
 use metal::state::HostState;
 use schemas::infrastructure::Metal3MachineSpec;
 use schemas::meta::ObjectReference;
@@ -95,6 +95,9 @@ pub fn is_empty(host: &BareMetalHost) -> bool {
 /// Releases the host. With `reuse`, it is kept for machines of this control plane or MachineDeployment.
 pub fn release(host: &mut BareMetalHost, reuse: Option<&str>) {
     host.spec.consumer_ref = None;
+    if let Some(annotations) = &mut host.metadata.annotations {
+        annotations.remove(BOOTSTRAP);
+    }
     let labels = host.metadata.labels.get_or_insert_default();
     labels.remove(CLUSTER_NAME);
     if let Some(reuse) = reuse {

@@ -1,6 +1,7 @@
 //! The Metal3Machine controller: claims a host, has data rendered for it, provisions it and finds its Node.
 
 mod apply;
+mod bootstrap;
 mod deletion;
 pub mod host;
 pub mod node;

@@ -74,7 +74,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 pub(super) struct Planner<'a> {
     pub(super) observed: &'a Observed,
     pub(super) plan: Plan,
-    now: DateTime<Utc>,
+    pub(super) now: DateTime<Utc>,
 }
 
 impl<'a> Planner<'a> {
@@ -86,6 +86,7 @@ impl<'a> Planner<'a> {
             host::deploy(wanted, &self.observed.object.spec, &secrets);
         }
         self.provisioned(host)?;
+        self.bootstrapped(host, machine);
         self.addresses(host);
         self.node(host)
     }
@@ -105,7 +106,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns whether the machine was provisioned before. Then it needs nothing but its host.
-    fn was_provisioned(&self) -> bool {
+    pub(super) fn was_provisioned(&self) -> bool {
         let object = self.observed.object.as_ref();
         let initialization = object.status.as_ref().and_then(|status| status.initialization.as_ref());
         object.spec.provider_id.is_some()

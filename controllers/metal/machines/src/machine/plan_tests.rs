@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::super::node::NodeState;
 use super::super::observed::Observed;
+use super::super::status::BOOTSTRAPPED;
 use super::*;
+use crate::limits;
 use crate::names::{MACHINE_FINALIZER, NODE_REUSE};
 use crate::testing::merge;
 
@@ -237,4 +239,71 @@ fn a_host_is_released_after_it_is_deprovisioned() {
 
     let gone = planned(&Observed { object: deleting, host: None, ..observed() });
     assert!(!finalizer::has(&gone.wanted, MACHINE_FINALIZER));
+}
+
+#[test]
+fn reports_about_the_bootstrap_become_a_condition() {
+    const START: &str = "2026-11-22T08:50:00Z";
+    const END: &str = "2026-11-22T09:00:00Z";
+    let report = |state: &str, message: &str| {
+        let report = json!({"provisioning": START, "state": state, "stage": "kubeadm certs", "message": message,
+            "time": "2026-11-22T09:10:00Z", "number": 1});
+        Some(report.to_string())
+    };
+    let silence = limits::SILENCE.as_secs() as i64;
+    let late = silence + 600;
+    let absent = || NodeState::Absent;
+    let found = || NodeState::Found(parse(json!({"metadata": {"name": "n", "labels": {HOST_UUID: "h"}}})));
+    // Seconds are since the end of the provisioning; the report came after 600.
+    for (annotation, node, seconds, expected, message, again) in [
+        (None, absent(), 0, "Bootstrapping", "not reported yet", Some(silence)),
+        (None, absent(), silence - 1, "Bootstrapping", "not reported yet", Some(1)),
+        (None, absent(), silence, "BootstrapSilent", "no report and no Node 15 minutes", None),
+        (None, absent(), silence + 1, "BootstrapSilent", "no report and no Node 15 minutes", None),
+        (None, NodeState::NotConnected, 60, "Bootstrapping", "not reported yet", Some(silence - 60)),
+        (None, found(), late, "", "", None),
+        (report("Running", "line"), absent(), 600, "Bootstrapping", "kubeadm certs: line", Some(silence)),
+        (report("Running", ""), absent(), late - 1, "Bootstrapping", "kubeadm certs", Some(1)),
+        (
+            report("Running", "line"),
+            absent(),
+            late,
+            "BootstrapSilent",
+            "The last report: kubeadm certs: line",
+            None,
+        ),
+        (report("Running", "line"), found(), late, "", "", None),
+        (report("Failed", "one\ntwo"), absent(), late, "BootstrapFailed", "kubeadm certs: one\ntwo", None),
+        (report("Failed", "one"), found(), late, "BootstrapFailed", "kubeadm certs: one", None),
+        (report("Succeeded", ""), absent(), late, "BootstrapSucceeded", "", None),
+    ] {
+        let observed = with_host(json!({
+            "metadata": {"annotations": annotation.clone().map(|text| json!({metal::names::BOOTSTRAP: text}))},
+            "spec": {"image": {"url": "http://images/os.raw"}, "online": true},
+            "status": {
+                "provisioning": {"state": "provisioned"},
+                "operationHistory": {"provision": {"start": START, "end": END}},
+            },
+        }));
+        let now = machinery::clock::parse_rfc3339(END).unwrap() + chrono::Duration::seconds(seconds);
+        let case = format!("{annotation:?} {node:?} {seconds}");
+        let plan = plan(&Observed { node, ..observed }, now);
+        assert_eq!(reason(&plan, BOOTSTRAPPED), expected, "{case}");
+        let condition = plan.wanted.condition(BOOTSTRAPPED);
+        let text = condition.map_or("", |condition| condition.message.as_str());
+        assert!(text.contains(message), "{case}: {text}");
+        let wait = |seconds: i64| std::time::Duration::from_secs(seconds as u64);
+        assert_eq!(
+            plan.action,
+            again.map_or(Action::done(), |again| Action::requeue_after(wait(again))),
+            "{case}"
+        );
+        let ready = plan.wanted.condition("Ready").unwrap();
+        assert!(
+            expected.is_empty()
+                || condition.unwrap().status == "True"
+                || ready.message.contains(message.rsplit('\n').next().unwrap()),
+            "{ready:?}"
+        );
+    }
 }

@@ -15,15 +15,17 @@ pub(super) const CLAIMED: &str = "AssociateMetal3MachineMetaData";
 pub(super) const DATA_READY: &str = "Metal3DataReady";
 /// Whether the host runs the machine's image. Metal3 does not have this condition.
 pub(super) const HOST_PROVISIONED: &str = "HostProvisioned";
+/// Whether the system of the host has ended its bootstrap well. Metal3 does not have this condition.
+pub(super) const BOOTSTRAPPED: &str = "BootstrapSucceeded";
 /// Whether the machine's Node is known. Metal3 has it as `KubernetesNodeReady` of v1beta1.
 pub(super) const NODE_FOUND: &str = "NodeFound";
 
 /// Conditions that this controller owns.
 pub(super) const OWNED: &[&str] =
-    &["Ready", ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, NODE_FOUND, "Paused"];
+    &["Ready", ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, BOOTSTRAPPED, NODE_FOUND, "Paused"];
 
 /// The conditions that make `Ready`.
-const SOURCES: [&str; 5] = [ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, NODE_FOUND];
+const SOURCES: [&str; 6] = [ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, BOOTSTRAPPED, NODE_FOUND];
 
 /// The conditions of v1beta1, each with the condition that it repeats.
 const OLDER: [(&str, &str); 4] = [
