@@ -30,7 +30,7 @@ pub(super) fn write(programs: &Path, debian: &Path, output: &Path) -> Result<()>
     let program = programs.join("kubernetes");
     let mut files = vec![("/usr/local/bin/kubernetes".to_owned(), Content::Of(&program))];
     files.extend(KUBERNETES.map(|name| (format!("/usr/local/bin/{name}"), Content::Link("kubernetes"))));
-    // kube-proxy looks for both.
+    // Containers write there.
     files.extend(["/tmp", "/run", "/etc"].map(|folder| (folder.to_owned(), Content::Folder)));
     let kubernetes = archive.layer(&files)?;
     let libraries = with_libraries(debian, NFT)?;

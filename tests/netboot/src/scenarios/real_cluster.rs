@@ -120,13 +120,12 @@ impl Run {
     }
 
     async fn is_provisioned(&self, host: &str) -> Result<()> {
-        for state in ["available", "provisioning", "provisioned"] {
-            let object = object("BareMetalHost", host);
+        for state in ["provisioning", "provisioned"] {
             let is_there = |found: &Value| {
                 let now = found["status"]["provisioning"]["state"].as_str().unwrap_or_default();
-                now == state || (state == "available" && now.starts_with("provision")) || now == "provisioned"
+                now == state || now == "provisioned"
             };
-            self.wait(&format!("{host} {state}"), CLUSTER, &object, is_there).await?;
+            self.wait(&format!("{host} {state}"), CLUSTER, &object("BareMetalHost", host), is_there).await?;
         }
         Ok(())
     }
