@@ -59,6 +59,7 @@ impl Wire {
             registry: Default::default(),
             directory,
             metadata: Some(metadata),
+            bootstrap: None,
             media: None,
             agents: Some(agents.clone()),
             personal: None,
