@@ -41,6 +41,7 @@ async fn serve(
     let certificates = Arc::new(ServerCertificates::new(&identity).unwrap());
     let tls = server_config(certificates, &ClientCertificates::AnyIssuer, &["http/1.1"], &clock).unwrap();
     let site = Site {
+        bootstrap: None,
         boot: Default::default(),
         tftp: Default::default(),
         images: None,
