@@ -99,10 +99,8 @@ fn what_cannot_be_bundled_is_said() {
     let folder = Folder::new();
     let path = folder.text("site.bundle");
     let broken = folder.write("broken.yaml", b"a: b: c\n");
-    let text = folder.write(
-        "text",
-        b"no archive, and no disk either, but a text of more than a block\n".repeat(20).as_slice(),
-    );
+    let text = folder
+        .write("text", b"no archive, and no disk either, but a text of many blocks\n".repeat(400).as_slice());
     for (arguments, expected) in [
         (vec!["create", &path, "--without-firstlight"], "the bundle would be empty"),
         (vec!["create", &path, "--without-firstlight", "--manifest", &broken], "broken.yaml:1:"),

@@ -24,8 +24,8 @@ struct Site {
     host: Value,
 }
 
-/// Power off -> inspection -> a control plane, and a worker whose kubeadm fails -> its configuration is corrected -> the worker's host is given up, cleaned and used again -> the cluster is
-/// deleted.
+/// Power off -> inspection -> a control plane, and a worker whose kubeadm fails -> its configuration is corrected -> the worker's host
+/// is given up, cleaned and used again -> the cluster is deleted.
 pub async fn two_machines() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::stand_in(&scenario.lab.file("images")).await?;
@@ -47,6 +47,7 @@ pub async fn two_machines() -> Result<()> {
         .server
         .merge(&deployment, json!({"spec": {"template": {"spec": {"bootstrap": corrected}}}}))
         .await?;
+    worker_is_available(&scenario, &sites).await?;
     has_condition(&scenario, "Cluster", "first", "Available", &sites).await?;
     for (site, kind) in [(&control_plane, "first-plane"), (&worker, "first-md")] {
         let host = scenario.server.get(&site.host).await?;
@@ -73,7 +74,7 @@ pub async fn two_machines() -> Result<()> {
     scenario.server.merge(&deployment, json!({"spec": {"replicas": 1}})).await?;
     let is_used = |host: &Value| !host["spec"]["consumerRef"].is_null();
     scenario.wait("the host is used again", DEADLINE, on, is_used).await?;
-    has_condition(&scenario, "MachineDeployment", "first-md", "Available", &sites).await?;
+    worker_is_available(&scenario, &sites).await?;
 
     scenario.server.delete(&object("Cluster", "first", json!({}))).await?;
     for site in sites {
@@ -98,6 +99,18 @@ async fn failure_is_told(scenario: &Scenario, worker: &Site, sites: &[&Site]) ->
             .then_some(())
     };
     let Err(error) = until("kubeadm's failure is told", JOIN, is_told).await else { return Ok(()) };
+    Err(anyhow!("{error}{}", explained(scenario, sites).await))
+}
+
+/// Waits until the MachineDeployment has its worker. Its condition does not say that, because it may have none for a while.
+async fn worker_is_available(scenario: &Scenario, sites: &[&Site]) -> Result<()> {
+    let deployment = object("MachineDeployment", "first-md", json!({}));
+    let is_there = || async {
+        let status = scenario.server.get(&deployment).await.ok()?["status"].take();
+        (status["availableReplicas"] == 1 && status["upToDateReplicas"] == 1 && status["replicas"] == 1)
+            .then_some(())
+    };
+    let Err(error) = until("the worker is available", JOIN, is_there).await else { return Ok(()) };
     Err(anyhow!("{error}{}", explained(scenario, sites).await))
 }
 
