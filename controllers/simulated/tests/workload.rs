@@ -62,7 +62,7 @@ impl Cluster {
             control_plane: true,
             member_id,
             cluster_id: 9,
-            provider_id: None,
+            provider_id: Some(simulated::workload::objects::provider_id(name)),
             labels: Default::default(),
             addresses: Vec::new(),
         };
