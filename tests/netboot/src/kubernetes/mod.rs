@@ -56,7 +56,7 @@ pub fn disk() -> PathBuf {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/node")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/kubernetes-node")
 }
 
 /// Returns the hash of what a disk image is made of.
