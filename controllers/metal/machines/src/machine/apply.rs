@@ -1,12 +1,13 @@
 //! Carries out the plan of a Metal3Machine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
-use engine::object::{annotation, is_deleting, label};
-use engine::{Error, NamespacedName, Outcome, Result, finalizer};
+use engine::object::{is_deleting, label};
+use engine::{Error, NamespacedName, Outcome, Result, finalizer, unless_gone};
 use k8s_openapi::api::core::v1::Node;
-use metal::names::{PAUSED, STATUS};
+use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{Metal3DataClaim, Metal3Machine};
 use schemas::metal3::BareMetalHost;
@@ -16,8 +17,28 @@ use super::node::NodeState;
 use super::observe::{BY_CONSUMER, Metal3MachineController};
 use super::observed::Observed;
 use super::plan::Plan;
-use crate::choice::is_consumer;
-use crate::names::{MACHINE_FINALIZER, PAUSED_BY_PROVIDER};
+use crate::names::MACHINE_FINALIZER;
+
+/// A host that a reconcile is claiming. Its end, also by a cancellation, lets others choose the host again.
+struct Reservation<'a> {
+    claiming: &'a Mutex<BTreeSet<NamespacedName>>,
+    host: NamespacedName,
+}
+
+impl<'a> Reservation<'a> {
+    /// Returns the reservation of a host; `None` if another reconcile is claiming it.
+    fn of(claiming: &'a Mutex<BTreeSet<NamespacedName>>, host: &BareMetalHost) -> Option<Self> {
+        let host = NamespacedName::of(host);
+        let is_new = claiming.lock().insert(host.clone());
+        is_new.then_some(Self { claiming, host })
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.claiming.lock().remove(&self.host);
+    }
+}
 
 impl Metal3MachineController {
     /// Carries out the plan. The host is written before the Metal3Machine, so that a machine which has lost its finalizer owns no host.
@@ -58,14 +79,10 @@ impl Metal3MachineController {
             observed.machine.as_ref().map(|machine| machine.spec.cluster_name.clone()).unwrap_or_default();
         let mut last = None;
         for host in candidates {
-            let name = NamespacedName::of(host.as_ref());
-            if !self.claiming.lock().insert(name.clone()) {
-                continue;
-            }
+            let Some(_reservation) = Reservation::of(&self.claiming, host) else { continue };
             let mut wanted = host.as_ref().clone();
             host::claim(&mut wanted, &observed.name, &cluster);
             let written = self.hosts.patch_unchanged(host, &wanted).await;
-            self.claiming.lock().remove(&name);
             match written {
                 Ok(_) => {
                     let message = format!("Metal3Machine {} uses this host", observed.name);
@@ -87,10 +104,7 @@ impl Metal3MachineController {
         let Some(claim) = self.claims.get(&NamespacedName::of(claim.as_ref())) else { return Ok(()) };
         let mut wanted = claim.as_ref().clone();
         finalizer::remove(&mut wanted, MACHINE_FINALIZER);
-        match self.claims.patch(&claim, &wanted, &[]).await {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        }
+        unless_gone(self.claims.patch(&claim, &wanted, &[]).await)
     }
 
     /// Labels the credentials of the host's BMC with the Cluster that uses the host.
@@ -121,28 +135,33 @@ impl Metal3MachineController {
         workload.objects::<Node>().patch(read, wanted, &[]).await.map(drop)
     }
 
-    /// Pauses the host of a machine whose Cluster is paused, and stores the host's status in its annotation, so that another management
-    /// cluster can take the host over. Another pause stays.
+    /// Pauses the host of a machine whose Cluster is paused.
     pub(super) async fn pause_host(&self, machine: &Metal3Machine, cluster: Option<&Cluster>) -> Result<()> {
         if cluster.is_none_or(|cluster| cluster.spec.paused != Some(true)) {
             return Ok(());
         }
         let name = NamespacedName::of(machine);
         for host in self.hosts.by_index(BY_CONSUMER, &name.to_string()) {
-            if annotation(host.as_ref(), PAUSED).is_some() || !is_consumer(&host, &name) {
-                continue;
-            }
             let mut wanted = host.as_ref().clone();
-            let mut status = wanted.status.clone().unwrap_or_default();
-            // The annotation would be too large with it, and HardwareData has the same content.
-            status.hardware = None;
-            let status = serde_json::to_string(&status)
-                .map_err(|error| Error::json(format!("the status of BareMetalHost {name}"), error))?;
-            let annotations = wanted.metadata.annotations.get_or_insert_default();
-            annotations.insert(PAUSED.to_owned(), PAUSED_BY_PROVIDER.to_owned());
-            annotations.insert(STATUS.to_owned(), status);
+            host::pause(&mut wanted).map_err(|error| {
+                Error::json(format!("the status of the host of Metal3Machine {name}"), error)
+            })?;
             self.hosts.patch(&host, &wanted, &[]).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reservation_ends_with_its_reconcile() {
+        let (claiming, host) = (Mutex::default(), BareMetalHost::default());
+        let first = Reservation::of(&claiming, &host);
+        assert!(first.is_some() && Reservation::of(&claiming, &host).is_none());
+        drop(first);
+        assert!(Reservation::of(&claiming, &host).is_some());
     }
 }
