@@ -15,7 +15,7 @@ mod identity;
 pub mod instruction;
 mod limits;
 mod machines;
-mod metal3_handover;
+pub mod metal3_handover;
 pub mod names;
 pub mod network_data;
 pub mod preprovisioning;

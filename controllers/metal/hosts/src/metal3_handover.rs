@@ -20,7 +20,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::Cluster;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
 
-use crate::names::{DETACHED, ErrorType, HANDED_OVER, PAUSED, POWER, STATUS, operational};
+use crate::names::{
+    DETACHED, ErrorType, HANDED_OVER, PAUSED, PAUSED_BY_PROVIDER, POWER, STATUS, operational,
+};
 use crate::state::HostState;
 
 /// Annotation on a Cluster that is about to be moved.
@@ -31,8 +33,6 @@ const HAND_OVER: &str = "firstlight.dev/hand-over";
 const NEEDED: &str = "needed";
 /// Value of [`HAND_OVER`]: all data have been stored.
 const READY: &str = "ready";
-/// The value with which Metal3's provider pauses a host; the provider removes such a pause by itself.
-const PROVIDER: &str = "metal3.io/capm3";
 /// The label with the Cluster that a host belongs to.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Annotation on a handed-over host without a Cluster: the Cluster with which it moves.
@@ -138,7 +138,7 @@ fn hand_over(host: &mut BareMetalHost) -> Result<()> {
     }
     annotations.insert(HANDED_OVER.to_owned(), means.unwrap_or_else(|| NOTHING.to_owned()));
     // An existing pause of another controller stays.
-    annotations.entry(PAUSED.to_owned()).or_insert_with(|| PROVIDER.to_owned());
+    annotations.entry(PAUSED.to_owned()).or_insert_with(|| PAUSED_BY_PROVIDER.to_owned());
     if let Some(status) = status {
         annotations.insert(STATUS.to_owned(), status);
     }
@@ -146,8 +146,8 @@ fn hand_over(host: &mut BareMetalHost) -> Result<()> {
     Ok(())
 }
 
-/// Returns the status in a form that Metal3's webhook accepts: it lacks the states of firmware changes.
-fn told(status: &BareMetalHostStatus) -> BareMetalHostStatus {
+/// Returns the status in a form that Metal3's webhook accepts in the annotation [`STATUS`]: it lacks the states of firmware changes.
+pub fn told(status: &BareMetalHostStatus) -> BareMetalHostStatus {
     let mut status = status.clone();
     if status.operational_status == operational::SERVICING {
         status.operational_status = operational::OK.to_owned();
@@ -165,7 +165,7 @@ fn take_back(host: &mut BareMetalHost, means: &str) {
     let is_stand_in = host.spec.bmc.as_ref().is_some_and(|bmc| bmc.credentials_name == name);
     let has_status = host.status.as_ref().is_some_and(|status| status.last_updated.is_some());
     let annotations = host.metadata.annotations.get_or_insert_default();
-    if annotations.get(PAUSED).is_some_and(|by| by == PROVIDER) {
+    if annotations.get(PAUSED).is_some_and(|by| by == PAUSED_BY_PROVIDER) {
         annotations.remove(PAUSED);
     }
     if !has_status && annotations.contains_key(STATUS) {
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!((bmc.address.as_str(), bmc.credentials_name.as_str()), (NOWHERE, "host-7-without-bmc"));
         assert!(schemas::bmc_address::BmcAddress::parse(&bmc.address).is_ok());
         assert!(annotation(&there, DETACHED).is_some() && annotation(&there, POWER).is_none());
-        assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
+        assert_eq!(annotation(&there, PAUSED), Some(PAUSED_BY_PROVIDER));
         assert_eq!(annotation(&there, HAND_OVER), Some(READY));
         let told: BareMetalHostStatus = serde_json::from_str(annotation(&there, STATUS).unwrap()).unwrap();
         assert_eq!(
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(found(&spare, vec![]), None);
         assert_eq!(found(&spare, vec![named("a", false), named("b", true)]).as_deref(), Some("b"));
         let there = plan(&spare, &named("b", true)).unwrap().host;
-        assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
+        assert_eq!(annotation(&there, PAUSED), Some(PAUSED_BY_PROVIDER));
         // At the target, only the Cluster with which the host came makes it active again.
         assert_eq!(found(&there, vec![named("a", false)]), None);
         assert_eq!(found(&there, vec![named("a", false), named("b", false)]).as_deref(), Some("b"));

@@ -14,6 +14,8 @@ pub const SUBSCRIPTION_FINALIZER: &str = "bmceventsubscription.metal3.io";
 pub const PREPROVISIONING_FINALIZER: &str = "preprovisioningimage.metal3.io";
 /// While this annotation exists, the host is not reconciled, not even for its deletion.
 pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
+/// The value of [`PAUSED`] with which Metal3's provider for Cluster API pauses a host; the provider removes such a pause by itself.
+pub const PAUSED_BY_PROVIDER: &str = "metal3.io/capm3";
 /// While this annotation exists, the machine is not touched.
 pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
 /// A status to restore, on hosts that come from another management cluster.

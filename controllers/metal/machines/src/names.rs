@@ -18,8 +18,6 @@ pub const FAILURE_DOMAIN: &str = "infrastructure.cluster.x-k8s.io/failure-domain
 pub const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
 /// The older key of [`UNHEALTHY`].
 pub const UNHEALTHY_OLDER: &str = "capi.metal3.io/unhealthy";
-/// The value with which this provider pauses a host. Another pause is not removed.
-pub const PAUSED_BY_PROVIDER: &str = "metal3.io/capm3";
 /// Annotation of a Metal3Cluster: the prefixes of the labels that are copied from hosts to Nodes, separated by commas.
 pub const LABEL_SYNC_PREFIXES: &str = "metal3.io/metal3-label-sync-prefixes";
 /// The label with the CPU architecture. If a host does not have it, its `spec.architecture` counts as the label.

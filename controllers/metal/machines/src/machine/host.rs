@@ -3,13 +3,14 @@
 use engine::NamespacedName;
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting};
-use metal::names::{BOOTSTRAP, PAUSED};
+use metal::metal3_handover::told;
+use metal::names::{BOOTSTRAP, PAUSED, PAUSED_BY_PROVIDER, STATUS};
 use metal::state::HostState;
 use schemas::infrastructure::Metal3MachineSpec;
 use schemas::meta::ObjectReference;
 use schemas::metal3::{BareMetalHost, CustomDeploy, Image, SecretReference};
 
-use crate::names::{GROUP, NODE_REUSE, PAUSED_BY_PROVIDER};
+use crate::names::{GROUP, NODE_REUSE};
 
 /// The Secrets with the data of a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -109,11 +110,71 @@ pub fn release(host: &mut BareMetalHost, reuse: Option<&str>) {
     unpause(host);
 }
 
+/// Pauses the host, and stores its status in its annotation, so that another management cluster can take the host over. Another pause
+/// stays.
+///
+/// # Errors
+/// The status cannot be written as JSON.
+pub fn pause(host: &mut BareMetalHost) -> serde_json::Result<()> {
+    if annotation(host, PAUSED).is_some() {
+        return Ok(());
+    }
+    let mut status = told(&host.status.clone().unwrap_or_default());
+    // The annotation would be too large with it, and HardwareData has the same content.
+    status.hardware = None;
+    let status = serde_json::to_string(&status)?;
+    let annotations = host.metadata.annotations.get_or_insert_default();
+    annotations.insert(PAUSED.to_owned(), PAUSED_BY_PROVIDER.to_owned());
+    annotations.insert(STATUS.to_owned(), status);
+    Ok(())
+}
+
 /// Removes the pause that this provider has set. The host's own controller removes the annotation with the status.
 pub fn unpause(host: &mut BareMetalHost) {
     if annotation(host, PAUSED) == Some(PAUSED_BY_PROVIDER)
         && let Some(annotations) = &mut host.metadata.annotations
     {
         annotations.remove(PAUSED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(annotations: Value, status: Value) -> BareMetalHost {
+        serde_json::from_value(
+            json!({"metadata": {"annotations": annotations}, "spec": {}, "status": status}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_paused_host_has_a_status_that_metal3_accepts() {
+        let status = json!({
+            "operationalStatus": "servicing", "errorType": "servicing error", "errorMessage": "no answer",
+            "provisioning": {"state": "provisioned"}, "hardware": {"hostname": "h"},
+        });
+        let mut paused = host(json!({}), status);
+        pause(&mut paused).unwrap();
+        assert_eq!(annotation(&paused, PAUSED), Some(PAUSED_BY_PROVIDER));
+        let told: Value = serde_json::from_str(annotation(&paused, STATUS).unwrap()).unwrap();
+        assert_eq!((&told["operationalStatus"], &told["errorType"]), (&json!("OK"), &Value::Null));
+        assert_eq!(
+            (&told["provisioning"]["state"], &told["hardware"]),
+            (&json!("provisioned"), &Value::Null)
+        );
+        unpause(&mut paused);
+        assert_eq!(annotation(&paused, PAUSED), None);
+    }
+
+    #[test]
+    fn the_pause_of_somebody_else_stays() {
+        let mut paused = host(json!({PAUSED: "me"}), json!({}));
+        pause(&mut paused).unwrap();
+        unpause(&mut paused);
+        assert_eq!((annotation(&paused, PAUSED), annotation(&paused, STATUS)), (Some("me"), None));
     }
 }
