@@ -10,6 +10,18 @@ pub fn at<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Fields> {
     path.iter().try_fold(object, |object, name| object.get_mut(*name))?.as_object_mut()
 }
 
+/// Returns the `spec` of the object that a template makes.
+pub fn template_spec(template: &mut Value) -> Option<&mut Fields> {
+    at(template, &["spec", "template", "spec"])
+}
+
+/// Removes the metadata of the object that a template makes, which v1beta1 does not have.
+pub fn drop_template_metadata(template: &mut Value) {
+    if let Some(template) = at(template, &["spec", "template"]) {
+        template.remove("metadata");
+    }
+}
+
 /// Returns the objects in the list `name`; none if it is absent.
 pub fn items<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
     let list = fields.get_mut(name).and_then(Value::as_array_mut);

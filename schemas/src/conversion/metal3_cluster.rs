@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, at, to_list, to_map};
+use super::fields::{Fields, at, drop_template_metadata, template_spec, to_list, to_map};
 use super::status;
-
-const TEMPLATE: [&str; 2] = ["spec", "template"];
-const TEMPLATE_SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 pub fn up(cluster: &mut Value) {
     if let Some(spec) = at(cluster, &["spec"]) {
@@ -29,16 +26,14 @@ pub fn down(cluster: &mut Value) {
 }
 
 pub fn template_up(template: &mut Value) {
-    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+    if let Some(spec) = template_spec(template) {
         spec_up(spec);
     }
 }
 
 pub fn template_down(template: &mut Value) {
-    if let Some(template) = at(template, &TEMPLATE) {
-        template.remove("metadata");
-    }
-    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+    drop_template_metadata(template);
+    if let Some(spec) = template_spec(template) {
         spec_down(spec);
     }
 }

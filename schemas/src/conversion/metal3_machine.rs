@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, at, drop_empty, rename, shorten_reference};
+use super::fields::{
+    Fields, at, drop_empty, drop_template_metadata, rename, shorten_reference, template_spec,
+};
 use super::status;
-
-const TEMPLATE: [&str; 2] = ["spec", "template"];
-const TEMPLATE_SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 pub fn up(machine: &mut Value) {
     if let Some(spec) = at(machine, &["spec"]) {
@@ -30,16 +29,14 @@ pub fn down(machine: &mut Value) {
 }
 
 pub fn template_up(template: &mut Value) {
-    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+    if let Some(spec) = template_spec(template) {
         spec_up(spec);
     }
 }
 
 pub fn template_down(template: &mut Value) {
-    if let Some(template) = at(template, &TEMPLATE) {
-        template.remove("metadata");
-    }
-    if let Some(spec) = at(template, &TEMPLATE_SPEC) {
+    drop_template_metadata(template);
+    if let Some(spec) = template_spec(template) {
         spec_down(spec);
     }
 }

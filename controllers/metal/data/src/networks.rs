@@ -1,8 +1,6 @@
 //! The networks of a template in one form for all five lists of `spec.networkData.networks`.
 
-use schemas::infrastructure::{
-    FromPoolAnnotation, IPPoolReference, NetworkDataNetwork, NetworkDataRouteV4, NetworkDataRouteV6,
-};
+use schemas::infrastructure::{FromPoolAnnotation, IPPoolReference, NetworkDataNetwork};
 
 use crate::pools::PoolReference;
 use crate::subject::Subject;
@@ -76,68 +74,62 @@ impl<'a> PoolSource<'a> {
     }
 }
 
+/// Returns the pool source of a network with a fixed address. The types for IPv4 and IPv6 have the same fields.
+macro_rules! pool_of_network {
+    ($network:expr) => {
+        PoolSource {
+            reference: $network.from_pool_ref.as_ref(),
+            annotation: $network.from_pool_annotation.as_ref(),
+            name: $network.ip_address_from_ip_pool.as_deref(),
+        }
+    };
+}
+
+/// Returns the routes of a network. The types for IPv4 and IPv6 have the same fields.
+macro_rules! routes_of {
+    ($network:expr) => {
+        $network
+            .routes
+            .iter()
+            .map(|route| {
+                let (gateway, services) = (&route.gateway, route.services.as_ref());
+                Route {
+                    network: &route.network,
+                    prefix: route.prefix.unwrap_or_default(),
+                    gateway: gateway.string.as_deref(),
+                    pool: PoolSource {
+                        reference: gateway.from_pool_ref.as_ref(),
+                        annotation: gateway.from_pool_annotation.as_ref(),
+                        name: gateway.from_ip_pool.as_deref(),
+                    },
+                    dns: services.map_or(&[], |services| &services.dns),
+                    dns_pool: services.and_then(|services| services.dns_from_ip_pool.as_deref()),
+                }
+            })
+            .collect()
+    };
+}
+
+/// Returns a network in the form for all lists.
+macro_rules! network {
+    ($kind:expr, $is_v4:expr, $network:expr, $pool:expr) => {
+        Network {
+            kind: $kind,
+            is_v4: $is_v4,
+            id: &$network.id,
+            link: &$network.link,
+            pool: $pool,
+            routes: routes_of!($network),
+        }
+    };
+}
+
 /// Returns the networks in the order in which they are rendered.
 pub fn all(networks: &NetworkDataNetwork) -> Vec<Network<'_>> {
-    let mut all = Vec::new();
-    for network in &networks.ipv4 {
-        let (id, link, routes) = (&network.id, &network.link, network.routes.iter().map(v4).collect());
-        let pool = PoolSource {
-            reference: network.from_pool_ref.as_ref(),
-            annotation: network.from_pool_annotation.as_ref(),
-            name: network.ip_address_from_ip_pool.as_deref(),
-        };
-        all.push(Network { kind: "ipv4", is_v4: true, id, link, pool: Some(pool), routes });
-    }
-    for network in &networks.ipv6 {
-        let (id, link, routes) = (&network.id, &network.link, network.routes.iter().map(v6).collect());
-        let pool = PoolSource {
-            reference: network.from_pool_ref.as_ref(),
-            annotation: network.from_pool_annotation.as_ref(),
-            name: network.ip_address_from_ip_pool.as_deref(),
-        };
-        all.push(Network { kind: "ipv6", is_v4: false, id, link, pool: Some(pool), routes });
-    }
-    for network in &networks.ipv4_dhcp {
-        let (id, link, routes) = (&network.id, &network.link, network.routes.iter().map(v4).collect());
-        all.push(Network { kind: "ipv4_dhcp", is_v4: true, id, link, pool: None, routes });
-    }
-    for (kind, networks) in [("ipv6_dhcp", &networks.ipv6_dhcp), ("ipv6_slaac", &networks.ipv6_slaac)] {
-        for network in networks {
-            let (id, link, routes) = (&network.id, &network.link, network.routes.iter().map(v6).collect());
-            all.push(Network { kind, is_v4: false, id, link, pool: None, routes });
-        }
-    }
-    all
-}
-
-fn v4(route: &NetworkDataRouteV4) -> Route<'_> {
-    let services = route.services.as_ref();
-    Route {
-        network: &route.network,
-        prefix: route.prefix.unwrap_or_default(),
-        gateway: route.gateway.string.as_deref(),
-        pool: PoolSource {
-            reference: route.gateway.from_pool_ref.as_ref(),
-            annotation: route.gateway.from_pool_annotation.as_ref(),
-            name: route.gateway.from_ip_pool.as_deref(),
-        },
-        dns: services.map_or(&[], |services| &services.dns),
-        dns_pool: services.and_then(|services| services.dns_from_ip_pool.as_deref()),
-    }
-}
-
-fn v6(route: &NetworkDataRouteV6) -> Route<'_> {
-    let services = route.services.as_ref();
-    Route {
-        network: &route.network,
-        prefix: route.prefix.unwrap_or_default(),
-        gateway: route.gateway.string.as_deref(),
-        pool: PoolSource {
-            reference: route.gateway.from_pool_ref.as_ref(),
-            annotation: route.gateway.from_pool_annotation.as_ref(),
-            name: route.gateway.from_ip_pool.as_deref(),
-        },
-        dns: services.map_or(&[], |services| &services.dns),
-        dns_pool: services.and_then(|services| services.dns_from_ip_pool.as_deref()),
-    }
+    let v4 = networks.ipv4.iter().map(|it| network!("ipv4", true, it, Some(pool_of_network!(it))));
+    let v6 = networks.ipv6.iter().map(|it| network!("ipv6", false, it, Some(pool_of_network!(it))));
+    let v4_dhcp = networks.ipv4_dhcp.iter().map(|it| network!("ipv4_dhcp", true, it, None));
+    let v6_dhcp = networks.ipv6_dhcp.iter().map(|it| network!("ipv6_dhcp", false, it, None));
+    let v6_slaac = networks.ipv6_slaac.iter().map(|it| network!("ipv6_slaac", false, it, None));
+    v4.chain(v6).chain(v4_dhcp).chain(v6_dhcp).chain(v6_slaac).collect()
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{Action, Error, NamespacedName, Outcome, Planned, Result, finalizer, paused};
 use machinery::hash::fnv1a_64;
-use pki::CertificateAuthority;
 use schemas::HasConditions;
 use schemas::infrastructure::DevMachine;
 use serde_json::json;
@@ -65,7 +64,7 @@ impl DevMachineController {
             Some(workload) => workload.clone(),
             None => self.backend.start(&read.name, port, &BTreeSet::new()).await?.0,
         };
-        let authorities = self.authorities(&read.name)?;
+        let authorities = Authorities::of_secrets(&self.secrets, &read.name)?;
         let host = Host {
             name: read.dev.metadata.name.clone().unwrap_or_default(),
             version: read.machine.spec.version.clone().unwrap_or_default(),
@@ -81,22 +80,6 @@ impl DevMachineController {
             outcome.map_err(|error| Error::failed(format!("{}: {error}", part.condition())))?;
         }
         Ok(())
-    }
-
-    fn authorities(&self, cluster: &NamespacedName) -> Result<Authorities> {
-        Ok(Authorities { cluster: self.authority(cluster, "ca")?, etcd: self.authority(cluster, "etcd")? })
-    }
-
-    fn authority(&self, cluster: &NamespacedName, purpose: &str) -> Result<CertificateAuthority> {
-        let key = NamespacedName::new(cluster.namespace.clone(), format!("{}-{purpose}", cluster.name));
-        let secret =
-            self.secrets.get(&key).ok_or_else(|| Error::failed(format!("there is no Secret {key}")))?;
-        let text = |name: &str| {
-            let found = secret.data.as_ref().and_then(|data| data.get(name));
-            found.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
-        };
-        CertificateAuthority::from_pem(&text("tls.crt"), &text("tls.key"))
-            .map_err(|error| Error::failed(format!("Secret {key} holds no certificate authority: {error}")))
     }
 
     /// Marks the Machine as started, so that it starts without delay after a restart or a move.

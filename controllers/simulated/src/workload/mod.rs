@@ -15,6 +15,8 @@ use std::sync::Arc;
 use access::{Rbac, Tokens};
 use chrono::{DateTime, Utc};
 use engine::network::BoxStream;
+use engine::{NamespacedName, Objects};
+use k8s_openapi::api::core::v1::Secret;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
@@ -63,6 +65,29 @@ pub struct Authorities {
     pub cluster: CertificateAuthority,
     /// The authority in Secret `<cluster>-etcd`.
     pub etcd: CertificateAuthority,
+}
+
+impl Authorities {
+    /// Reads the authorities of a Cluster from its Secrets.
+    ///
+    /// # Errors
+    /// A Secret is missing, or holds no authority.
+    pub fn of_secrets(secrets: &Objects<Secret>, cluster: &NamespacedName) -> engine::Result<Self> {
+        let authority = |purpose: &str| {
+            let key = NamespacedName::new(cluster.namespace.clone(), format!("{}-{purpose}", cluster.name));
+            let secret = secrets
+                .get(&key)
+                .ok_or_else(|| engine::Error::failed(format!("there is no Secret {key}")))?;
+            let text = |name: &str| {
+                let found = secret.data.as_ref().and_then(|data| data.get(name));
+                found.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
+            };
+            CertificateAuthority::from_pem(&text("tls.crt"), &text("tls.key")).map_err(|error| {
+                engine::Error::failed(format!("Secret {key} holds no certificate authority: {error}"))
+            })
+        };
+        Ok(Self { cluster: authority("ca")?, etcd: authority("etcd")? })
+    }
 }
 
 /// One workload cluster.

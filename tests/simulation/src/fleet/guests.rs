@@ -11,7 +11,6 @@ use engine::object::{label, uid};
 use engine::{Manager, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::Secret;
 use machinery::hash::fnv1a_64;
-use pki::CertificateAuthority;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::BareMetalHost;
@@ -147,10 +146,8 @@ impl Guests {
     ) -> Result<()> {
         let endpoint = guest.cluster.spec.control_plane_endpoint.clone().unwrap_or_default();
         let port = endpoint.port.and_then(|port| u16::try_from(port).ok());
-        let (Some(own), Some(etcd)) = (self.authority(cluster, "ca"), self.authority(cluster, "etcd")) else {
-            return Ok(());
-        };
-        let authorities = Authorities { cluster: own, etcd };
+        // The Secrets may not exist for a moment, when the Cluster is deleted.
+        let Ok(authorities) = Authorities::of_secrets(&self.secrets, cluster) else { return Ok(()) };
         let (workload, _) = self.backend.start(cluster, port, &BTreeSet::new()).await?;
         for part in simulated::machine::plan::parts(guest.host.control_plane) {
             if *part != Part::Vm {
@@ -159,15 +156,5 @@ impl Guests {
         }
         workload.open_when_complete(expected.get(cluster).unwrap_or(&BTreeSet::new()));
         Ok(())
-    }
-
-    fn authority(&self, cluster: &NamespacedName, purpose: &str) -> Option<CertificateAuthority> {
-        let key = NamespacedName::new(cluster.namespace.clone(), format!("{}-{purpose}", cluster.name));
-        let secret = self.secrets.get(&key)?;
-        let text = |name: &str| {
-            let bytes = secret.data.as_ref().and_then(|data| data.get(name));
-            bytes.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
-        };
-        CertificateAuthority::from_pem(&text("tls.crt"), &text("tls.key")).ok()
     }
 }
