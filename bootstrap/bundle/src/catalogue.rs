@@ -43,7 +43,7 @@ pub struct Repository {
 pub struct Manifest {
     /// Its descriptor, with the annotations and the artifact type of the manifest itself.
     pub descriptor: Descriptor,
-    /// Its content.
+    /// The content of the manifest, a JSON document.
     pub content: Bytes,
     /// The manifest that it is about.
     pub subject: Option<Digest>,
@@ -60,7 +60,7 @@ pub struct Stored {
     pub offset: u64,
     /// The size in bytes.
     pub size: u64,
-    /// The digest.
+    /// The digest of the content.
     pub digest: Digest,
 }
 

@@ -93,7 +93,7 @@ impl<R: Read> Hashing<R> {
         Self { inner, hash: Context::new(&SHA256), length: 0 }
     }
 
-    /// Returns the digest and the length of what was read.
+    /// Returns the digest and the length of all bytes that the caller has read.
     pub(crate) fn end(self) -> (Digest, u64) {
         (Digest::finish(self.hash), self.length)
     }

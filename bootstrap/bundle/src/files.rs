@@ -35,7 +35,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds.
+    /// The kinds of files that a bundle can have.
     pub const ALL: [Self; 4] = [Self::Program, Self::Boot, Self::Disk, Self::Manifests];
 
     /// Returns the name of the kind, as `list` prints it.

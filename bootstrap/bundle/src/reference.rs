@@ -16,7 +16,7 @@ const TAG_LENGTH: usize = 128;
 pub struct Reference {
     /// The registry and the path, for example `docker.io/library/nginx`.
     pub repository: String,
-    /// The tag.
+    /// The tag; `None` if the name has a digest, or neither.
     pub tag: Option<String>,
 }
 

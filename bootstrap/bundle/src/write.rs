@@ -28,9 +28,9 @@ pub struct Container {
 /// What is added to a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
-    /// Container images.
+    /// The sources of container images.
     pub containers: Vec<Container>,
-    /// Other files.
+    /// The files that are not container images.
     pub files: Vec<NewFile>,
 }
 
@@ -38,8 +38,8 @@ pub struct Additions {
 /// left out. The file at `path` is replaced when the new one is complete and on the disk. Returns a line for each addition.
 ///
 /// # Errors
-/// An addition is damaged, hostile, incomplete or has no name (the message says which part of it), or a write fails. The file at `path` is
-/// unchanged then.
+/// An addition is damaged, hostile, incomplete or has no name (the message says which part of it), or a write fails. After an error, the
+/// file at `path` is unchanged.
 pub fn write(path: &Path, old: Option<&Bundle>, additions: &Additions) -> Result<Vec<String>> {
     let scratch = scratch(path);
     let mut writer = Writer::new(path)?;

@@ -12,8 +12,8 @@ pub trait Converter: Debug + Send + Sync {
     /// Returns whether this converts the objects of `definition`. It is not asked about definitions with a webhook.
     fn concerns(&self, definition: &Definition) -> bool;
 
-    /// Returns the object in another version of `definition`. It must lose nothing: the object that comes back from the
-    /// other version is stored. Must accept any object whose fields have the types of its version, and annotations with
-    /// any content.
+    /// Returns the object in another version of `definition`. It must lose nothing, because the object that comes back
+    /// from the other version is stored. The fields of the object have the types of its version; its annotations may
+    /// have any content.
     fn convert(&self, definition: &Definition, object: Value, version: &str) -> Value;
 }

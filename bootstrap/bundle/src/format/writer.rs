@@ -150,7 +150,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.is_finished {
-            // An error leaves an incomplete file, whose name says so.
+            // If the incomplete file cannot be removed, its name shows that it is incomplete.
             let _ = std::fs::remove_file(&self.beside);
         }
     }

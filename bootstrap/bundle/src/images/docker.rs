@@ -17,7 +17,7 @@ use crate::reference::Reference;
 use crate::section::Section;
 use crate::source::Source;
 
-/// The media types of what such an archive has.
+/// The media types of the blobs in an archive of `docker save`.
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 const LAYER_GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";

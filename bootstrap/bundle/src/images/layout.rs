@@ -10,7 +10,7 @@ use crate::limits;
 use crate::reference::{Reference, is_tag};
 use crate::source::Source;
 
-/// Finds the images of a layout; `None` if the source is none.
+/// Returns the images of a source; `None` if the source is no OCI image layout.
 pub(super) fn take(
     source: &Source,
     name: Option<&Reference>,

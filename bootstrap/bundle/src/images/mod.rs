@@ -28,7 +28,7 @@ pub(crate) struct Taken {
 
 /// The content of a blob.
 pub(crate) enum Content {
-    /// In memory.
+    /// The bytes themselves, for manifests.
     Bytes(Vec<u8>),
     /// The file of the source with this name.
     File(String),

@@ -51,7 +51,7 @@ impl Source {
         &self.path
     }
 
-    /// Returns the file `name`, and `None` if there is none.
+    /// Returns the file `name`; `None` if the source does not have it.
     ///
     /// # Errors
     /// The name or a link leads out of the folder or archive, or is no file.
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// Returns the content of a small file, and `None` if there is none.
+    /// Returns the content of the small file `name`; `None` if the source does not have it.
     ///
     /// # Errors
     /// The file has more than `most` bytes, or cannot be read.

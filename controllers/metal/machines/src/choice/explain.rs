@@ -15,7 +15,7 @@ pub fn explain(misfits: &[(String, Misfit)]) -> String {
         groups.entry(reason(misfit)).or_default().push(name);
     }
     let mut groups: Vec<(String, Vec<&str>)> = groups.into_iter().collect();
-    // The most frequent reasons are the most likely to be cut off last.
+    // If there are too many reasons, the rare ones are left out.
     groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     let mut parts: Vec<String> = groups
         .iter()
