@@ -14,6 +14,7 @@ pub mod envtest;
 pub mod handed_over;
 pub mod image;
 pub mod install;
+pub mod leader_election;
 pub mod logging;
 pub mod manifests;
 pub mod merge_kubeconfig;

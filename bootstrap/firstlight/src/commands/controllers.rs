@@ -11,6 +11,7 @@ use crate::connection::{client, manager};
 use crate::controllers::{self, Context, Selection};
 use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
+use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
 use crate::signals::Signals;
 
 /// Options of `controllers`.
@@ -25,31 +26,44 @@ pub struct ControllersOptions {
     /// The endpoints for metrics and health checks.
     #[command(flatten)]
     pub diagnostics: DiagnosticsOptions,
+    /// Whether several processes share the work.
+    #[command(flatten)]
+    pub leader_election: LeaderElectionOptions,
 }
 
-/// Runs the controllers until the process is interrupted.
+/// Runs the controllers until the process is interrupted, or until another process leads.
 ///
 /// # Errors
-/// The kubeconfig cannot be used, or there is none and the process does not run in a pod.
+/// The kubeconfig cannot be used, or there is none and the process does not run in a pod; this process no longer leads.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
-    let client = match &options.kubeconfig {
+    let (client, own_namespace) = match &options.kubeconfig {
         Some(path) => {
             if let Some(directory) = path.parent().filter(|_| !options.controllers.is_none()) {
                 handed_over::refuse(&directory.join(JOURNAL))?;
             }
-            client(path).await?
+            (client(path).await?, None)
         }
-        None => in_cluster()?,
+        None => {
+            let client = in_cluster()?;
+            let namespace = client.default_namespace().to_owned();
+            (client, Some(namespace))
+        }
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
+    let election = LeaderElection::new(&options.leader_election, &manager, own_namespace.as_deref())?;
     let mut signals = Signals::catch()?;
     let diagnostics = Diagnostics::start(&options.diagnostics, &manager).await?;
-    controllers::start(&Context::new(&manager), &options.controllers);
     let Diagnostics { metrics, health } = diagnostics;
-    tracing::info!(version = version.git_version, ?metrics, ?health, "controllers are running");
-    signals.next().await;
-    manager.stop().await;
+    tracing::info!(version = version.git_version, ?metrics, ?health, "connected to the cluster");
+    let end = async {
+        signals.next().await;
+    };
+    let start = || {
+        controllers::start(&Context::new(&manager), &options.controllers);
+        tracing::info!("controllers are running");
+    };
+    lead(election, &manager, end, start).await?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::controllers::Selection;
 use crate::image::USER;
+use crate::leader_election::LEASE;
 use crate::providers;
 
 /// The namespace of the controllers.
@@ -60,13 +61,15 @@ pub fn owned(image: &str) -> Vec<Value> {
             "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME},
             "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
         }),
+        leader_election_role(),
+        leader_election_binding(),
         json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
             "metadata": namespaced,
             "spec": {
                 "replicas": 1,
-                // Two running processes would undo each other's work.
+                // The process that is replaced may be of a version that acts without a Lease. It gives its Lease back when it ends.
                 "strategy": {"type": "Recreate"},
                 "selector": {"matchLabels": labels()},
                 "template": {"metadata": {"labels": labels()}, "spec": pod(image)},
@@ -97,6 +100,29 @@ fn rules() -> Value {
     ])
 }
 
+/// Returns the permissions for leader election: one Lease, and its creation, which cannot be limited to a name.
+fn leader_election_role() -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": {"name": LEASE, "namespace": NAMESPACE, "labels": labels()},
+        "rules": [
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [LEASE], "verbs": ["get", "update"]},
+        ],
+    })
+}
+
+fn leader_election_binding() -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "RoleBinding",
+        "metadata": {"name": LEASE, "namespace": NAMESPACE, "labels": labels()},
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": LEASE},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
+    })
+}
+
 fn pod(image: &str) -> Value {
     json!({
         "serviceAccountName": NAME,
@@ -107,6 +133,7 @@ fn pod(image: &str) -> Value {
             "args": [
                 "controllers",
                 format!("--controllers={}", controllers()),
+                "--leader-elect",
                 format!("--health-addr=:{HEALTH_PORT}"),
                 format!("--diagnostics-address=:{METRICS_PORT}"),
             ],
