@@ -11,6 +11,8 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use store::EngineError;
 
+use crate::install::BareMetal;
+
 /// The directory with all data of one server.
 #[derive(Debug, Clone)]
 pub struct DataDirectory(PathBuf);
@@ -24,6 +26,9 @@ pub struct Running {
     pub server: String,
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
+    /// The services that boot machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bare_metal: Option<BareMetal>,
 }
 
 impl Running {

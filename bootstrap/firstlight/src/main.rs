@@ -86,7 +86,6 @@ fn run(cli: Cli) -> Result<()> {
         Command::Version(options) => return inspect::version(&options),
         Command::Envtest { directory } => return envtest::install(&directory),
         Command::Image(options) => return image::run(&options),
-        Command::Bundle(command) => return bundle::run(&command),
         Command::Completion { shell } => return completion::run(shell),
         Command::ManPages { directory } => return man_pages::run(&directory),
         _ => {}
@@ -97,6 +96,7 @@ fn run(cli: Cli) -> Result<()> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         match command {
+            Command::Bundle(command) => bundle::run(&command).await,
             Command::Up(options) => up::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
             Command::Wait(options) => wait::run(&options).await,
@@ -115,7 +115,6 @@ fn run(cli: Cli) -> Result<()> {
             | Command::Version(_)
             | Command::Envtest { .. }
             | Command::Image(_)
-            | Command::Bundle(_)
             | Command::Completion { .. }
             | Command::ManPages { .. } => Ok(()),
         }

@@ -20,6 +20,7 @@ use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::controllers;
 use crate::data_directory::{DataDirectory, Running};
+use crate::install::BareMetal;
 use crate::merge_kubeconfig;
 use crate::netboot;
 use crate::open_files;
@@ -36,13 +37,11 @@ pub struct Process {
     pub manager: Manager,
     /// The address on which it listens.
     pub address: SocketAddr,
-    /// The registry of container images for nodes, if there are bundles and interfaces.
-    pub registry: Option<netboot::NodeRegistry>,
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
     _lock: store::DataDirectory,
-    netboot: Option<metal_provisioning::Handle>,
+    netboot: Option<netboot::Services>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     renewing: JoinHandle<()>,
@@ -83,8 +82,9 @@ impl Process {
 
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
-        let netboot::Started { handle: netboot, images, registry } =
-            match netboot::start(&options.netboot, &directory, &manager).await {
+        let files = netboot::Files { directory: &directory, authority: None };
+        let netboot::Started { services: netboot, images, interfaces } =
+            match netboot::start(&options.netboot, files, &manager).await {
                 Ok(started) => started,
                 Err(error) => {
                     manager.stop().await;
@@ -115,14 +115,12 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let context = controllers::Context {
-            manager: manager.clone(),
-            interfaces: options.netboot.interfaces.clone(),
-            boot_images: Some(images),
-        };
+        let context =
+            controllers::Context { manager: manager.clone(), interfaces, boot_images: Some(images) };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
-        let running = Running { pid: std::process::id(), server, kubeconfig: kubeconfig.clone() };
+        let bare_metal = BareMetal::of(&options.netboot);
+        let running = Running { pid: std::process::id(), server, kubeconfig: kubeconfig.clone(), bare_metal };
         if let Err(error) = directory.write_running(&running) {
             tracing::warn!("`firstlight status` will not find this server: {error:#}");
         }
@@ -130,7 +128,6 @@ impl Process {
             plane,
             manager,
             address,
-            registry,
             kubeconfig,
             directory,
             _lock: lock,
@@ -158,7 +155,7 @@ impl Process {
     /// Stops the controllers, finishes running requests, and releases the directory.
     pub async fn stop(self) {
         self.renewing.abort();
-        if let Some(netboot) = &self.netboot {
+        if let Some(netboot) = self.netboot {
             netboot.stop().await;
         }
         self.manager.stop().await;

@@ -12,7 +12,7 @@ use firstlight::cli::{Cli, Command};
 use firstlight::commands;
 use firstlight::image::{Entry, PROGRAM};
 use firstlight::manifests::read::{read_all, read_all_with};
-use firstlight::netboot::bundles;
+use firstlight::netboot::{bundles, fetch};
 use firstlight::process::Process;
 use http::Request;
 use http_body_util::{BodyExt, Empty};
@@ -26,7 +26,11 @@ use crate::place::options;
 fn bundle(arguments: &[&str]) -> Result<(), String> {
     let arguments = ["firstlight", "bundle"].iter().chain(arguments);
     let Command::Bundle(command) = Cli::try_parse_from(arguments).unwrap().command else { panic!() };
-    commands::bundle::run(&command).map_err(|error| format!("{error:#}"))
+    let run = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(commands::bundle::run(&command)).map_err(|error| format!("{error:#}"))
+    });
+    run.join().unwrap()
 }
 
 struct Folder(tempfile::TempDir);
@@ -183,6 +187,37 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// A server with the authority's key gets the bundle at `path`, and nobody else does.
+async fn fetches(folder: &Folder, server: &str, path: &str) {
+    let fetch = |to: &Path, pki: &Path| {
+        let (server, to, pki) = (server.to_owned(), to.to_owned(), pki.to_owned());
+        async move { fetch(&server, &pki, &to).await.map_err(|error| format!("{error:#}")) }
+    };
+    let name = Path::new(path).file_name().unwrap();
+    let (to, pki) = (folder.0.path().join("fetched").join(name), folder.0.path().join("data/pki"));
+    std::fs::create_dir(to.parent().unwrap()).unwrap();
+    // An attempt that was interrupted goes on; one that received something else is noticed, and begins again.
+    let content = std::fs::read(path).unwrap();
+    std::fs::write(to.with_extension("part"), &content[..1000]).unwrap();
+    fetch(&to, &pki).await.unwrap();
+    assert!(std::fs::read(&to).unwrap() == content);
+    std::fs::remove_file(&to).unwrap();
+    std::fs::write(to.with_extension("part"), vec![1; 1000]).unwrap();
+    fetch(&to, &pki).await.unwrap_err();
+    fetch(&to, &pki).await.unwrap();
+    let missing = fetch(&to.with_file_name("other.bundle"), &pki).await.unwrap_err();
+    assert!(missing.contains("other.bundle cannot be fetched: the server answers 404"), "{missing}");
+    // The certificate alone is what every machine has.
+    let stranger = folder.0.path().join("stranger");
+    std::fs::create_dir(&stranger).unwrap();
+    std::fs::copy(pki.join("netboot-ca.crt"), stranger.join("netboot-ca.crt")).unwrap();
+    let stranger = fetch(&to.with_file_name("stolen"), &stranger).await.unwrap_err();
+    assert!(stranger.contains("netboot-ca"), "{stranger}");
+    let certificate = std::fs::read_to_string(pki.join("netboot-ca.crt")).unwrap();
+    let (status, _) = get(server, &certificate, &format!("/bundles/{}", name.to_string_lossy())).await;
+    assert_eq!(status, 401);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_and_hosts_are_served_from_the_bundle() {
     let folder = Folder::new();
@@ -210,11 +245,11 @@ async fn nodes_and_hosts_are_served_from_the_bundle() {
     let Command::Serve(serve) = Cli::parse_from(netboot).command else { panic!() };
     options.netboot = serve.server.netboot;
     let process = Process::start(&options).await.unwrap_or_else(|error| panic!("{error:#}"));
-    let registry = process.registry.clone().unwrap();
-    assert_eq!(registry.servers, [format!("https://127.0.0.1:{https}")]);
+    let server = format!("https://127.0.0.1:{https}");
+    let authority = std::fs::read_to_string(folder.path("data/pki/netboot-ca.crt")).unwrap();
     let ask = |path: &str| {
-        let (server, path) = (registry.servers[0].clone(), path.to_owned());
-        let authority = registry.authority.clone();
+        let (server, path) = (server.clone(), path.to_owned());
+        let authority = authority.clone();
         async move { get(&server, &authority, &path).await }
     };
     let (status, manifest) = ask("/v2/a/program/manifests/v1?ns=registry.example").await;
@@ -225,6 +260,7 @@ async fn nodes_and_hosts_are_served_from_the_bundle() {
     assert_eq!((status, Digest::of(&content).to_string().as_str()), (200, layer));
     assert_eq!(ask("/images/noble.raw").await, (200, b"a disk".to_vec()));
     assert_eq!(ask("/boot/kernel/aarch64").await, (200, b"kernel".to_vec()));
+    fetches(&folder, &server, &path).await;
     let modified = || {
         folder
             .path("data/netboot/assets/aarch64/kernels/6.1.0/vmlinuz")

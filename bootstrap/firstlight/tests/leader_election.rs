@@ -16,7 +16,7 @@ use crate::place::Place;
 async fn the_installed_role_is_enough() {
     let place = Place::start("none", &[]).await;
     let administrator = place.process.plane.client("administrator");
-    install(&administrator, "firstlight:test", false, &Clock::system()).await.unwrap();
+    install(&administrator, "firstlight:test", None, false, &Clock::system()).await.unwrap();
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
     let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
     let client = Client::new(place.process.plane.server.client_service(account), NAMESPACE);

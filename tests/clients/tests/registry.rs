@@ -51,6 +51,7 @@ async fn serve(
         media: None,
         agents: None,
         personal: None,
+        bundle_files: None,
         http_port: 8080,
         https_port: None,
     };

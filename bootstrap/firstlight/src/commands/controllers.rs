@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use engine::Manager;
 use kube::{Client, Config};
+use tokio::sync::oneshot;
 
 use crate::backup::JOURNAL;
 use crate::connection::{client, manager};
@@ -12,7 +14,11 @@ use crate::controllers::{self, Context, Selection};
 use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
 use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
+use crate::netboot::{Booting, InClusterOptions};
 use crate::signals::Signals;
+
+/// The family of controllers that need the services which boot machines.
+const METAL: &str = "metal";
 
 /// Options of `controllers`.
 #[derive(Debug, Clone, Args)]
@@ -23,6 +29,9 @@ pub struct ControllersOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
+    /// The services that boot machines.
+    #[command(flatten)]
+    pub netboot: InClusterOptions,
     /// The endpoints for metrics and health checks.
     #[command(flatten)]
     pub diagnostics: DiagnosticsOptions,
@@ -56,14 +65,47 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     let diagnostics = Diagnostics::start(&options.diagnostics, &manager).await?;
     let Diagnostics { metrics, health } = diagnostics;
     tracing::info!(version = version.git_version, ?metrics, ?health, "connected to the cluster");
+    let booting = Booting::default();
+    let (failed, failure) = oneshot::channel();
+    let mut why = None;
     let end = async {
-        signals.next().await;
+        tokio::select! {
+            biased;
+            _ = signals.next() => {}
+            Ok(error) = failure => why = Some(error),
+        }
+        // Before the Lease is released: the next leader takes the address.
+        booting.stop().await;
     };
     let start = || {
-        controllers::start(&Context::new(&manager), &options.controllers);
-        tracing::info!("controllers are running");
+        let (options, manager, booting) = (options.clone(), manager.clone(), booting.clone());
+        manager.clone().spawn(async move {
+            if let Err(error) = start(&options, &manager, &booting).await {
+                // Without a receiver the process ends already.
+                drop(failed.send(error));
+            }
+        });
     };
-    lead(election, &manager, end, start).await?;
+    let led = lead(election, &manager, end, start).await;
+    booting.stop().await;
+    led?;
+    why.map_or(Ok(()), Err)
+}
+
+/// Starts the controllers, and the services that boot machines. The controllers of hosts wait for these services.
+async fn start(options: &ControllersOptions, manager: &Manager, booting: &Booting) -> Result<()> {
+    let context = Context::new(manager);
+    if !options.netboot.is_wanted() {
+        controllers::start(&context, &options.controllers);
+        tracing::info!("controllers are running");
+        return Ok(());
+    }
+    controllers::start(&context, &options.controllers.clone().without(METAL));
+    tracing::info!("controllers are running");
+    let (interfaces, boot_images) = booting.start(&options.netboot, manager).await?;
+    let context = Context { interfaces, boot_images: Some(boot_images), ..context };
+    controllers::start(&context, &options.controllers.clone().only(METAL));
+    tracing::info!("machines are booted from here");
     Ok(())
 }
 

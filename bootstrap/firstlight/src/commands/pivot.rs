@@ -19,7 +19,7 @@ use pivot::{Journal, Options, Pivot, Server};
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
-use crate::install::{InstallOptions, Outcome, install};
+use crate::install::{BareMetal, InstallOptions, Outcome, install};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say};
 
@@ -109,28 +109,61 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     let from = connect(&path, way.kubeconfig_context.clone()).await?;
     let to = connect(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
     let namespace = way.namespace.clone().unwrap_or_default();
+    let mut left = String::new();
     if !way.roll_back {
-        install_first(&options.install, &to, way.dry_run).await?;
+        left = install_first(&options.install, folder.as_deref(), &to, way.dry_run).await?;
     }
     let called = address(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
-    go(way, folder, from, to, Options { namespace, keep_source }, &called).await
+    go(way, folder, from, to, Options { namespace, keep_source }, &called).await?;
+    if !left.is_empty() && !way.dry_run {
+        writeln!(
+            std::io::stderr(),
+            "{left}The machines are booted from there when this server has ended: firstlight stop"
+        )?;
+    }
+    Ok(())
 }
 
 /// Installs the controllers at the target if the options request it, and prints the steps on standard error, because standard output is
-/// for the report.
-async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> Result<()> {
+/// for the report. If the server on `folder` boots machines, these services are installed, too. Returns what people must know when they
+/// take over; empty if there are none.
+async fn install_first(
+    options: &InstallOptions,
+    folder: Option<&Path>,
+    to: &Client,
+    dry_run: bool,
+) -> Result<String> {
     if !options.install {
-        return Ok(());
+        return Ok(String::new());
     }
-    let steps = install(to, &options.reference()?, dry_run, &Clock::system()).await?;
-    let mut error = std::io::stderr().lock();
+    let directory = folder.map(|folder| DataDirectory::locate(Some(folder))).transpose()?;
+    let services = match &directory {
+        Some(directory) => directory.running()?.and_then(|running| running.bare_metal),
+        None => None,
+    };
+    let installation = match (&services, &directory) {
+        (Some(services), Some(directory)) => Some(services.installation(directory)?),
+        _ => None,
+    };
+    let reference = options.reference()?;
+    let mut error = std::io::stderr();
+    if installation.is_some() && !dry_run {
+        writeln!(error, "Waiting until {reference} runs in the cluster, and has the bundles.")?;
+    }
+    let steps = install(to, &reference, installation.as_ref(), dry_run, &Clock::system()).await?;
     for step in steps.iter().filter(|step| step.outcome != Outcome::Left) {
         writeln!(error, "{step}")?;
     }
     if dry_run {
         writeln!(error, "The following report is about the target without these objects.\n")?;
     }
-    Ok(())
+    let left = services.iter().flat_map(BareMetal::left_behind);
+    let left: String = left.map(|what| format!("Not moved: {what}.\n")).collect();
+    Ok(if services.is_some() {
+        format!("{left}The services that boot machines have been installed.\n")
+    } else {
+        left
+    })
 }
 
 /// The pivot at the end of `up`: from the server of this process to another one.
@@ -185,14 +218,14 @@ impl AfterUp {
 
     /// Runs or resumes the pivot.
     pub(super) async fn run(&self, stage: Stage, install: &InstallOptions) -> Result<()> {
-        install_first(install, &self.to, false).await?;
+        let left = install_first(install, self.journal.parent(), &self.to, false).await?;
         let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
         let pivot = pivot.target_called(&self.called);
         let report = match stage {
             Stage::Interrupted => pivot.resume().await?,
             Stage::New | Stage::Done => pivot.run().await?,
         };
-        say(&report.to_string())
+        say(&format!("{report}{left}"))
     }
 }
 

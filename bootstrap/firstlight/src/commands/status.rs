@@ -99,7 +99,7 @@ impl Status {
 
     /// Returns the lines above the clusters.
     fn heading(&self) -> String {
-        let Running { pid, server, kubeconfig } = &self.running;
+        let Running { pid, server, kubeconfig, .. } = &self.running;
         let mut text = format!(
             "Server:     {server} ({}, process {pid})\nKubeconfig: {}\n",
             self.version,

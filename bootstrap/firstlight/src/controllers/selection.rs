@@ -27,6 +27,13 @@ impl Selection {
         self
     }
 
+    /// Returns the selection with no family but `name`.
+    #[must_use]
+    pub fn only(mut self, name: &str) -> Self {
+        self.0.retain(|family| *family == name);
+        self
+    }
+
     /// Returns the names of the selected families.
     pub fn names(&self) -> &[&'static str] {
         &self.0

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::bare_metal::Installation;
 use crate::controllers::Selection;
 use crate::image::USER;
 use crate::leader_election::LEASE;
@@ -11,32 +12,35 @@ use crate::providers;
 /// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
 /// The name of all objects of the controllers.
-const NAME: &str = "firstlight-controllers";
+pub(super) const NAME: &str = "firstlight-controllers";
 /// The ports of upstream's managers.
 const HEALTH_PORT: u16 = 9440;
 const METRICS_PORT: u16 = 8443;
+/// The port of metrics on the network of a node, where [`METRICS_PORT`] is that of the services that boot machines.
+const METRICS_PORT_ON_NODE: u16 = 9441;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory.
+/// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory. Those of bare metal are only there
+/// `with_bare_metal`.
 ///
 /// # Errors
 /// Never, for the built-in definitions.
-pub fn shared() -> Result<Vec<Value>> {
+pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
-    objects.retain(|definition| !is_bare_metal(definition));
-    let installed = controllers();
+    objects.retain(|definition| with_bare_metal || !is_bare_metal(definition));
+    let installed = controllers(with_bare_metal);
     objects.extend(providers::namespaces(&installed));
     objects.extend(providers::entries(&installed));
     Ok(objects)
 }
 
 /// Returns the controllers that are installed.
-fn controllers() -> Selection {
-    Selection::all().without("metal")
+fn controllers(with_bare_metal: bool) -> Selection {
+    if with_bare_metal { Selection::all() } else { Selection::all().without("metal") }
 }
 
-/// Returns whether a definition belongs to bare metal. Machines are booted where their network is, so these kinds stay with the server that
-/// serves it, or come with Metal3's own providers.
+/// Returns whether a definition belongs to bare metal. Unless the services that boot machines are installed, too, these kinds stay with the
+/// server that has them, or come with Metal3's own providers.
 fn is_bare_metal(definition: &Value) -> bool {
     let group = &definition["spec"]["group"];
     let provider = &definition["metadata"]["labels"]["cluster.x-k8s.io/provider"];
@@ -46,12 +50,24 @@ fn is_bare_metal(definition: &Value) -> bool {
         || provider == "infrastructure-metal3"
 }
 
-/// Returns the objects that belong only to the controllers.
-pub fn owned(image: &str) -> Vec<Value> {
+/// Returns the objects that belong only to the controllers, with the services that boot machines if they are given.
+pub fn owned(image: &str, bare_metal: Option<&Installation>) -> Vec<Value> {
     let name = json!({"name": NAME, "labels": labels()});
     let namespaced = json!({"name": NAME, "namespace": NAMESPACE, "labels": labels()});
-    vec![
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels()}}),
+    let mut pod = pod(image, bare_metal.is_some());
+    let mut namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels()},
+    });
+    let mut secret = None;
+    if let Some(installation) = bare_metal {
+        installation.extend(&mut pod);
+        // The network of a node is only for Pods with all privileges.
+        namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "privileged".into();
+        secret = Some(installation.secret());
+    }
+    let mut objects = vec![namespace];
+    objects.extend(secret);
+    objects.extend([
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": namespaced}),
         json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": name, "rules": rules()}),
         json!({
@@ -72,13 +88,14 @@ pub fn owned(image: &str) -> Vec<Value> {
                 // The process that is replaced may be of a version that acts without a Lease. It gives its Lease back when it ends.
                 "strategy": {"type": "Recreate"},
                 "selector": {"matchLabels": labels()},
-                "template": {"metadata": {"labels": labels()}, "spec": pod(image)},
+                "template": {"metadata": {"labels": labels()}, "spec": pod},
             },
         }),
-    ]
+    ]);
+    objects
 }
 
-fn labels() -> Value {
+pub(super) fn labels() -> Value {
     json!({"app.kubernetes.io/name": NAME})
 }
 
@@ -87,7 +104,9 @@ fn rules() -> Value {
     let all = ["create", "delete", "get", "list", "patch", "update", "watch"];
     let groups = ["addons", "bootstrap", "controlplane", "infrastructure", "ipam", "runtime"]
         .map(|group| format!("{group}.cluster.x-k8s.io"));
-    let groups: Vec<String> = ["cluster.x-k8s.io".to_owned()].into_iter().chain(groups).collect();
+    let others =
+        ["cluster.x-k8s.io", "metal3.io", "ipam.metal3.io", "netboot.firstlight.dev"].map(str::to_owned);
+    let groups: Vec<String> = others.into_iter().chain(groups).collect();
     json!([
         {"apiGroups": groups, "resources": ["*"], "verbs": all},
         {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": all},
@@ -123,7 +142,8 @@ fn leader_election_binding() -> Value {
     })
 }
 
-fn pod(image: &str) -> Value {
+fn pod(image: &str, with_bare_metal: bool) -> Value {
+    let metrics_port = if with_bare_metal { METRICS_PORT_ON_NODE } else { METRICS_PORT };
     json!({
         "serviceAccountName": NAME,
         "containers": [{
@@ -132,14 +152,14 @@ fn pod(image: &str) -> Value {
             "imagePullPolicy": "IfNotPresent",
             "args": [
                 "controllers",
-                format!("--controllers={}", controllers()),
+                format!("--controllers={}", controllers(with_bare_metal)),
                 "--leader-elect",
                 format!("--health-addr=:{HEALTH_PORT}"),
-                format!("--diagnostics-address=:{METRICS_PORT}"),
+                format!("--diagnostics-address=:{metrics_port}"),
             ],
             "ports": [
                 {"name": "healthz", "containerPort": HEALTH_PORT, "protocol": "TCP"},
-                {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+                {"name": "metrics", "containerPort": metrics_port, "protocol": "TCP"},
             ],
             "livenessProbe": {"httpGet": {"path": "/healthz", "port": "healthz"}},
             "readinessProbe": {"httpGet": {"path": "/readyz", "port": "healthz"}},
@@ -169,7 +189,7 @@ mod tests {
         let rules = rules();
         let groups = rules[0]["apiGroups"].as_array().unwrap();
         for definition in
-            shared().unwrap().iter().filter(|object| object["kind"] == "CustomResourceDefinition")
+            shared(true).unwrap().iter().filter(|object| object["kind"] == "CustomResourceDefinition")
         {
             let group = &definition["spec"]["group"];
             assert!(groups.contains(group) || group == "clusterctl.cluster.x-k8s.io", "{group}");
@@ -178,7 +198,7 @@ mod tests {
 
     #[test]
     fn kinds_of_bare_metal_are_not_installed() {
-        let objects = shared().unwrap();
+        let objects = shared(false).unwrap();
         let names: Vec<&str> =
             objects.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"devmachines.infrastructure.cluster.x-k8s.io"), "{names:?}");
@@ -187,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_namespaced_is_where_its_namespace_is_made_first() {
-        let objects: Vec<Value> = shared().unwrap().into_iter().chain(owned("image:v1")).collect();
+        let objects: Vec<Value> = shared(true).unwrap().into_iter().chain(owned("image:v1", None)).collect();
         let mut namespaces = Vec::new();
         for object in &objects {
             if object["kind"] == "Namespace" {

@@ -1,6 +1,8 @@
 //! Implements `--install`: creates the kinds and the inventory entries that a cluster lacks, and runs the controllers there as a
 //! Deployment of this program with its own service account.
 
+mod available;
+mod bare_metal;
 mod manifests;
 
 use std::fmt;
@@ -14,6 +16,7 @@ use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use serde_json::Value;
 
+pub use bare_metal::{BareMetal, Installation};
 pub use manifests::{NAMESPACE, owned, shared};
 
 use crate::image;
@@ -24,7 +27,7 @@ const ESTABLISHED: Duration = Duration::from_secs(30);
 /// The interval at which the CRD is checked.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The label selector of the Deployments of upstream's controllers.
-const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kubeadm,control-plane-kubeadm)";
+const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kubeadm,control-plane-kubeadm,infrastructure-metal3)";
 
 /// Options of an installation.
 #[derive(Debug, Clone, Default, Args)]
@@ -85,14 +88,20 @@ impl fmt::Display for Step {
 }
 
 /// Installs everything; with `dry_run` nothing is written. Objects that other controllers may use are created if they are missing, and
-/// never changed.
+/// never changed. With the services that boot machines, it returns when they are ready to take over.
 ///
 /// # Errors
-/// The cluster already runs upstream's controllers, or refuses a write.
-pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Clock) -> Result<Vec<Step>> {
+/// The cluster already runs upstream's controllers, or refuses a write, or the services do not become ready.
+pub async fn install(
+    client: &Client,
+    reference: &str,
+    bare_metal: Option<&Installation>,
+    dry_run: bool,
+    clock: &Clock,
+) -> Result<Vec<Step>> {
     refuse_beside_upstream(client).await?;
     let mut steps = Vec::new();
-    for object in shared()? {
+    for object in shared(bare_metal.is_some())? {
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !exists && !dry_run {
@@ -104,7 +113,7 @@ pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Cl
         let outcome = if exists { Outcome::Left } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
     }
-    for object in owned(reference) {
+    for object in owned(reference, bare_metal) {
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !dry_run {
@@ -112,6 +121,9 @@ pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Cl
         }
         let outcome = if exists { Outcome::Configured } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
+    }
+    if bare_metal.is_some() && !dry_run {
+        available::wait(client, clock).await?;
     }
     Ok(steps)
 }

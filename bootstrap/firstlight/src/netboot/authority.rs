@@ -2,6 +2,7 @@
 //! to the API.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -9,12 +10,15 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use sha2::{Digest, Sha256};
 
 use crate::certificates::{begun, read_identity, write_identity};
 use crate::data_directory::DataDirectory;
 
 /// The base name of its files.
-const FILES: &str = "netboot-ca";
+pub const FILES: &str = "netboot-ca";
 
 /// The authority. Its key stays in the data directory.
 pub(super) struct Authority(CertificateAuthority);
@@ -23,16 +27,8 @@ impl Authority {
     /// Reads the authority, or creates it at the first start.
     pub(super) fn load_or_create(directory: &DataDirectory, clock: &Clock, random: &Random) -> Result<Self> {
         let folder = directory.pki();
-        if let Some(found) = read_identity(&folder, FILES)? {
-            let damaged = || {
-                format!(
-                    "the certificate authority {FILES} in {} is damaged: remove it, and start hosts anew",
-                    folder.display()
-                )
-            };
-            let read =
-                CertificateAuthority::from_pem(&found.certificate, &found.key).with_context(damaged)?;
-            return Ok(Self(begun(read, &folder, FILES, clock)?));
+        if let Some(found) = Self::read(&folder, clock)? {
+            return Ok(found);
         }
         let made = CertificateAuthority::generate(
             "firstlight-netboot-ca",
@@ -45,9 +41,45 @@ impl Authority {
         Ok(Self(made))
     }
 
+    /// Reads the authority from `folder`.
+    ///
+    /// # Errors
+    /// It is not there, or damaged.
+    pub(super) fn load(folder: &Path, clock: &Clock) -> Result<Self> {
+        let missing = || format!("{0}.crt and {0}.key are not in {1}", FILES, folder.display());
+        Self::read(folder, clock)?.with_context(missing)
+    }
+
+    fn read(folder: &Path, clock: &Clock) -> Result<Option<Self>> {
+        let Some(found) = read_identity(folder, FILES)? else { return Ok(None) };
+        let damaged = || {
+            format!(
+                "the certificate authority {FILES} in {} is damaged: remove it, and start hosts anew",
+                folder.display()
+            )
+        };
+        let read = CertificateAuthority::from_pem(&found.certificate, &found.key).with_context(damaged)?;
+        Ok(Some(Self(begun(read, folder, FILES, clock)?)))
+    }
+
+    /// Returns the password for the files of bundles. Every process with the key of this authority knows it: the server that has the
+    /// bundles, and the one that takes over from it.
+    pub(super) fn bundles_token(&self) -> String {
+        let digest = Sha256::new().chain_update("firstlight bundles\0").chain_update(&self.0.identity().key);
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Returns the certificate of the authority, PEM.
     pub(super) fn certificate(&self) -> &str {
         self.0.certificate()
+    }
+
+    /// Returns the certificate of the authority, DER.
+    ///
+    /// # Errors
+    /// The certificate is no PEM.
+    pub(super) fn certificate_der(&self) -> Result<Vec<u8>> {
+        Ok(CertificateDer::from_pem_slice(self.certificate().as_bytes())?.to_vec())
     }
 
     /// Returns the TLS configuration of the listener for agents. Its certificate is issued at each start of the process.

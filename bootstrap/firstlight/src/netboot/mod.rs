@@ -3,20 +3,28 @@
 mod authority;
 mod boot_images;
 pub mod bundles;
-mod node_registry;
+mod fetch;
+mod in_cluster;
 mod options;
 mod subnet;
 
-use std::path::PathBuf;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use bundle::Catalogue;
 use engine::Manager;
 use metal::preprovisioning::BootImages;
-use metal_boot::network::Interface;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::moving_address::MovingAddress;
+use metal_provisioning::bootstrap::NodeRegistry;
+use metal_provisioning::http::bundles::BundleFiles;
 use metal_provisioning::{Configuration, Doors, Handle};
 
-pub use node_registry::{NodeFile, NodeRegistry};
+pub use authority::FILES as AUTHORITY;
+pub use fetch::fetch;
+pub use in_cluster::{Booting, InClusterOptions};
 pub use options::NetbootOptions;
 
 use crate::data_directory::DataDirectory;
@@ -31,39 +39,116 @@ pub fn folder(directory: &DataDirectory) -> PathBuf {
 #[derive(Default)]
 pub struct Started {
     /// The services.
-    pub handle: Option<Handle>,
+    pub services: Option<Services>,
     /// The served boot images.
     pub images: BootImages,
-    /// The registry for nodes, if bundles have container images.
-    pub registry: Option<NodeRegistry>,
+    /// The names of the interfaces.
+    pub interfaces: Vec<String>,
+}
+
+/// The running services, and their address.
+pub struct Services {
+    handle: Handle,
+    address: Option<MovingAddress>,
+}
+
+impl Services {
+    /// Stops the services. Then their address is removed, so that nobody is answered with an error.
+    pub async fn stop(self) {
+        self.handle.stop().await;
+        if let Some(address) = self.address {
+            address.release().await;
+        }
+    }
+}
+
+/// The files of the services.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The data directory.
+    pub directory: &'a DataDirectory,
+    /// The folder of the authority; `None` is that of the data directory.
+    pub authority: Option<&'a Path>,
 }
 
 /// Starts the services on the given interfaces.
 ///
 /// # Errors
-/// An interface or file is invalid, or a port is in use; each message says how to fix it.
-pub async fn start(
-    options: &NetbootOptions,
-    directory: &DataDirectory,
-    manager: &Manager,
-) -> Result<Started> {
+/// An interface or file is invalid, a port is in use, or another machine has the address; each message says how to fix it.
+pub async fn start(options: &NetbootOptions, files: Files<'_>, manager: &Manager) -> Result<Started> {
     if options.interfaces.is_empty() {
         return Ok(Started::default());
     }
-    let bundles = {
-        let paths = options.bundles.clone();
-        tokio::task::spawn_blocking(move || bundles::open(&paths))
-            .await
-            .context("bundles cannot be read")??
+    let options = options.with_names()?;
+    let bundles = open_bundles(&options).await?;
+    let address = match (options.address, options.interfaces.as_slice()) {
+        (Some(network), [interface]) => Some(MovingAddress::take(interface, network, manager.clock()).await?),
+        _ => None,
     };
+    match serve(&options, files, manager, bundles).await {
+        Ok((handle, images)) => {
+            let services = Some(Services { handle, address });
+            Ok(Started { services, images, interfaces: options.interfaces })
+        }
+        Err(error) => {
+            if let Some(address) = address {
+                address.release().await;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn open_bundles(options: &NetbootOptions) -> Result<Arc<Catalogue>> {
+    let paths = options.bundles.clone();
+    tokio::task::spawn_blocking(move || bundles::open(&paths)).await.context("bundles cannot be read")?
+}
+
+/// Starts the services on interfaces that have their addresses.
+async fn serve(
+    options: &NetbootOptions,
+    files: Files<'_>,
+    manager: &Manager,
+    bundles: Arc<Catalogue>,
+) -> Result<(Handle, BootImages)> {
     let mut addresses = Vec::new();
     for name in &options.interfaces {
-        let interface = Interface::find(name)?;
-        addresses.extend(interface.networks.iter().map(|network| network.address));
+        addresses.extend(options.interface(name)?.networks.iter().map(|network| network.address));
     }
     let (clock, random) = (manager.clock(), manager.random());
-    let authority = Authority::load_or_create(directory, clock, random)?;
+    let authority = match files.authority {
+        Some(folder) => Authority::load(folder, clock)?,
+        None => Authority::load_or_create(files.directory, clock, random)?,
+    };
     let tls = authority.server_config(&addresses, clock, random)?;
+    let has_images = !bundles.repositories.is_empty();
+    let registry = has_images
+        .then(|| NodeRegistry { port: options.https_port, authority: authority.certificate().to_owned() });
+    let configuration = Configuration {
+        interfaces: options.configurations()?,
+        boot: boot_files(options, files.directory, &authority, &addresses, bundles.clone()).await?,
+        images: options.images.clone(),
+        registry,
+        bundle_files: Some(BundleFiles::new(authority.bundles_token(), &options.bundles)),
+        bundles,
+        leases: folder(files.directory).join("leases"),
+        http_port: options.http_port,
+        https_port: options.https_port,
+        tls: Some(Arc::new(tls)),
+    };
+    let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
+    let doors = Doors::kube(manager, !options.known_only).await;
+    Ok((metal_provisioning::start(configuration, doors).await?, images))
+}
+
+/// Makes the boot files of an agent that reaches this server at `addresses`.
+async fn boot_files(
+    options: &NetbootOptions,
+    directory: &DataDirectory,
+    authority: &Authority,
+    addresses: &[Ipv4Addr],
+    bundles: Arc<Catalogue>,
+) -> Result<BootFiles> {
     let servers =
         addresses.iter().map(|address| format!("https://{address}:{}", options.https_port)).collect();
     let agent = agent_protocol::Configuration {
@@ -72,27 +157,9 @@ pub async fn start(
         ..agent_protocol::Configuration::default()
     };
     let (folder, arguments) = (folder(directory), options.kernel_arguments.clone());
-    let leases = folder.join("leases");
-    let taken = bundles.clone();
     let made = tokio::task::spawn_blocking(move || {
-        bundles::take_boot_files(&taken, &folder.join("assets"))?;
+        bundles::take_boot_files(&bundles, &folder.join("assets"))?;
         boot_images::make(&folder, &agent, &arguments)
     });
-    let configuration = Configuration {
-        interfaces: options.configurations()?,
-        boot: made.await.context("boot images could not be made")??,
-        images: options.images.clone(),
-        bundles: bundles.clone(),
-        leases,
-        http_port: options.http_port,
-        https_port: options.https_port,
-        tls: Some(Arc::new(tls)),
-    };
-    let has_images = !bundles.repositories.is_empty();
-    let registry =
-        has_images.then(|| NodeRegistry::new(&addresses, options.https_port, authority.certificate()));
-    let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
-    let doors = Doors::kube(manager, !options.known_only).await;
-    let handle = metal_provisioning::start(configuration, doors).await?;
-    Ok(Started { handle: Some(handle), images, registry })
+    made.await.context("boot images could not be made")?
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use metal_boot::dhcp4::link::Mode;
-use metal_boot::dhcp4::subnet::{Range, Subnet};
+use metal_boot::dhcp4::subnet::{Network, Range, Subnet};
 use metal_boot::network::Interface;
 use metal_boot::services::InterfaceConfiguration;
 use metal_provisioning::{HTTP_PORT, HTTPS_PORT};
@@ -17,10 +17,14 @@ use super::subnet::SubnetOption;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Bare metal")]
 pub struct NetbootOptions {
-    /// Boot machines on the network of this interface, with DHCP, TFTP and HTTP; may be repeated. Needs root, or the
-    /// capabilities CAP_NET_BIND_SERVICE and CAP_NET_RAW
+    /// Boot machines on the network of this interface, with DHCP, TFTP and HTTP; may be repeated. Instead of a name: the network in which the
+    /// interface has an address, as 10.0.0.0/24. Needs root, or the capabilities CAP_NET_BIND_SERVICE and CAP_NET_RAW
     #[arg(long = "netboot-interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
+    /// Address of these services, which is added to the interface while they run, and moves into the cluster with a pivot: ADDRESS/BITS
+    /// [default: the addresses that the interface has]. Needs CAP_NET_ADMIN
+    #[arg(long = "netboot-address", value_name = "ADDRESS/BITS", requires = "interfaces")]
+    pub address: Option<Network>,
     /// Assignment of IP addresses on that network
     #[arg(long = "netboot-dhcp", value_enum, default_value_t, requires = "interfaces")]
     pub dhcp: Dhcp,
@@ -84,6 +88,55 @@ pub enum Dhcp {
 }
 
 impl NetbootOptions {
+    /// Returns the options with the names of the interfaces instead of their networks.
+    ///
+    /// # Errors
+    /// No interface is in a network, or there are several interfaces for one address.
+    pub(super) fn with_names(&self) -> Result<Self> {
+        let name = |interface: &String| match interface.parse::<Network>() {
+            Ok(network) => Ok(Interface::in_network(network)?),
+            Err(_) => Ok(interface.clone()),
+        };
+        let interfaces: Vec<String> = self.interfaces.iter().map(name).collect::<Result<_>>()?;
+        if let (Some(address), [_, _, ..]) = (self.address, interfaces.as_slice()) {
+            bail!("--netboot-address {address}: only possible with one --netboot-interface");
+        }
+        Ok(Self { interfaces, ..self.clone() })
+    }
+
+    /// Returns the arguments of the same services on another machine, where the interface is the one in their network. Bundles, and the folder
+    /// of images, are not among them.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut add = |name: &str, value: String| all.push(format!("--netboot-{name}={value}"));
+        match self.address {
+            Some(address) => {
+                add("interface", Network { address: address.first(), ..address }.to_string());
+                add("address", address.to_string());
+            }
+            None => self.interfaces.iter().for_each(|name| add("interface", name.clone())),
+        }
+        let dhcp = self.dhcp.to_possible_value();
+        dhcp.iter().for_each(|value| add("dhcp", value.get_name().to_owned()));
+        self.pools.iter().for_each(|pool| add("pool", pool.to_string()));
+        self.prefix_v6.iter().for_each(|prefix| add("prefix-v6", format!("{prefix}/64")));
+        self.subnets.iter().for_each(|subnet| add("subnet", subnet.to_string()));
+        self.kernel_arguments.iter().for_each(|arguments| add("kernel-arguments", arguments.clone()));
+        add("http-port", self.http_port.to_string());
+        add("https-port", self.https_port.to_string());
+        let flags = [(self.beside, "beside-dhcp-server"), (self.known_only, "known-only")];
+        all.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, name)| format!("--netboot-{name}")));
+        all
+    }
+
+    /// Returns the interface `name` with the addresses that are served.
+    ///
+    /// # Errors
+    /// There is no such interface, or it does not have the address.
+    pub(super) fn interface(&self, name: &str) -> Result<Interface> {
+        Ok(Interface::find(name)?.only(self.address.map(|network| network.address))?)
+    }
+
     /// Returns the configuration of each interface.
     ///
     /// # Errors
@@ -98,9 +151,10 @@ impl NetbootOptions {
                 Dhcp::Reservations => Some(Mode::Reservations),
                 Dhcp::Off => None,
             };
+            configuration.address = self.address.map(|network| network.address);
             configuration.beside_other_server = self.beside;
             configuration.prefix_v6 = self.prefix_v6;
-            let networks = Interface::find(name)?.networks;
+            let networks = self.interface(name)?.networks;
             for network in &networks {
                 let inside = |pool: &&Range| network.contains(pool.first);
                 let pools: Vec<Range> = self.pools.iter().filter(inside).copied().collect();
@@ -172,6 +226,28 @@ mod tests {
         for (wrong, sign) in [("a\nboot", "'\\n'"), ("ä", "'ä'"), ("a || b", "||"), ("a=${net0/ip}", "${")]
         {
             assert!(kernel_arguments(wrong).unwrap_err().contains(sign), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_same_services_elsewhere() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            netboot: NetbootOptions,
+        }
+        let read = |arguments: &[String]| {
+            let name = std::iter::once("firstlight".to_owned());
+            <Command as clap::Parser>::try_parse_from(name.chain(arguments.iter().cloned())).unwrap().netboot
+        };
+        let given = "--netboot-interface=eth1 --netboot-address=10.0.0.1/24 --netboot-dhcp=reservations --netboot-known-only \
+             --netboot-subnet=10.0.0.0/24,router=10.0.0.254,dns=10.0.0.1,pool=10.0.0.100-10.0.0.199 --netboot-https-port=9443";
+        let given: Vec<String> = given.split_whitespace().map(str::to_owned).collect();
+        let arguments = read(&given).arguments();
+        assert_eq!(arguments[0], "--netboot-interface=10.0.0.0/24");
+        assert_eq!(read(&arguments).arguments(), arguments);
+        for wanted in &given[1..] {
+            assert!(arguments.contains(wanted), "{wanted}: {arguments:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The options of machines in a network, as given on the command line.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
@@ -34,16 +35,22 @@ impl SubnetOption {
     }
 }
 
+impl fmt::Display for SubnetOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subnet = &self.0;
+        write!(f, "{}", subnet.network)?;
+        subnet.routers.iter().try_for_each(|router| write!(f, ",router={router}"))?;
+        subnet.name_servers.iter().try_for_each(|server| write!(f, ",dns={server}"))?;
+        subnet.pools.iter().try_for_each(|pool| write!(f, ",pool={pool}"))
+    }
+}
+
 impl FromStr for SubnetOption {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',').map(str::trim);
-        let network = parts.next().and_then(|network| {
-            let (address, bits) = network.split_once('/')?;
-            let prefix = bits.parse().ok().filter(|prefix| *prefix <= 30)?;
-            Some(Network { address: address.parse().ok()?, prefix })
-        });
+        let network = parts.next().and_then(|network| network.parse::<Network>().ok());
         let network = network
             .ok_or_else(|| format!("{text:?} does not begin with a network: write it as 10.0.0.0/24"))?;
         let mut subnet = Subnet::new(network, Vec::new());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 /// The option for the data directory of the server.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct DirectoryOptions {
     /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
     #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]

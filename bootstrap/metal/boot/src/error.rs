@@ -1,6 +1,6 @@
 //! The errors of the network boot services.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The reason why a service cannot start, or cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +12,26 @@ pub enum Error {
         name: String,
         /// The names of the existing interfaces.
         known: String,
+    },
+    /// Another machine has the address that this server would take.
+    #[error(
+        "{address} is in use by another machine on {interface}: stop the server there, or remove the address (`ip address del`)"
+    )]
+    AddressInUse {
+        /// The address.
+        address: Ipv4Addr,
+        /// The interface.
+        interface: String,
+    },
+    /// The address cannot be added or removed.
+    #[error("{address} on {interface}: {source}: run as root, or with the capability CAP_NET_ADMIN")]
+    Address {
+        /// The address.
+        address: Ipv4Addr,
+        /// The interface.
+        interface: String,
+        /// The error of the kernel.
+        source: std::io::Error,
     },
     /// The interface has no IPv4 address, so machines could not reach the server.
     #[error(

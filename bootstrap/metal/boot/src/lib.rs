@@ -12,6 +12,7 @@ mod error;
 pub mod limits;
 pub mod machine;
 pub mod metrics;
+pub mod moving_address;
 pub mod network;
 pub mod offer;
 pub mod personal;

@@ -71,6 +71,35 @@ impl Interface {
         Ok(found)
     }
 
+    /// Returns the name of the interface that has an IPv4 address in `network`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownInterface`] if there is none, [`Error::Socket`].
+    pub fn in_network(network: Network) -> Result<String, Error> {
+        let name = network.to_string();
+        let failed = |source: nix::Error| Error::socket("interfaces", &name, 0, source.into());
+        let mut known = Vec::new();
+        for entry in getifaddrs().map_err(failed)? {
+            let Some(address) = entry.address.as_ref().and_then(|any| any.as_sockaddr_in()) else { continue };
+            if network.contains(address.ip()) {
+                return Ok(entry.interface_name);
+            }
+            known.push(format!("{} ({})", entry.interface_name, address.ip()));
+        }
+        Err(Error::UnknownInterface { name, known: known.join(", ") })
+    }
+
+    /// Returns the interface with `address` as its only IPv4 address, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] if the interface does not have the address.
+    pub fn only(mut self, address: Option<Ipv4Addr>) -> Result<Self, Error> {
+        if let Some(address) = address {
+            self.networks.retain(|network| network.address == address);
+        }
+        if self.networks.is_empty() { Err(Error::NoAddress { name: self.name }) } else { Ok(self) }
+    }
+
     /// Returns the IPv4 address at which machines reach this server.
     pub fn address(&self) -> Ipv4Addr {
         self.networks.first().map_or(Ipv4Addr::UNSPECIFIED, |network| network.address)

@@ -1,7 +1,7 @@
 //! Opens the services of an interface.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use machinery::clock::Clock;
@@ -29,6 +29,8 @@ pub const TFTP_PORT: u16 = 69;
 pub struct InterfaceConfiguration {
     /// The name of the interface.
     pub name: String,
+    /// The only address that is served; `None` serves all addresses of the interface.
+    pub address: Option<Ipv4Addr>,
     /// The machines that get addresses. If `None`, the interface serves only HTTP and HTTPS, for machines that start from virtual media.
     pub mode: Option<Mode>,
     /// The networks in which addresses are leased: that of the interface, and those behind relays. If the interface's own network is
@@ -45,6 +47,7 @@ impl InterfaceConfiguration {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            address: None,
             mode: Some(Mode::Full),
             subnets: vec![],
             prefix_v6: None,

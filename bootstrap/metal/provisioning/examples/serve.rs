@@ -44,6 +44,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         boot,
         images: Some(std::env::current_dir()?),
         bundles: Default::default(),
+        bundle_files: None,
+        registry: None,
         leases: std::env::current_dir()?.join("leases"),
         http_port: metal_provisioning::HTTP_PORT,
         https_port: metal_provisioning::HTTPS_PORT,

@@ -21,8 +21,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
-use crate::bootstrap::BootstrapReports;
+use crate::bootstrap::{BootstrapReports, NodeRegistry};
 use crate::directory::Kube;
+use crate::http::bundles::BundleFiles;
 use crate::http::listener::Listener;
 use crate::http::registry::Registry;
 use crate::http::site::Site;
@@ -47,6 +48,10 @@ pub struct Configuration {
     pub images: Option<PathBuf>,
     /// The bundles whose container images and disk images are served.
     pub bundles: Arc<Catalogue>,
+    /// The files of bundles, for the server that takes over.
+    pub bundle_files: Option<BundleFiles>,
+    /// The registry of the bundles' container images, of which nodes are told.
+    pub registry: Option<NodeRegistry>,
     /// The file of leases that are not objects yet.
     pub leases: PathBuf,
     /// The port of HTTP.
@@ -131,7 +136,8 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     let (mut metadata, mut agents, mut media, mut bootstrap) = (None, None, None, None);
     if let Some((manager, kube)) = &doors.kube {
         let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
-        agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone()).await);
+        let registry = configuration.registry.clone();
+        agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone(), registry).await);
         bootstrap = Some(BootstrapReports::new(manager, kube.clone(), addresses.clone()));
         media = Some(Media::start(manager, kube.clone()).await);
         metadata = Some(told);
@@ -162,6 +168,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         boot: configuration.boot.clone(),
         tftp,
         images: configuration.images.clone(),
+        bundle_files: configuration.bundle_files.clone(),
         registry: Registry::new(configuration.bundles.clone()),
         directory: doors.directory.clone(),
         http_port: configuration.http_port,
@@ -189,7 +196,7 @@ impl Open {
         configuration: &Configuration,
         shared: &Shared,
     ) -> Result<(), Error> {
-        let interface = Interface::find(&asked.name)?;
+        let interface = Interface::find(&asked.name)?.only(asked.address)?;
         if let Some(mode) = asked.mode {
             self.boot.open(asked, mode, &interface, shared).await?;
         }

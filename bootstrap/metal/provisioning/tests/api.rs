@@ -22,7 +22,7 @@ use metal_boot::client::Processor;
 use metal_boot::dhcp4::server::Addresses;
 use metal_boot::machine::{Boot, Directory, Lease};
 use metal_provisioning::agents::{Agents, Refusal};
-use metal_provisioning::bootstrap::BootstrapReports;
+use metal_provisioning::bootstrap::{BootstrapReports, NodeRegistry};
 use metal_provisioning::directory::Kube;
 use metal_provisioning::http::peer::Peer;
 use metal_provisioning::http::site::Site;
@@ -231,7 +231,8 @@ pub async fn services(manager: &Manager) -> Site {
         Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases, counted).unwrap();
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let bootstrap = Some(BootstrapReports::new(manager, kube.clone(), addresses.clone()));
-    let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
+    let registry = NodeRegistry { port: 8443, authority: "PEM".into() };
+    let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone(), Some(registry)).await;
     let media = Some(Media::start(manager, kube.clone()).await);
     let boot = BootFiles {
         kernels: [(Processor::X86_64, "kernel".into())].into(),
@@ -256,6 +257,7 @@ pub async fn services(manager: &Manager) -> Site {
         metadata: Some(metadata),
         agents: Some(agents),
         personal: Some(personal),
+        bundle_files: None,
         http_port: 8080,
         https_port: Some(8443),
     }

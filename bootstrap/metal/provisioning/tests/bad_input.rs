@@ -9,6 +9,7 @@ use std::sync::Arc;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use metal_boot::Error;
+use metal_boot::moving_address::MovingAddress;
 use metal_boot::network::Interface;
 use metal_boot::services::InterfaceConfiguration;
 use metal_boot::table::MachineTable;
@@ -43,6 +44,8 @@ fn configuration(interface: InterfaceConfiguration, folder: &Path) -> Configurat
         boot: Default::default(),
         images: None,
         bundles: Default::default(),
+        bundle_files: None,
+        registry: None,
         leases: folder.join("leases"),
         http_port: 8080,
         https_port: 8443,
@@ -134,5 +137,43 @@ fn another_server_gives_addresses_of_ipv6() {
             assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
             handle.stop().await;
         });
+    }
+}
+
+#[test]
+fn an_address_that_another_machine_has_is_not_taken() {
+    let prepare = "unshare --net sleep 300 > /dev/null 2>&1 & peer=$!; \
+        until [ \"$(readlink /proc/$peer/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do :; done; \
+        ip link set lo up && ip link add va type veth peer name vb netns $peer && ip address add 10.77.0.2/24 dev va && ip link set va up && \
+        nsenter -t $peer -n ip address add 10.77.0.1/24 dev vb && nsenter -t $peer -n ip link set vb up && PEER=$peer";
+    if inside("an_address_that_another_machine_has_is_not_taken", prepare) {
+        let peer = std::env::var("PEER").unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let network = "10.77.0.1/24".parse().unwrap();
+        assert_eq!(Interface::in_network("10.77.0.0/24".parse().unwrap()).unwrap(), "va");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let clock = Clock::system();
+            let take = || MovingAddress::take("va", network, &clock);
+            let error = take().await.err().unwrap().to_string();
+            assert!(error.starts_with("10.77.0.1 is in use by another machine on va"), "{error}");
+            run("nsenter", &["-t", &peer, "-n", "ip", "address", "del", "10.77.0.1/24", "dev", "vb"]);
+            let held = take().await.unwrap();
+            let found = Interface::find("va").unwrap();
+            assert_eq!(found.networks.len(), 2);
+            assert_eq!(found.only(Some(network.address)).unwrap().networks, [network]);
+            let shown = run("ip", &["-o", "address", "show", "dev", "va", "to", "10.77.0.1"]);
+            assert!(shown.contains("sec") && !shown.contains("forever"), "it ends by itself: {shown}");
+            // A server that was killed leaves the address, and its successor takes it again.
+            let again = take().await.unwrap();
+            again.release().await;
+            assert_eq!(Interface::find("va").unwrap().networks.len(), 1);
+            held.release().await;
+        });
+        run("kill", &[&peer]);
     }
 }

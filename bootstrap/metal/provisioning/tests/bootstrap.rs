@@ -53,7 +53,9 @@ impl Installed {
         let meta_data: Value = serde_json::from_str(&drive.files["openstack/latest/meta_data.json"]).unwrap();
         let url = meta_data["phone_home_url"].as_str().unwrap().to_owned();
         let vendor: Value = serde_json::from_str(&drive.files["openstack/latest/vendor_data.json"]).unwrap();
-        assert!(vendor["cloud-init"].as_str().unwrap().contains(&url));
+        let program = vendor["cloud-init"].as_str().unwrap();
+        assert!(program.contains(&url));
+        assert!(program.contains("[host.\\\"https://10.0.0.1:8443\\\"]"), "{program}");
         self.manager.clock().sleep(Duration::from_secs(1)).await;
         url.strip_prefix(HTTP).unwrap().to_owned()
     }

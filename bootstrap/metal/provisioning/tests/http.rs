@@ -63,6 +63,7 @@ impl Bench {
             media: None,
             agents: None,
             personal: None,
+            bundle_files: None,
             http_port: 8080,
             https_port: Some(8443),
         };

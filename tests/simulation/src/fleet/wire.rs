@@ -49,7 +49,7 @@ impl Wire {
         let leases = folder.path().join("leases");
         let addresses = Addresses::open(directory.clone(), manager.clock().clone(), &leases, metrics)?;
         let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
-        let agents = Agents::start(manager, kube, addresses, metadata.clone()).await;
+        let agents = Agents::start(manager, kube, addresses, metadata.clone(), None).await;
         let file = |name: &str| [(Processor::X86_64, PathBuf::from(name))].into();
         let boot = BootFiles { kernels: file("kernel"), initial: file("initrd"), ..BootFiles::default() };
         let site = Site {
@@ -63,6 +63,7 @@ impl Wire {
             media: None,
             agents: Some(agents.clone()),
             personal: None,
+            bundle_files: None,
             http_port: 8080,
             https_port: Some(8443),
         };

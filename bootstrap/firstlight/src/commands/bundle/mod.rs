@@ -9,6 +9,7 @@ use bundle::Bundle;
 use clap::{Args, Subcommand};
 use contents::ContentOptions;
 
+use crate::netboot;
 use crate::options::OutputOptions;
 use crate::output::{print, say};
 
@@ -28,6 +29,8 @@ pub enum BundleCommand {
         after_help = "Example:\n  docker save registry.k8s.io/coredns/coredns:v1.14.2 -o coredns.tar\n  firstlight bundle add site.bundle coredns.tar"
     )]
     Add(AddOptions),
+    /// Fetch a bundle from the server that has it, for the cluster that takes over from this server
+    Fetch(FetchOptions),
     /// Check the digest of everything in a bundle, and that its images are complete
     Verify(VerifyOptions),
     /// Show what a bundle has
@@ -65,6 +68,20 @@ pub struct AddOptions {
     pub contents: ContentOptions,
 }
 
+/// Options of `bundle fetch`.
+#[derive(Debug, Args)]
+pub struct FetchOptions {
+    /// The file to write; if it is there, nothing is fetched
+    #[arg(value_name = "BUNDLE")]
+    pub bundle: PathBuf,
+    /// URL of the server, as https://ADDRESS:8443
+    #[arg(long, value_name = "URL")]
+    pub from: String,
+    /// Folder with netboot-ca.crt and netboot-ca.key, the authority of that server
+    #[arg(long = "netboot-authority", value_name = "DIR")]
+    pub authority: PathBuf,
+}
+
 /// Options of `bundle verify`.
 #[derive(Debug, Args)]
 pub struct VerifyOptions {
@@ -88,10 +105,13 @@ pub struct ListOptions {
 ///
 /// # Errors
 /// The errors of the command.
-pub fn run(command: &BundleCommand) -> Result<()> {
+pub async fn run(command: &BundleCommand) -> Result<()> {
     match command {
         BundleCommand::Create(options) => create(options),
         BundleCommand::Add(options) => add(options),
+        BundleCommand::Fetch(options) => {
+            netboot::fetch(&options.from, &options.authority, &options.bundle).await
+        }
         BundleCommand::Verify(options) => verify(&options.bundles),
         BundleCommand::List(options) => list(options),
     }

@@ -50,6 +50,20 @@ impl fmt::Display for Network {
     }
 }
 
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(address, bits)| {
+            let prefix = bits.parse().ok().filter(|prefix| *prefix <= 30)?;
+            Some(Self { address: address.parse().ok()?, prefix })
+        });
+        parts.ok_or_else(|| {
+            format!("{text:?} is no address with the bits of its network: write it as 10.0.0.1/24")
+        })
+    }
+}
+
 /// A range of addresses, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -68,6 +82,12 @@ impl Range {
     /// Returns the number of addresses.
     pub fn size(self) -> u64 {
         (u64::from(self.last.to_bits()) + 1).saturating_sub(u64::from(self.first.to_bits()))
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.first, self.last)
     }
 }
 

@@ -27,7 +27,7 @@ use super::instruction::{instruction, is_same};
 use super::refusal::Refusal;
 use super::reports::Reported;
 use super::waiting::{Alerts, Waiting};
-use crate::bootstrap::vendor_data;
+use crate::bootstrap::{NodeRegistry, vendor_data};
 use crate::directory::{Kube, report_token, token};
 use crate::fingerprint::fingerprint;
 use crate::limits;
@@ -43,6 +43,7 @@ pub struct Agents {
     hosts: Objects<BareMetalHost>,
     pub(super) addresses: Arc<Addresses>,
     metadata: Arc<Metadata>,
+    registry: Option<NodeRegistry>,
     pub(super) machines: Kube,
     recorder: Recorder,
     pub(crate) metrics: Metrics,
@@ -58,12 +59,13 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Starts to watch the objects; the informer is synced when this returns.
+    /// Starts to watch the objects; the informer is synced when this returns. Nodes are told about `registry`.
     pub async fn start(
         manager: &Manager,
         machines: Kube,
         addresses: Arc<Addresses>,
         metadata: Arc<Metadata>,
+        registry: Option<NodeRegistry>,
     ) -> Arc<Self> {
         let agents: Objects<Agent> = manager.objects();
         agents.index(BY_CERTIFICATE, |agent: &Agent| {
@@ -85,6 +87,7 @@ impl Agents {
             hosts: manager.objects(),
             addresses,
             metadata,
+            registry,
             machines,
             recorder,
             metrics,
@@ -261,7 +264,9 @@ impl Agents {
         data.user_data = data.user_data.and_then(|text| channel.on_drive(text, &path));
         vendor_data::add_url(&mut data.meta_data, &vendor_data::url(http, &report_token));
         let mut files = data.config_drive();
-        files.insert("openstack/latest/vendor_data.json".into(), vendor_data::vendor_data(&data.meta_data));
+        let registry = self.registry.as_ref().map(|registry| registry.files(host_of_url(http)));
+        let vendor_data = vendor_data::vendor_data(&data.meta_data, registry.unwrap_or_default());
+        files.insert("openstack/latest/vendor_data.json".into(), vendor_data);
         Ok(Some(ConfigDrive { files }))
     }
 
@@ -273,6 +278,12 @@ impl Agents {
         let none = json!({ "metadata": { "annotations": { BOOTSTRAP: null } } });
         self.hosts.merge(&NamespacedName::of(host), None, none).await.map(drop).map_err(failed)
     }
+}
+
+/// Returns the host of `http://HOST:PORT`.
+fn host_of_url(http: &str) -> &str {
+    let host = http.strip_prefix("http://").unwrap_or(http);
+    host.rsplit_once(':').map_or(host, |(host, _)| host)
 }
 
 pub(super) fn failed(error: engine::Error) -> Refusal {

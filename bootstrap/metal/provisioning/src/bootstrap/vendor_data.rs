@@ -1,4 +1,4 @@
-//! The parts of the configuration drive that make the installed system report. Pure.
+//! The parts of the configuration drive that make the installed system report, and that tell containerd the registry. Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -7,9 +7,9 @@ pub const URL_KEY: &str = "phone_home_url";
 /// The path of reports below `/metadata/TOKEN`.
 pub const PATH: &str = "/bootstrap";
 
-/// The program for cloud-init, in which `@URL@` is replaced. cloud-init runs it before the commands of the user data, once for each
+/// The program for cloud-init, in which `@URL@` and `@FILES@` are replaced. cloud-init runs it before the commands of the user data, once for each
 /// instance; it is written in Python, because cloud-init is.
-const PROGRAM: &str = include_str!("report.py");
+const PROGRAM: &str = include_str!("machine.py");
 
 /// Returns the URL for the reports of a machine. `http` is `http://ADDRESS:PORT` of this server as the machine reaches it.
 pub fn url(http: &str, token: &str) -> String {
@@ -21,11 +21,12 @@ pub fn add_url(meta_data: &mut Map<String, Value>, url: &str) {
     meta_data.entry(URL_KEY).or_insert_with(|| url.into());
 }
 
-/// Returns OpenStack's `vendor_data.json` for the URL in the metadata.
-pub fn vendor_data(meta_data: &Map<String, Value>) -> String {
+/// Returns OpenStack's `vendor_data.json` for the URL in the metadata. The program writes `files`, which have paths and contents.
+pub fn vendor_data(meta_data: &Map<String, Value>, files: Map<String, Value>) -> String {
     let url = meta_data.get(URL_KEY).and_then(Value::as_str).unwrap_or_default();
-    // A text of JSON is one of Python, too.
-    json!({ "cloud-init": PROGRAM.replace("\"@URL@\"", &Value::from(url).to_string()) }).to_string()
+    // Texts of JSON, and objects of texts, are literals of Python, too.
+    let program = PROGRAM.replace("\"@URL@\"", &Value::from(url).to_string());
+    json!({ "cloud-init": program.replace("\"@FILES@\"", &Value::from(files).to_string()) }).to_string()
 }
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod tests {
     #[test]
     fn the_program_has_the_url_of_the_metadata() {
         let own = url("http://10.0.0.1:8080", "0123");
+        let files = Map::from_iter([("/etc/a".to_owned(), Value::from("one\n\"two\""))]);
         for (given, expected) in
             [(None, own.as_str()), (Some("http://elsewhere/\"\n"), "http://elsewhere/\"\n")]
         {
@@ -42,12 +44,13 @@ mod tests {
                 given.map(|url| (URL_KEY.to_owned(), url.into())).into_iter().collect();
             add_url(&mut meta_data, &own);
             assert_eq!(meta_data[URL_KEY], expected);
-            let document: Value = serde_json::from_str(&vendor_data(&meta_data)).unwrap();
+            let document: Value = serde_json::from_str(&vendor_data(&meta_data, files.clone())).unwrap();
             let program = document["cloud-init"].as_str().unwrap();
             assert!(program.starts_with("#!/usr/bin/env python3\n"), "{program}");
             let line = program.lines().find(|line| line.starts_with("URL = ")).unwrap();
             assert_eq!(line, format!("URL = {}", Value::from(expected)));
-            assert!(!program.contains("@URL@"));
+            assert!(program.contains("\nFILES = {\"/etc/a\":\"one\\n\\\"two\\\"\"}"), "{program}");
+            assert!(!program.contains('@'), "{program}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bootstrap;
+pub mod bundles;
 mod counted;
 pub(crate) mod file;
 mod impatient;

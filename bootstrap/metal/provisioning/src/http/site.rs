@@ -13,6 +13,7 @@ use metal_boot::machine::{Boot, Directory};
 
 use super::agents::{self, Incoming};
 use super::bootstrap;
+use super::bundles::{self, BundleFiles};
 use super::file::{self, Body};
 use super::peer::Peer;
 use super::percent::percent_decoded;
@@ -35,6 +36,8 @@ pub struct Site {
     pub images: Option<PathBuf>,
     /// The container images and disk images of bundles.
     pub registry: Registry,
+    /// The files of bundles, for the server that takes over.
+    pub bundle_files: Option<BundleFiles>,
     /// The directory of machines.
     pub directory: Arc<dyn Directory>,
     /// The metadata service for installed machines.
@@ -74,6 +77,10 @@ impl Site {
         match segments.as_slice() {
             _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
             ["healthz"] => file::text(StatusCode::OK, "ok\n"),
+            [bundles::FOLDER, name] => match &self.bundle_files {
+                Some(files) => files.answer(name, &request).await,
+                None => file::not_found(),
+            },
             ["boot", "script", name] => self.script(name, uri.query(), peer).await,
             ["boot", "media", namespace, name, file] => match &self.media {
                 Some(media) => media.answer(&self.boot, [namespace, name, file], &request).await,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports how cloud-init and kubeadm fare on this machine, to the server that installed it."""
+"""Tells containerd the registry of the server that installed this machine, and reports to that server how cloud-init and kubeadm fare."""
 import json
 import os
 import re
@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 URL = "@URL@"
+FILES = "@FILES@"  # Content by path.
 RESULT = "/run/cloud-init/result.json"
 OUTPUT = "/var/log/cloud-init-output.log"
 USER_DATA = "/var/lib/cloud/instance/user-data.txt"
@@ -84,6 +85,22 @@ def watch():
             return
         time.sleep(2)
 
+
+def write(path, content):
+    """Writes a file, unless the image or the user data have one there. It appears as a whole."""
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w") as file:
+        file.write(content)
+    os.rename(path + ".new", path)
+
+
+for path, content in FILES.items():
+    try:
+        write(path, content)
+    except OSError as error:
+        print("The registry of the site is not known to containerd:", error)
 
 # In the background and without cloud-init's output, for whose end cloud-init waits.
 if os.fork() == 0:
