@@ -1,5 +1,6 @@
 //! A firstlight server for the lab's network, and its API.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,6 +36,14 @@ impl Server {
     /// # Errors
     /// Fails if it does not start; its log is in the error.
     pub async fn start(lab: &Lab, assets: &[&Path], options: &[&str]) -> Result<Self> {
+        Self::start_at(lab, ADDRESS, assets, options).await
+    }
+
+    /// Like [`Server::start`], for services at another address than the lab's.
+    ///
+    /// # Errors
+    /// The errors of [`Server::start`].
+    pub async fn start_at(lab: &Lab, address: Ipv4Addr, assets: &[&Path], options: &[&str]) -> Result<Self> {
         let data = lab.file("data");
         let folder = data.to_str().context("a folder that is text")?;
         for asset in assets {
@@ -50,7 +59,7 @@ impl Server {
             let ended = process.ended();
             async move {
                 match ended {
-                    Ok(None) => tokio::net::TcpStream::connect((ADDRESS, 8080)).await.ok().map(|_| Ok(())),
+                    Ok(None) => tokio::net::TcpStream::connect((address, 8080)).await.ok().map(|_| Ok(())),
                     ended => Some(Err(anyhow!("the server has ended: {ended:?}"))),
                 }
             }

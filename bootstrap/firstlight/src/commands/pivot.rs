@@ -18,7 +18,6 @@ use pivot::{Journal, Options, Pivot, Server};
 
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
-use crate::handed_over;
 use crate::install::{BareMetal, InstallOptions, Outcome, install};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say};
@@ -127,7 +126,7 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
 /// Installs the controllers at the target if the options request it, and prints the steps on standard error, because standard output is
 /// for the report. If the server on `folder` boots machines, these services are installed, too. Returns what people must know when they
 /// take over; empty if there are none.
-async fn install_first(
+pub(super) async fn install_first(
     options: &InstallOptions,
     folder: Option<&Path>,
     to: &Client,
@@ -166,69 +165,6 @@ async fn install_first(
     })
 }
 
-/// The pivot at the end of `up`: from the server of this process to another one.
-pub(super) struct AfterUp {
-    from: Client,
-    to: Client,
-    called: String,
-    journal: PathBuf,
-}
-
-/// The state of such a pivot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The pivot has not begun.
-    New,
-    /// The pivot was interrupted.
-    Interrupted,
-    /// The target has all objects.
-    Done,
-}
-
-impl AfterUp {
-    /// Returns the pivot from `from`, whose data directory is `folder`, to the cluster of a kubeconfig.
-    pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
-        let called = address(to, None).await?;
-        Ok(Self { from, to: connect(to, None).await?, called, journal: folder.join(JOURNAL) })
-    }
-
-    fn journal(&self) -> Result<Journal> {
-        let failed = || format!("cannot open the journal {}", self.journal.display());
-        Ok(Journal::open(Box::new(FileDisk::open(&self.journal).with_context(failed)?))?)
-    }
-
-    /// Returns the state in the journal. The journal of a pivot to another target is ignored if that pivot was rolled back.
-    pub(super) async fn stage(&self) -> Result<Stage> {
-        let journal = self.journal()?;
-        let state = journal.state();
-        let Some(header) = &state.header else { return Ok(Stage::New) };
-        if !state.ended() {
-            return Ok(Stage::Interrupted);
-        }
-        if !state.done {
-            return Ok(Stage::New);
-        }
-        let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
-        if header.target != target {
-            handed_over::refuse(&self.journal)?;
-            return Ok(Stage::New);
-        }
-        Ok(Stage::Done)
-    }
-
-    /// Runs or resumes the pivot.
-    pub(super) async fn run(&self, stage: Stage, install: &InstallOptions) -> Result<()> {
-        let left = install_first(install, self.journal.parent(), &self.to, false).await?;
-        let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
-        let pivot = pivot.target_called(&self.called);
-        let report = match stage {
-            Stage::Interrupted => pivot.resume().await?,
-            Stage::New | Stage::Done => pivot.run().await?,
-        };
-        say(&format!("{report}{left}"))
-    }
-}
-
 /// Runs `move`, which hands over one namespace, like `clusterctl move`.
 ///
 /// # Errors
@@ -265,7 +201,7 @@ pub async fn run_move(options: &MoveOptions) -> Result<()> {
     show(way, &pivot.save(directory).await?)
 }
 
-fn assemble(from: Client, to: Client, journal: Journal, options: Options) -> Pivot {
+pub(super) fn assemble(from: Client, to: Client, journal: Journal, options: Options) -> Pivot {
     let clock = Clock::system();
     let from = Server::new("source", from, clock.clone());
     let to = Server::new("target", to, clock);
@@ -324,13 +260,13 @@ fn source(way: &WayOptions) -> Result<(PathBuf, Option<PathBuf>)> {
     Ok((running.kubeconfig, Some(directory.path().to_owned())))
 }
 
-async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
+pub(super) async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context };
     Ok(choice.connect().await?.client)
 }
 
 /// Returns the URL of a kubeconfig's cluster, for messages.
-async fn address(path: &Path, context: Option<String>) -> Result<String> {
+pub(super) async fn address(path: &Path, context: Option<String>) -> Result<String> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context };
     Ok(choice.config().await?.cluster_url.to_string())
 }

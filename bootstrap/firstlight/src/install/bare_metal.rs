@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_pod_has_the_network_of_its_node_and_no_more_privileges_than_it_needs() {
-        let authority = Identity { certificate: "certificate".into(), key: "secret".into() };
+        let authority = Identity { certificate: "certificate".into(), key: "private key".into() };
         let installation = Installation {
             arguments: vec!["--netboot-address=10.0.0.1/24".into()],
             server: "https://10.0.0.1:8443".into(),
@@ -200,8 +200,8 @@ mod tests {
         };
         let objects = owned("image:v1", Some(&installation));
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");
-        assert_eq!(objects[1]["stringData"]["netboot-ca.key"], "secret");
-        assert!(objects[2..].iter().all(|object| !object.to_string().contains("secret\"")));
+        assert_eq!(objects[1]["stringData"]["netboot-ca.key"], "private key");
+        assert!(objects[2..].iter().all(|object| !object.to_string().contains("private key")));
         let pod = &objects.last().unwrap()["spec"]["template"]["spec"];
         let controllers = &pod["containers"][0];
         let arguments: Vec<&str> =

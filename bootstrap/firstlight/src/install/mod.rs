@@ -128,16 +128,23 @@ pub async fn install(
     Ok(steps)
 }
 
-/// Fails if upstream's controllers run in the cluster, because two sets of controllers would undo each other's work.
-async fn refuse_beside_upstream(client: &Client) -> Result<()> {
+/// Returns the name of a Deployment of upstream's controllers in the cluster.
+///
+/// # Errors
+/// The cluster cannot be asked.
+pub async fn other_controllers(client: &Client) -> Result<Option<String>> {
     let deployments: Api<Deployment> = Api::all(client.clone());
     let found = deployments.list(&ListParams::default().labels(UPSTREAM)).await;
     let found = found.context("cannot look for other controllers at the target")?;
-    if let Some(one) = found.items.first() {
+    let name = |one: &Deployment| format!("{}/{}", one.namespace().unwrap_or_default(), one.name_any());
+    Ok(found.items.first().map(name))
+}
+
+/// Fails if upstream's controllers run in the cluster, because two sets of controllers would undo each other's work.
+async fn refuse_beside_upstream(client: &Client) -> Result<()> {
+    if let Some(name) = other_controllers(client).await? {
         bail!(
-            "the target runs other Cluster API controllers (Deployment {}/{}), which take over by themselves; leave out --install",
-            one.namespace().unwrap_or_default(),
-            one.name_any()
+            "the target runs other Cluster API controllers (Deployment {name}), which take over by themselves; leave out --install"
         );
     }
     Ok(())

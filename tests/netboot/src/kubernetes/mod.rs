@@ -15,9 +15,9 @@ use sha2::{Digest as _, Sha256};
 pub use self::containers::BUSYBOX;
 use crate::assets::assets;
 
-/// Debian's packages for a node. cloud-init sets routes with the program of net-tools.
-const PACKAGES: &str =
-    "containerd,runc,containernetworking-plugins,conntrack,iptables,nftables,socat,ethtool,procps,net-tools";
+/// Debian's packages for a node. cloud-init sets routes with the program of net-tools, and enlarges the partition with that of
+/// cloud-guest-utils.
+const PACKAGES: &str = "containerd,runc,containernetworking-plugins,conntrack,iptables,nftables,socat,ethtool,procps,net-tools,cloud-guest-utils";
 
 /// Makes the disk image, unless it has been made of the same things. The first time takes about 20 minutes, and needs Go, Debian's
 /// packages and Go's modules.

@@ -76,7 +76,7 @@ pub const SCENARIOS: &[Named] = &[
         by_default: false,
         alone: true,
         prepare: Some(kubernetes::prepare),
-        run: || Box::pin(real_cluster::two_machines()),
+        run: || Box::pin(real_cluster::real_cluster()),
     },
     figures("debian", || Box::pin(debian::cloud_init())),
     figures("figures", || Box::pin(self::figures::all())),

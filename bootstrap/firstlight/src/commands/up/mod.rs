@@ -1,5 +1,7 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
+mod handover;
+
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +11,8 @@ use clap::Args;
 use machinery::clock::Clock;
 use store::EngineError;
 
+use self::handover::{AfterUp, Stage, check_manifests, is_itself, known_target, write_target};
 use super::goal::{Goal, Timeline, missing, seconds};
-use super::pivot::{AfterUp, Stage};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
@@ -26,6 +28,9 @@ use crate::signals::{Interrupted, Signals};
 use crate::tree::model::Objects;
 use crate::tree::screen::Screen;
 use crate::tree::view::{View, show};
+
+/// The user of a pivot at the source.
+const PIVOT_USER: &str = "firstlight-pivot";
 
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
@@ -49,10 +54,11 @@ pub struct UpOptions {
     /// Same as --exit --wait-for available
     #[arg(long)]
     pub exit_when_available: bool,
-    /// Hand everything over to the cluster of this kubeconfig as soon as the clusters are complete, as `firstlight pivot` does; then stop
+    /// Hand everything over to the cluster of this kubeconfig as soon as the clusters are complete, as `firstlight pivot` does; then stop.
+    /// `self` is the cluster that comes up, in which firstlight is installed then
     #[arg(
         long,
-        value_name = "KUBECONFIG",
+        value_name = "KUBECONFIG|self",
         conflicts_with = "exit_when_available",
         help_heading = "Hand-over"
     )]
@@ -98,6 +104,9 @@ pub async fn run(options: &UpOptions) -> Result<()> {
             bail!("--install is for the target of a pivot; name it with --pivot-to");
         }
         options.install.reference()?;
+    }
+    if options.pivot_to.as_deref().is_some_and(is_itself) {
+        check_manifests(documents.iter().map(|document| &document.object))?;
     }
     // With --pivot-to, `bring_up` checks whether the target already has the clusters.
     if options.pivot_to.is_none() || options.server.start_afresh {
@@ -190,13 +199,13 @@ async fn bring_up(
     screen: &mut Screen,
 ) -> Result<()> {
     let mut pivot = None;
-    if let Some(target) = &options.pivot_to {
-        let from = process.plane.client("firstlight-pivot");
-        let to_come = AfterUp::new(from, process.data(), target).await?;
+    let target = options.pivot_to.as_deref().and_then(|target| known_target(target, process.data()));
+    if let Some(target) = &target {
+        let to_come = AfterUp::new(process.plane.client(PIVOT_USER), process.data(), target).await?;
         match to_come.stage().await? {
             Stage::Interrupted => {
                 screen.print("Resuming the interrupted pivot.\n\n")?;
-                return to_come.run(Stage::Interrupted, &options.install).await;
+                return to_come.run(Stage::Interrupted, options).await;
             }
             Stage::Done => return Ok(screen.print(&handed_over_already(target))?),
             Stage::New => pivot = Some(to_come),
@@ -274,9 +283,15 @@ async fn watch(
             ),
         },
     }
-    if let Some(pivot) = pivot {
+    let mut itself = None;
+    if options.pivot_to.as_deref().is_some_and(is_itself) {
+        let client = process.plane.client(PIVOT_USER);
+        let target = write_target(&view.objects().clusters, client.clone(), process.data()).await?;
+        itself = Some(AfterUp::new(client, process.data(), &target).await?);
+    }
+    if let Some(pivot) = itself.as_ref().or(pivot) {
         screen.print_paragraph("Handing over.\n")?;
-        return pivot.run(Stage::New, &options.install).await;
+        return pivot.run(Stage::New, options).await;
     }
     reached.store(true, Ordering::Relaxed);
     if options.exits() {

@@ -1,0 +1,141 @@
+//! The pivot at the end of `up`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use machinery::clock::Clock;
+use pivot::journal::FileDisk;
+use pivot::{Journal, Options, Server};
+use serde_json::Value;
+
+use super::UpOptions;
+use crate::backup::JOURNAL;
+use crate::commands::pivot::{address, assemble, connect, install_first};
+use crate::data_directory::write_private;
+use crate::handed_over;
+use crate::install::other_controllers;
+use crate::output::say;
+
+/// The value of `--pivot-to` for the cluster that `up` brings up.
+pub(super) const ITSELF: &str = "self";
+/// The file of the data directory with the kubeconfig of this cluster, which the source no longer has at the end of a pivot.
+const KUBECONFIG: &str = "pivot-target.kubeconfig";
+
+/// Returns whether everything moves into the cluster that `up` brings up.
+pub(super) fn is_itself(target: &Path) -> bool {
+    target.as_os_str() == ITSELF
+}
+
+/// Returns the kubeconfig of the target; `None` if the target is the cluster that `up` brings up, and that is not known yet.
+pub(super) fn known_target(target: &Path, folder: &Path) -> Option<PathBuf> {
+    if !is_itself(target) {
+        return Some(target.to_owned());
+    }
+    Some(folder.join(KUBECONFIG)).filter(|path| path.exists())
+}
+
+/// Writes the kubeconfig of the only cluster to the data directory `folder`, and returns its path.
+///
+/// # Errors
+/// There is not exactly one Cluster, or its kubeconfig is missing.
+pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Path) -> Result<PathBuf> {
+    let name =
+        |cluster: &Value, field: &str| cluster["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let [cluster] = clusters else {
+        let names: Vec<String> =
+            clusters.iter().map(|one| format!("{}/{}", name(one, "namespace"), name(one, "name"))).collect();
+        bail!(
+            "--pivot-to {ITSELF} needs exactly one Cluster, and there are {} ({}): name a kubeconfig",
+            names.len(),
+            names.join(", ")
+        );
+    };
+    let (namespace, secret) = (name(cluster, "namespace"), format!("{}-kubeconfig", name(cluster, "name")));
+    let secrets: Api<Secret> = Api::namespaced(client, &namespace);
+    let found = secrets.get(&secret).await.with_context(|| format!("Secret {namespace}/{secret}"))?;
+    let value = found.data.and_then(|mut data| data.remove("value"));
+    let value = value.with_context(|| format!("Secret {namespace}/{secret} has no key \"value\""))?;
+    let path = folder.join(KUBECONFIG);
+    write_private(&path, &value.0)?;
+    Ok(path)
+}
+
+/// Fails early if the manifests have several Clusters for `--pivot-to self`.
+pub(super) fn check_manifests<'a>(objects: impl Iterator<Item = &'a Value>) -> Result<()> {
+    let count = objects.filter(|object| object["kind"] == "Cluster").count();
+    ensure!(
+        count < 2,
+        "--pivot-to {ITSELF} needs exactly one Cluster, and the manifests have {count}: name a kubeconfig"
+    );
+    Ok(())
+}
+
+/// The pivot: from the server of this process to another one.
+pub(super) struct AfterUp {
+    from: Client,
+    to: Client,
+    called: String,
+    journal: PathBuf,
+}
+
+/// The state of such a pivot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The pivot has not begun.
+    New,
+    /// The pivot was interrupted.
+    Interrupted,
+    /// The target has all objects.
+    Done,
+}
+
+impl AfterUp {
+    /// Returns the pivot from `from`, whose data directory is `folder`, to the cluster of a kubeconfig.
+    pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
+        let called = address(to, None).await?;
+        Ok(Self { from, to: connect(to, None).await?, called, journal: folder.join(JOURNAL) })
+    }
+
+    fn journal(&self) -> Result<Journal> {
+        let failed = || format!("cannot open the journal {}", self.journal.display());
+        Ok(Journal::open(Box::new(FileDisk::open(&self.journal).with_context(failed)?))?)
+    }
+
+    /// Returns the state in the journal. The journal of a pivot to another target is ignored if that pivot was rolled back.
+    pub(super) async fn stage(&self) -> Result<Stage> {
+        let journal = self.journal()?;
+        let state = journal.state();
+        let Some(header) = &state.header else { return Ok(Stage::New) };
+        if !state.ended() {
+            return Ok(Stage::Interrupted);
+        }
+        if !state.done {
+            return Ok(Stage::New);
+        }
+        let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
+        if header.target != target {
+            handed_over::refuse(&self.journal)?;
+            return Ok(Stage::New);
+        }
+        Ok(Stage::Done)
+    }
+
+    /// Runs or resumes the pivot. Into the management cluster itself, firstlight is installed unless other controllers are there.
+    pub(super) async fn run(&self, stage: Stage, options: &UpOptions) -> Result<()> {
+        let mut install = options.install.clone();
+        if options.pivot_to.as_deref().is_some_and(is_itself) {
+            install.install = other_controllers(&self.to).await?.is_none();
+        }
+        let install = &install;
+        let left = install_first(install, self.journal.parent(), &self.to, false).await?;
+        let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
+        let pivot = pivot.target_called(&self.called);
+        let report = match stage {
+            Stage::Interrupted => pivot.resume().await?,
+            Stage::New | Stage::Done => pivot.run().await?,
+        };
+        say(&format!("{report}{left}"))
+    }
+}
