@@ -121,7 +121,8 @@ fn mac_address(text: &str, errors: &mut Errors) {
     }
 }
 
-fn image(image: &Image, errors: &mut Errors) {
+/// Checks `spec.image`.
+pub fn image(image: &Image, errors: &mut Errors) {
     image_url("spec.image.url", &image.url, errors);
     let has_checksum = image.checksum.as_deref().is_some_and(|checksum| !checksum.is_empty());
     let needs_none = image.format.as_deref() == Some("live-iso") || image.url.starts_with("oci://");

@@ -1,5 +1,7 @@
 //! Admission rules of the annotations of a BareMetalHost that request an action.
 
+use std::collections::BTreeMap;
+
 use machinery::schema::{self, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,13 @@ pub fn inspection_is_disabled(host: &BareMetalHost) -> bool {
     let annotation = host.metadata.annotations.as_ref().and_then(|annotations| annotations.get(INSPECT));
     host.spec.inspection_mode.as_deref() == Some("disabled")
         || annotation.is_some_and(|value| value == "disabled")
+}
+
+/// Checks the annotations that ask for a reboot.
+pub fn reboots(annotations: Option<&BTreeMap<String, String>>, errors: &mut Errors) {
+    for (key, value) in annotations.into_iter().flatten().filter(|(key, _)| is_reboot(key)) {
+        reboot(&format!("metadata.annotations[{key}]"), value, errors);
+    }
 }
 
 fn is_reboot(key: &str) -> bool {

@@ -16,6 +16,7 @@ mod control_plane_update;
 mod defaults;
 mod features;
 mod host_annotations;
+mod host_claim;
 mod infrastructure;
 mod ipam;
 mod kubeadm_config;
@@ -177,6 +178,8 @@ fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) 
         ("metal3.io", "BMCEventSubscription") => {
             with(request, errors, bmc_event_subscription::bmc_event_subscription);
         }
+        ("metal3.io", "HostClaim") => with(request, errors, host_claim::host_claim),
+        ("metal3.io", "HostDeployPolicy") => with(request, errors, host_claim::host_deploy_policy),
         ("ipam.metal3.io", "IPPool") => with(request, errors, metal3_ip_pool::ip_pool),
         ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
         _ => {}

@@ -66,9 +66,9 @@ pub struct HostClaimNamespaces {
     /// Regular expression for the names of the namespaces.
     #[serde(rename = "nameMatches", skip_serializing_if = "Option::is_none")]
     pub name_matches: Option<String>,
-    /// Names of the namespaces.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
+    /// Names of the namespaces. Unset: any name. Empty: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
 }
 
 /// A reference to an object in any namespace.

@@ -71,6 +71,10 @@ impl World {
 
     /// Returns the handle on any kind, as the user.
     fn any(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        self.any_in("default", api_version, kind)
+    }
+
+    fn any_in(&self, namespace: &str, api_version: &str, kind: &str) -> Api<DynamicObject> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource {
             group: group.into(),
@@ -79,16 +83,17 @@ impl World {
             kind: kind.into(),
             plural: engine::contract::plural(kind),
         };
-        if kind == "CustomResourceDefinition" {
+        if ["CustomResourceDefinition", "Namespace"].contains(&kind) {
             return Api::all_with(self.user(), &resource);
         }
-        Api::default_namespaced_with(self.user(), &resource)
+        Api::namespaced_with(self.user(), namespace, &resource)
     }
 
-    /// Creates an object and its status as the user.
+    /// Creates an object and its status as the user, in the namespace `default` if it has none.
     pub async fn create(&self, object: Value) -> DynamicObject {
         let (version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
-        let api = self.any(version, kind);
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+        let api = self.any_in(namespace, version, kind);
         let mut parsed: DynamicObject = serde_json::from_value(object.clone()).unwrap();
         let created = api.create(&PostParams::default(), &parsed).await.unwrap();
         if object.get("status").is_some() {
@@ -99,15 +104,25 @@ impl World {
         created
     }
 
-    /// Deletes an object as the user.
+    /// Deletes an object of the namespace `default` as the user.
     pub async fn delete<K: Kind<DynamicType = ()>>(&self, name: &str) {
-        let api = self.any(&K::api_version(&()), &K::kind(&()));
+        self.delete_in::<K>("default", name).await;
+    }
+
+    /// Deletes an object as the user.
+    pub async fn delete_in<K: Kind<DynamicType = ()>>(&self, namespace: &str, name: &str) {
+        let api = self.any_in(namespace, &K::api_version(&()), &K::kind(&()));
         api.delete(name, &Default::default()).await.unwrap();
     }
 
-    /// Changes an object by a merge patch as the user.
+    /// Changes an object of the namespace `default` by a merge patch as the user.
     pub async fn patch<K: Kind<DynamicType = ()>>(&self, name: &str, patch: Value) {
-        let api = self.any(&K::api_version(&()), &K::kind(&()));
+        self.patch_in::<K>("default", name, patch).await;
+    }
+
+    /// Changes an object by a merge patch as the user.
+    pub async fn patch_in<K: Kind<DynamicType = ()>>(&self, namespace: &str, name: &str, patch: Value) {
+        let api = self.any_in(namespace, &K::api_version(&()), &K::kind(&()));
         api.patch(name, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
     }
 

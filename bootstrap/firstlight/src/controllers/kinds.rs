@@ -20,7 +20,6 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(ADDONS, "ClusterResourceSet"), "core"),
     (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
-    (GroupKind::new(METAL3, "HostClaim"), "metal"),
 ];
 
 /// Kinds that a kubelet or a controller of kube-controller-manager turns into running Pods. None of these programs is here.

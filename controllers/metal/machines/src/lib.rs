@@ -4,7 +4,11 @@
 //! The host's own controller (crate `metal`) does the rest. Kinds, conditions and rules are those of Metal3 (`contract/metal3`, §B).
 
 mod choice;
+mod claim;
+mod claiming;
 mod cluster;
+mod consumer;
+mod host;
 mod labels;
 mod limits;
 pub mod machine;
@@ -27,5 +31,6 @@ pub const PROVIDERS: &[Provider] = &[Provider {
         template::CONTROLLER,
         labels::CONTROLLER,
         remediation::CONTROLLER,
+        claim::CONTROLLER,
     ],
 }];

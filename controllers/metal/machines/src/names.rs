@@ -6,6 +6,14 @@ pub const MACHINE_FINALIZER: &str = "metal3machine.infrastructure.cluster.x-k8s.
 pub const CLUSTER_FINALIZER: &str = "metal3cluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of a Metal3Remediation, until its host is no longer held off.
 pub const REMEDIATION_FINALIZER: &str = "metal3remediation.infrastructure.cluster.x-k8s.io";
+/// Finalizer of a HostClaim, until its host has been released.
+pub const CLAIM_FINALIZER: &str = "metal3.io/hostclaim";
+/// The value of the annotation with which a HostClaim pauses its host.
+pub const PAUSED_BY_CLAIM: &str = "metal3.io/hostclaim";
+/// Annotation of a Secret that was copied for a HostClaim: the claim as `namespace/name`.
+pub const COPIED_FOR: &str = "metal3.io/hostclaim";
+/// Label by which Metal3 finds the Secrets of hosts, and its value.
+pub const ENVIRONMENT: (&str, &str) = ("environment.metal3.io", "baremetal");
 /// Annotation of a Metal3Machine: its host as `namespace/name`.
 pub const HOST: &str = "metal3.io/BareMetalHost";
 /// Label of a Node: the UID of its BareMetalHost.

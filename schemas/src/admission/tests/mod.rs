@@ -2,6 +2,7 @@
 
 mod cluster;
 mod defaults;
+mod host_claim;
 mod kubeadm;
 mod metal3;
 mod metal3_provider;
@@ -95,6 +96,8 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate"),
         ("ipam.metal3.io", "IPPool"),
         ("metal3.io", "BareMetalHost"),
+        ("metal3.io", "HostClaim"),
+        ("metal3.io", "HostDeployPolicy"),
         ("metal3.io", "BMCEventSubscription"),
     ] {
         for object in nothing {

@@ -28,6 +28,29 @@ pub fn explain(misfits: &[(String, Misfit)]) -> String {
     parts.join("; ")
 }
 
+/// Returns the number of hosts for each reason, without names and messages: for somebody who may not see the hosts.
+pub fn count(misfits: &[(String, Misfit)]) -> String {
+    if misfits.is_empty() {
+        return "there is no BareMetalHost in these namespaces".to_owned();
+    }
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, misfit) in misfits {
+        let reason = match misfit {
+            Misfit::Error(_) => "has an error".to_owned(),
+            Misfit::KeptFor(_) => "is kept for other machines (node reuse)".to_owned(),
+            other => reason(other),
+        };
+        *numbers.entry(reason).or_default() += 1;
+    }
+    let mut numbers: Vec<(String, usize)> = numbers.into_iter().collect();
+    numbers.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    let parts = numbers.iter().take(REASONS_NAMED).map(|(reason, number)| match number {
+        1 => format!("1 host {reason}"),
+        number => format!("{number} hosts: {reason}"),
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
 fn hosts(names: &[&str]) -> String {
     let named = names.iter().take(HOSTS_NAMED).copied().collect::<Vec<_>>().join(", ");
     match names.len() {

@@ -1,4 +1,4 @@
-//! Chooses the host of a machine (`contract/metal3`, §2.2). Pure.
+//! Chooses the host of a Metal3Machine (`contract/metal3`, §2.2) or HostClaim. Pure.
 
 mod explain;
 mod selector;
@@ -13,15 +13,18 @@ use metal::state::HostState;
 use schemas::infrastructure::HostSelector;
 use schemas::metal3::BareMetalHost;
 
-use crate::names::{FAILURE_DOMAIN, GROUP, NODE_REUSE, UNHEALTHY, UNHEALTHY_OLDER};
-pub use explain::explain;
+use crate::consumer::ConsumerKind;
+use crate::names::{FAILURE_DOMAIN, NODE_REUSE, UNHEALTHY, UNHEALTHY_OLDER};
+pub use explain::{count, explain};
 
-/// The wishes of a machine.
+/// The wishes of a Metal3Machine or HostClaim.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// The Metal3Machine.
-    pub machine: &'a NamespacedName,
-    /// The UID of the Metal3Machine. It spreads machines over equal hosts.
+    /// The kind of the object that wants a host.
+    pub kind: ConsumerKind,
+    /// The name of the object.
+    pub name: &'a NamespacedName,
+    /// The UID of the object. It spreads machines over equal hosts.
     pub uid: &'a str,
     /// The selector of hosts.
     pub selector: Option<&'a HostSelector>,
@@ -34,7 +37,7 @@ pub struct Wish<'a> {
 /// The result of a choice.
 #[derive(Debug, Clone)]
 pub enum Choice {
-    /// A host names the machine as its consumer already.
+    /// A host names the object as its consumer already.
     Own(Arc<BareMetalHost>),
     /// Hosts that fit, the best one first.
     Fitting {
@@ -70,12 +73,12 @@ pub enum Misfit {
     State(String),
 }
 
-/// Chooses among the hosts of the machine's namespace.
+/// Chooses among the hosts.
 pub fn choose(hosts: &[Arc<BareMetalHost>], wish: Wish<'_>) -> Choice {
     let (mut plain, mut kept, mut kept_busy, mut misfits) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for host in hosts {
         let name = host.metadata.name.clone().unwrap_or_default();
-        if is_consumer(host, wish.machine) {
+        if wish.kind.uses(wish.name, host) {
             return Choice::Own(host.clone());
         }
         let is_kept = wish.reuse.is_some() && label(host.as_ref(), NODE_REUSE) == wish.reuse;
@@ -92,16 +95,6 @@ pub fn choose(hosts: &[Arc<BareMetalHost>], wish: Wish<'_>) -> Choice {
         (true, true, false) => Choice::Fitting { hosts: preferred(plain, wish), reused: false },
         (true, true, true) => Choice::None(misfits),
     }
-}
-
-/// Returns whether the host names the machine as its consumer.
-pub fn is_consumer(host: &BareMetalHost, machine: &NamespacedName) -> bool {
-    let Some(consumer) = &host.spec.consumer_ref else { return false };
-    let group = consumer.api_version.as_deref().unwrap_or_default().split('/').next();
-    consumer.kind.as_deref() == Some("Metal3Machine")
-        && group == Some(GROUP)
-        && consumer.name.as_deref() == Some(machine.name.as_str())
-        && consumer.namespace.as_deref() == Some(machine.namespace.as_str())
 }
 
 /// Returns why the host does not fit; `None` if it does.

@@ -38,7 +38,9 @@ fn chosen(
 ) -> String {
     let selector: HostSelector = serde_json::from_value(selector).unwrap();
     let machine = NamespacedName::new("metal", "m-0");
-    let wish = Wish { machine: &machine, uid: "u", selector: Some(&selector), failure_domain: domain, reuse };
+    let kind = ConsumerKind::Machine;
+    let wish =
+        Wish { kind, name: &machine, uid: "u", selector: Some(&selector), failure_domain: domain, reuse };
     let name = |host: &Arc<BareMetalHost>| host.metadata.name.clone().unwrap();
     match choose(hosts, wish) {
         Choice::Own(host) => format!("own {}", name(&host)),

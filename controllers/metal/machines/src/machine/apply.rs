@@ -1,44 +1,22 @@
 //! Carries out the plan of a Metal3Machine.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
 use engine::object::{is_deleting, label};
 use engine::{Error, NamespacedName, Outcome, Result, finalizer, unless_gone};
 use k8s_openapi::api::core::v1::Node;
-use parking_lot::Mutex;
+use metal::names::PAUSED_BY_PROVIDER;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{Metal3DataClaim, Metal3Machine};
 use schemas::metal3::BareMetalHost;
 
-use super::host;
 use super::node::NodeState;
 use super::observe::{BY_CONSUMER, Metal3MachineController};
 use super::observed::Observed;
 use super::plan::Plan;
+use crate::host;
 use crate::names::MACHINE_FINALIZER;
-
-/// A host that a reconcile is claiming. Its end, also by a cancellation, lets others choose the host again.
-struct Reservation<'a> {
-    claiming: &'a Mutex<BTreeSet<NamespacedName>>,
-    host: NamespacedName,
-}
-
-impl<'a> Reservation<'a> {
-    /// Returns the reservation of a host; `None` if another reconcile is claiming it.
-    fn of(claiming: &'a Mutex<BTreeSet<NamespacedName>>, host: &BareMetalHost) -> Option<Self> {
-        let host = NamespacedName::of(host);
-        let is_new = claiming.lock().insert(host.clone());
-        is_new.then_some(Self { claiming, host })
-    }
-}
-
-impl Drop for Reservation<'_> {
-    fn drop(&mut self) {
-        self.claiming.lock().remove(&self.host);
-    }
-}
 
 impl Metal3MachineController {
     /// Carries out the plan. The host is written before the Metal3Machine, so that a machine which has lost its finalizer owns no host.
@@ -72,28 +50,15 @@ impl Metal3MachineController {
         Outcome { wanted: Some(wanted), errors, action: plan.action }
     }
 
-    /// Claims the first host that nobody else claims. The write fails if the host has changed since it was read, so a host never has two
-    /// consumers. The event of the write continues the reconcile.
+    /// Claims one of the hosts. The event of the write continues the reconcile.
     async fn claim_one(&self, observed: &Observed, candidates: &[Arc<BareMetalHost>]) -> Result<()> {
         let cluster =
             observed.machine.as_ref().map(|machine| machine.spec.cluster_name.clone()).unwrap_or_default();
-        let mut last = None;
-        for host in candidates {
-            let Some(_reservation) = Reservation::of(&self.claiming, host) else { continue };
-            let mut wanted = host.as_ref().clone();
-            host::claim(&mut wanted, &observed.name, &cluster);
-            let written = self.hosts.patch_unchanged(host, &wanted).await;
-            match written {
-                Ok(_) => {
-                    let message = format!("Metal3Machine {} uses this host", observed.name);
-                    self.recorder.normal(&wanted, &(), "Associated", message);
-                    return Ok(());
-                }
-                Err(error) if error.is_conflict() || error.is_not_found() => last = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last.unwrap_or_else(|| Error::failed("every host that fits is being claimed by another machine")))
+        let claim = |host: &mut BareMetalHost| super::host::claim(host, &observed.name, &cluster);
+        let host = self.claiming.first(&self.hosts, candidates, claim).await?;
+        let message = format!("Metal3Machine {} uses this host", observed.name);
+        self.recorder.normal(host.as_ref(), &(), "Associated", message);
+        Ok(())
     }
 
     /// Deletes the data claim, which keeps its index until the deletion has begun.
@@ -143,25 +108,11 @@ impl Metal3MachineController {
         let name = NamespacedName::of(machine);
         for host in self.hosts.by_index(BY_CONSUMER, &name.to_string()) {
             let mut wanted = host.as_ref().clone();
-            host::pause(&mut wanted).map_err(|error| {
+            host::pause(&mut wanted, PAUSED_BY_PROVIDER).map_err(|error| {
                 Error::json(format!("the status of the host of Metal3Machine {name}"), error)
             })?;
             self.hosts.patch(&host, &wanted, &[]).await?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reservation_ends_with_its_reconcile() {
-        let (claiming, host) = (Mutex::default(), BareMetalHost::default());
-        let first = Reservation::of(&claiming, &host);
-        assert!(first.is_some() && Reservation::of(&claiming, &host).is_none());
-        drop(first);
-        assert!(Reservation::of(&claiming, &host).is_some());
     }
 }

@@ -2,11 +2,12 @@
 
 use engine::object::is_deleting;
 use engine::{conditions, finalizer};
+use metal::names::PAUSED_BY_PROVIDER;
 
-use super::host;
 use super::plan::{Planner, host_message};
 use super::status::HOST_PROVISIONED;
-use crate::choice::is_consumer;
+use crate::consumer::ConsumerKind;
+use crate::host;
 use crate::names::MACHINE_FINALIZER;
 
 impl Planner<'_> {
@@ -14,12 +15,14 @@ impl Planner<'_> {
     pub(super) fn delete(&mut self) {
         let observed = self.observed;
         self.plan.delete_claim = observed.claim.is_some();
-        let own = observed.host.as_deref().filter(|host| is_consumer(host, &observed.name));
+        let own = observed.host.as_deref().filter(|host| ConsumerKind::Machine.uses(&observed.name, host));
         let Some(host) = own else {
             finalizer::remove(&mut self.plan.wanted, MACHINE_FINALIZER);
             return;
         };
         let mut wanted = host.clone();
+        // A paused host would not be deprovisioned.
+        host::unpause(&mut wanted, PAUSED_BY_PROVIDER);
         host::empty(&mut wanted);
         if wanted == *host && host::is_empty(host) {
             host::release(&mut wanted, self.reuse());

@@ -19,11 +19,11 @@ use engine::{
     Outcome, Planned, Queue, Request, Result, conditions, owners,
 };
 use k8s_openapi::api::core::v1::Node;
-use metal::state::HostState;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{Metal3Data, Metal3Machine};
 use schemas::metal3::BareMetalHost;
 
+use crate::host::became_free;
 use crate::names::{GROUP, HOST, HOST_UUID, MACHINE_FINALIZER};
 use observe::Metal3MachineController;
 pub(crate) use observe::{BY_CONSUMER, consumer};
@@ -90,11 +90,7 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
 /// Requests the consumer of a host. A host that became available is news for all machines that wait for one.
 fn of_host(change: &Change<BareMetalHost>, machines: &Objects<Metal3Machine>) -> Vec<Request> {
     let mut requests: Vec<Request> = change.objects().filter_map(|host| consumer(host)).collect();
-    let is_free = |host: &Arc<BareMetalHost>| {
-        host.spec.consumer_ref.is_none()
-            && matches!(HostState::of(host), HostState::Available | HostState::Ready)
-    };
-    if change.new.as_ref().is_some_and(is_free) && !change.old.as_ref().is_some_and(is_free) {
+    if became_free(change) {
         let mut all = machines.in_namespace(&change.name().namespace);
         all.retain(|machine| annotation(machine.as_ref(), HOST).is_none());
         requests.extend(names(&all));

@@ -1,6 +1,5 @@
 //! Reads the objects on which the plan of a Metal3Machine depends.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::events::Recorder;
@@ -8,7 +7,6 @@ use engine::names::{CLONED_FROM_NAME, CONTROL_PLANE_NAME, DEPLOYMENT_NAME};
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
-use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{
     Metal3Cluster, Metal3Data, Metal3DataClaim, Metal3Machine, Metal3MachineTemplate,
@@ -17,7 +15,8 @@ use schemas::metal3::BareMetalHost;
 
 use super::node::{self, Identity, NodeState};
 use super::observed::Observed;
-use crate::choice::is_consumer;
+use crate::claiming::Claiming;
+use crate::consumer::ConsumerKind;
 use crate::names::{CLUSTER_API, HOST};
 
 /// Index of hosts by the Metal3Machine that they name as their consumer, `namespace/name`.
@@ -34,17 +33,14 @@ pub(super) struct Metal3MachineController {
     pub claims: Objects<Metal3DataClaim>,
     pub data: Objects<Metal3Data>,
     pub secrets: Objects<Secret>,
-    /// The hosts that a reconcile is claiming. Others choose another host meanwhile, instead of failing with a conflict.
-    pub claiming: Mutex<BTreeSet<NamespacedName>>,
+    pub claiming: Claiming,
     pub recorder: Recorder,
     pub manager: Manager,
 }
 
 /// Returns the Metal3Machine that the host names as its consumer.
 pub(crate) fn consumer(host: &BareMetalHost) -> Option<NamespacedName> {
-    let consumer = host.spec.consumer_ref.as_ref()?;
-    let name = NamespacedName::new(consumer.namespace.clone()?, consumer.name.clone()?);
-    is_consumer(host, &name).then_some(name)
+    ConsumerKind::Machine.of(host)
 }
 
 impl Metal3MachineController {

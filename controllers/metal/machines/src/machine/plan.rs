@@ -7,6 +7,7 @@ use engine::object::is_deleting;
 use engine::{Action, conditions, owners, paused};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use metal::names::PAUSED_BY_PROVIDER;
 use metal::state::HostState;
 use metal::summary::HostSummary;
 use schemas::cluster::{Machine, MachineAddress};
@@ -21,6 +22,7 @@ use super::node::{NodeState, provider_id};
 use super::observed::Observed;
 use super::status::{ASSOCIATED, CLAIMED, DATA_READY, HOST_PROVISIONED, NODE_FOUND, summarize_all};
 use crate::choice::{Choice, Wish, choose, explain};
+use crate::consumer::ConsumerKind;
 use crate::limits::LOOK_AGAIN;
 use crate::names::{HOST, HOST_UUID, MACHINE_FINALIZER};
 
@@ -150,7 +152,7 @@ impl<'a> Planner<'a> {
         let cluster = observed.machine.as_ref().map(|machine| machine.spec.cluster_name.as_str());
         let mut wanted = host.clone();
         host::claim(&mut wanted, &observed.name, cluster.unwrap_or_default());
-        host::unpause(&mut wanted);
+        crate::host::unpause(&mut wanted, PAUSED_BY_PROVIDER);
         self.plan.host = Some(wanted);
         let name =
             format!("{}/{}", observed.name.namespace, host.metadata.name.as_deref().unwrap_or_default());
@@ -171,7 +173,8 @@ impl<'a> Planner<'a> {
         }
         let spec = &observed.object.spec;
         let wish = Wish {
-            machine: &observed.name,
+            kind: ConsumerKind::Machine,
+            name: &observed.name,
             uid: engine::object::uid(observed.object.as_ref()),
             selector: spec.host_selector.as_ref(),
             failure_domain: spec.failure_domain.as_deref(),

@@ -229,6 +229,12 @@ fn a_host_is_released_after_it_is_deprovisioned() {
     assert!(host.spec.consumer_ref.is_some() && finalizer::has(&emptied.wanted, MACHINE_FINALIZER));
     assert_eq!(reason(&emptied, HOST_PROVISIONED), "Deprovisioning");
 
+    // The Cluster was paused when the machine was deleted.
+    let paused =
+        json!({"metadata": {"annotations": {metal::names::PAUSED: metal::names::PAUSED_BY_PROVIDER}}});
+    let unpaused = planned(&with(paused)).host.unwrap();
+    assert!(unpaused.metadata.annotations.unwrap_or_default().is_empty());
+
     let waiting = planned(&with(json!({"status": {"provisioning": {"state": "deprovisioning"}}})));
     assert!(waiting.host.is_none() && finalizer::has(&waiting.wanted, MACHINE_FINALIZER));
 

@@ -1,0 +1,98 @@
+//! What a HostClaim writes into its host. Pure.
+
+use engine::NamespacedName;
+use metal::names::REBOOT;
+use schemas::metal3::{BareMetalHost, HostClaim};
+
+use crate::consumer::ConsumerKind;
+use crate::host;
+use crate::names::PAUSED_BY_CLAIM;
+
+/// The prefix of the reboot annotations that a claim has set on its host. With it, those of others stay.
+const REBOOTS: &str = "reboot.metal3.io/hostclaim-";
+
+/// Makes the claim the consumer of the host.
+pub(super) fn claim(host: &mut BareMetalHost, claim: &NamespacedName) {
+    host.spec.consumer_ref = Some(ConsumerKind::Claim.reference(claim));
+    clean(host);
+}
+
+/// Requires that the host's disks are cleaned before the first image and after each one, so that no tenant reads what another has left.
+/// Metal3 cleans only after the claim: a disk whose image is removed from a claim before the claim is deleted would then be released as
+/// it is.
+fn clean(host: &mut BareMetalHost) {
+    host.spec.automated_cleaning_mode = Some("metadata".to_owned());
+}
+
+/// Writes image, deploy method and power into the host. As in Metal3, a host with an image keeps it until the claim has none.
+///
+/// # Errors
+/// The reason why the host does not follow the claim. The rest is written.
+pub(super) fn deploy(host: &mut BareMetalHost, claim: &HostClaim) -> Result<(), String> {
+    clean(host);
+    let (wanted, spec) = (&claim.spec, &mut host.spec);
+    spec.custom_deploy.clone_from(&wanted.custom_deploy);
+    spec.online = wanted.powered_on || spec.disable_power_off == Some(true);
+    match (&wanted.image, &spec.image) {
+        (None, _) => spec.image = None,
+        (Some(image), None) => {
+            let is_elsewhere = claim.metadata.namespace != host.metadata.namespace;
+            if is_elsewhere && image.oci_auth_secret_name.is_some() {
+                return Err("spec.image.ociAuthSecretName would name a Secret of the host's namespace: remove it, and use an image that \
+                            needs no credentials"
+                    .to_owned());
+            }
+            spec.image = Some(image.clone());
+        }
+        (Some(image), Some(present)) if image != present => {
+            return Err(format!(
+                "spec.image has changed, and the host keeps {}: remove spec.image, wait until the condition Provisioned is False, and \
+                 set it again. The disks are cleaned meanwhile",
+                present.url
+            ));
+        }
+        (Some(_), Some(_)) => {}
+    }
+    if spec.online && !wanted.powered_on {
+        return Err(
+            "spec.poweredOn is false, but this host must not be switched off (disablePowerOff)".to_owned()
+        );
+    }
+    Ok(())
+}
+
+/// Copies the reboot annotations of the claim to the host, and removes from the host those that the claim no longer has. The annotation
+/// without a suffix is moved: it asks for one reboot.
+pub(super) fn pass_reboots(host: &mut BareMetalHost, claim: &mut HostClaim) {
+    let annotations = claim.metadata.annotations.iter().flatten();
+    let reboots: Vec<(String, String)> = annotations
+        .filter_map(|(key, value)| {
+            let suffix = key.strip_prefix(REBOOT)?;
+            let suffix = if suffix.is_empty() { "" } else { suffix.strip_prefix('/')? };
+            let key = if suffix.is_empty() { REBOOT.to_owned() } else { format!("{REBOOTS}{suffix}") };
+            Some((key, value.clone()))
+        })
+        .collect();
+    remove_reboots(host);
+    if !reboots.is_empty() {
+        host.metadata.annotations.get_or_insert_default().extend(reboots);
+    }
+    if let Some(annotations) = &mut claim.metadata.annotations {
+        annotations.remove(REBOOT);
+    }
+}
+
+fn remove_reboots(host: &mut BareMetalHost) {
+    if let Some(annotations) = &mut host.metadata.annotations {
+        annotations.retain(|key, _| !key.starts_with(REBOOTS));
+    }
+}
+
+/// Removes everything of the claim from the host, which deprovisions and cleans it.
+pub(super) fn empty(host: &mut BareMetalHost) {
+    // A paused host would not be deprovisioned.
+    host::unpause(host, PAUSED_BY_CLAIM);
+    host::empty(host);
+    remove_reboots(host);
+    clean(host);
+}

@@ -1,0 +1,157 @@
+//! The HostClaim controller: gives a host to a claim, also to one of another namespace if a HostDeployPolicy admits it, and makes the host
+//! what the claim says (Metal3's baremetal-operator 0.14).
+
+mod apply;
+mod host;
+mod observe;
+mod plan;
+mod policy;
+mod secrets;
+mod status;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::{
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, Request, Result, conditions,
+};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use schemas::cluster::Cluster;
+use schemas::metal3::{BareMetalHost, HostClaim};
+
+use crate::consumer::ConsumerKind;
+use crate::host::became_free;
+use crate::names::CLAIM_FINALIZER;
+use observe::{BY_CLAIM, BY_CONSUMER, BY_SECRET, HostClaimController, referenced};
+use plan::{Observed, Plan, plan};
+use secrets::copied_for;
+
+/// Number of HostClaims that are reconciled at the same time.
+const CONCURRENCY: usize = 32;
+
+/// The descriptor of the controller.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "hostclaim",
+    reconciles: &[GroupKind::new(HostClaim::GROUP, HostClaim::KIND)],
+    start: |manager, ()| start(manager),
+};
+
+/// Starts the HostClaim controller.
+fn start(manager: &Manager) {
+    let controller = HostClaimController {
+        objects: manager.objects(),
+        hosts: manager.objects(),
+        policies: manager.objects(),
+        namespaces: manager.objects(),
+        secrets: manager.objects(),
+        claiming: Default::default(),
+        recorder: manager.recorder("hostclaim-controller"),
+        manager: manager.clone(),
+    };
+    let texts = |names: Option<NamespacedName>| names.iter().map(ToString::to_string).collect();
+    controller.hosts.index(BY_CONSUMER, move |host| texts(ConsumerKind::Claim.of(host)));
+    controller.secrets.index(BY_CLAIM, move |secret| texts(copied_for(secret)));
+    controller
+        .objects
+        .index(BY_SECRET, |claim| referenced(claim).map(|(_, secret)| secret.to_string()).collect());
+    let [of_host, of_policy, of_namespace, of_secret] = [(); 4].map(|()| controller.objects.clone());
+    Controller::new(manager, CONTROLLER.name)
+        .concurrency(CONCURRENCY)
+        .reconciles(&controller.objects)
+        .watches(&controller.hosts, move |change| self::of_host(change, &of_host))
+        .watches(&controller.policies, move |_| waiting(of_policy.all()))
+        .watches(&controller.namespaces, move |change| self::of_namespace(change, &of_namespace))
+        .watches(&controller.secrets, move |change| self::of_secret(change, &of_secret))
+        .start(Frame::new(controller));
+}
+
+/// Returns the requests of those claims that have no host.
+fn waiting(mut claims: Vec<Arc<HostClaim>>) -> Vec<Request> {
+    claims.retain(|claim| claim.status.as_ref().is_none_or(|status| status.bare_metal_host.is_none()));
+    names(&claims)
+}
+
+fn names(claims: &[Arc<HostClaim>]) -> Vec<Request> {
+    claims.iter().map(|claim| NamespacedName::of(claim.as_ref())).collect()
+}
+
+/// Requests the consumer of a host. A host that became available is news for all claims that wait for one.
+fn of_host(change: &Change<BareMetalHost>, claims: &Objects<HostClaim>) -> Vec<Request> {
+    let mut requests: Vec<Request> =
+        change.objects().filter_map(|host| ConsumerKind::Claim.of(host)).collect();
+    if became_free(change) {
+        requests.extend(waiting(claims.all()));
+    }
+    requests.dedup();
+    requests
+}
+
+/// Requests the claims of a namespace whose labels changed, by which policies admit them.
+fn of_namespace(change: &Change<Namespace>, claims: &Objects<HostClaim>) -> Vec<Request> {
+    let labels = |namespace: &Arc<Namespace>| namespace.metadata.labels.clone();
+    if change.old.as_ref().map(labels) == change.new.as_ref().map(labels) {
+        return Vec::new();
+    }
+    waiting(claims.in_namespace(&change.name().name))
+}
+
+/// Requests the claims that refer to a Secret, and the claim for which it was copied.
+fn of_secret(change: &Change<Secret>, claims: &Objects<HostClaim>) -> Vec<Request> {
+    let mut requests = names(&claims.by_index(BY_SECRET, &change.name().to_string()));
+    requests.extend(change.objects().filter_map(|secret| copied_for(secret)));
+    requests
+}
+
+impl Planned for HostClaimController {
+    type Object = HostClaim;
+    type Observed = Observed;
+    type Plan = Plan;
+
+    const FINALIZER: Option<&'static str> = Some(CLAIM_FINALIZER);
+    const OWNED: &'static [&'static str] = status::OWNED;
+
+    fn objects(&self) -> &Objects<HostClaim> {
+        &self.objects
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, _: &Arc<HostClaim>) -> Membership {
+        Membership::None
+    }
+
+    async fn while_paused(&self, wanted: &mut HostClaim, _: Option<&Arc<Cluster>>) -> Result<()> {
+        self.pause_host(wanted).await
+    }
+
+    async fn observe(
+        &self,
+        object: Arc<HostClaim>,
+        _: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        Ok(Some(self.read(object)))
+    }
+
+    fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+        plan(observed, now)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<HostClaim> {
+        self.execute(observed, plan).await
+    }
+
+    fn report(object: &mut HostClaim, errors: &[&Error], now: DateTime<Utc>) {
+        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let has_host = object.status.as_ref().is_some_and(|status| status.bare_metal_host.is_some());
+        let condition = match has_host {
+            true => conditions::is_false(status::SYNCHRONIZED, status::NOT_SYNCHRONIZED, text.as_str()),
+            false => status::no_host("NoBareMetalHost", text.as_str()),
+        };
+        conditions::set(object, now, condition);
+        conditions::set(object, now, conditions::is_false("Ready", "NotReady", text));
+    }
+}

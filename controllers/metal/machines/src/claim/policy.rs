@@ -1,0 +1,70 @@
+//! HostDeployPolicy: the namespaces whose HostClaims may use the hosts of a namespace. Pure.
+
+use std::collections::BTreeMap;
+
+use engine::object::is_deleting;
+use machinery::pattern;
+use schemas::metal3::HostDeployPolicy;
+
+/// Returns whether a policy admits the HostClaims of a namespace. All constraints that are set must hold. As in Metal3, a policy without
+/// `hostClaimNamespaces` admits none, one whose `hostClaimNamespaces` is empty admits all, and `nameMatches` may match any part of the
+/// name. A pattern that does not compile admits none.
+pub(super) fn admits(
+    policy: &HostDeployPolicy,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> bool {
+    let Some(rule) = policy.spec.host_claim_namespaces.as_ref().filter(|_| !is_deleting(policy)) else {
+        return false;
+    };
+    let is_named = rule.names.as_ref().is_none_or(|names| names.iter().any(|name| name == namespace));
+    let pattern = rule.name_matches.as_deref().filter(|pattern| !pattern.is_empty());
+    let matches = pattern
+        .is_none_or(|pattern| pattern::shared(pattern).is_ok_and(|pattern| pattern.is_match(namespace)));
+    let has_labels = rule.has_labels.iter().all(|label| {
+        let wanted = label.value.as_deref().filter(|value| !value.is_empty());
+        let found = labels.and_then(|labels| labels.get(&label.name));
+        found.is_some_and(|found| wanted.is_none_or(|wanted| wanted == found))
+    });
+    is_named && matches && has_labels
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_policy_admits_namespaces_that_meet_all_constraints() {
+        let labels = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
+        let admitted = |spec: Value| {
+            let policy = serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
+            admits(&policy, "tenant-1", Some(&labels))
+        };
+        let namespaces = |constraints: Value| admitted(json!({"hostClaimNamespaces": constraints}));
+        let cases = [
+            (json!({}), true),
+            (json!({"names": ["other", "tenant-1"]}), true),
+            (json!({"names": ["other"]}), false),
+            (json!({"names": []}), false),
+            (json!({"nameMatches": "^tenant-"}), true),
+            (json!({"nameMatches": "nant"}), true),
+            (json!({"nameMatches": ""}), true),
+            (json!({"nameMatches": "^tenant$"}), false),
+            (json!({"nameMatches": "("}), false),
+            (json!({"hasLabels": [{"name": "team"}]}), true),
+            (json!({"hasLabels": [{"name": "team", "value": ""}]}), true),
+            (json!({"hasLabels": [{"name": "team", "value": "red"}]}), true),
+            (json!({"hasLabels": [{"name": "team", "value": "blue"}]}), false),
+            (json!({"hasLabels": [{"name": "team"}, {"name": "site"}]}), false),
+            (json!({"names": ["tenant-1"], "nameMatches": "other"}), false),
+        ];
+        for (constraints, expected) in cases {
+            assert_eq!(namespaces(constraints.clone()), expected, "{constraints}");
+        }
+        assert!(!admitted(json!({})), "without constraints nobody is admitted");
+        let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"hostClaimNamespaces": {}}});
+        assert!(!admits(&serde_json::from_value(deleting).unwrap(), "tenant-1", None));
+    }
+}

@@ -1,0 +1,3 @@
+//! Metal3's provider for Cluster API and HostClaims, with a server.
+
+mod claims;
