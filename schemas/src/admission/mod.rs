@@ -25,6 +25,7 @@ mod machine_health;
 mod machine_set;
 mod metal3_cluster;
 mod metal3_data;
+mod metal3_ip_claim;
 mod metal3_ip_pool;
 mod metal3_machine;
 mod metal3_remediation;
@@ -180,6 +181,8 @@ fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) 
         }
         ("metal3.io", "HostClaim") => with(request, errors, host_claim::host_claim),
         ("metal3.io", "HostDeployPolicy") => with(request, errors, host_claim::host_deploy_policy),
+        ("ipam.metal3.io", "IPClaim") => with(request, errors, metal3_ip_claim::ip_claim),
+        ("ipam.metal3.io", "IPAddress") => with(request, errors, metal3_ip_claim::ip_address),
         ("ipam.metal3.io", "IPPool") => with(request, errors, metal3_ip_pool::ip_pool),
         ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
         _ => {}

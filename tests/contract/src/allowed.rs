@@ -88,4 +88,10 @@ pub const ALLOWED: &[Allowed] = &[
         path: "/labels/clusterctl.cluster.x-k8s.io~move-hierarchy",
         reason: "as the label for moving: what a host owns goes with it",
     },
+    Allowed {
+        crd: "hostdeploypolicies.metal3.io",
+        except: None,
+        path: "/versions/v1alpha1/schema/properties/spec/properties/hostClaimNamespaces/properties/names/minItems",
+        reason: "minItems is 0, which refuses nothing, and has the Rust type tell an empty list from an absent one: it admits no namespace, and not all",
+    },
 ];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{creations, merge, updates};
+use super::{Case, creations, merge, updates};
 use crate::admission::{Operation, admit};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
@@ -325,6 +325,79 @@ fn pools() {
             ("another prefix", spec(json!({ "namePrefix": "q" })), &["spec.namePrefix: Forbidden"]),
         ],
     );
+}
+
+#[test]
+fn addresses_belong_to_one_claim_and_pool() {
+    let good = object(
+        "IPAddress",
+        "p-192-0-2-1",
+        json!({ "address": "192.0.2.1", "pool": { "name": "p", "namespace": "site" }, "claim": { "name": "m" } }),
+    );
+    let pool = |pool: Value| spec(json!({ "pool": pool }));
+    let claim = |claim: Value| spec(json!({ "claim": claim }));
+    creations(
+        IPAM,
+        "IPAddress",
+        &good,
+        &[
+            ("good", json!({}), &[]),
+            ("no pool", pool(json!({ "name": null })), &["spec.pool.name: Required"]),
+            ("no claim", claim(json!({ "name": "" })), &["spec.claim.name: Required"]),
+            ("empty", spec(json!({ "address": "" })), &["spec.address: Required"]),
+            ("no address", spec(json!({ "address": "192.0.2" })), &["spec.address: Invalid"]),
+        ],
+    );
+    updates(
+        IPAM,
+        "IPAddress",
+        &good,
+        &[
+            ("gateway", spec(json!({ "gateway": "192.0.2.254" })), &[]),
+            ("moved", pool(json!({ "uid": "u", "apiVersion": "ipam.metal3.io/v1alpha1", "kind": "" })), &[]),
+            ("address", spec(json!({ "address": "192.0.2.2" })), &["spec.address: Forbidden"]),
+            ("pool", pool(json!({ "name": "q" })), &["spec.pool: Forbidden"]),
+            ("pool's namespace", pool(json!({ "namespace": "other" })), &["spec.pool: Forbidden"]),
+            ("pool's kind", pool(json!({ "kind": "Other" })), &["spec.pool: Forbidden"]),
+            ("claim", claim(json!({ "name": "n" })), &["spec.claim: Forbidden"]),
+            ("claim's namespace", claim(json!({ "namespace": "site" })), &["spec.claim: Forbidden"]),
+        ],
+    );
+}
+
+#[test]
+fn claims_of_addresses_keep_their_pool() {
+    let good = object("IPClaim", "m", json!({ "pool": { "name": "p" } }));
+    let pool = |pool: Value| spec(json!({ "pool": pool }));
+    let requested = |address: &str| json!({ "metadata": { "annotations": { "ipAddress": address } } });
+    let required: &[Case<'_>] = &[
+        ("good", json!({}), &[]),
+        ("no pool", spec(json!({ "pool": null })), &["spec.pool.name: Required"]),
+        ("no name", pool(json!({ "name": "" })), &["spec.pool.name: Required"]),
+        ("requested", requested("2001:db8::7"), &[]),
+        ("requested badly", requested("seven"), &["metadata.annotations[ipAddress]: Invalid"]),
+    ];
+    creations(IPAM, "IPClaim", &good, required);
+    updates(
+        IPAM,
+        "IPClaim",
+        &good,
+        &[
+            ("status", json!({ "status": { "errorMessage": "none left" } }), &[]),
+            ("version", pool(json!({ "apiVersion": "ipam.metal3.io/v1alpha1" })), &[]),
+            ("name", pool(json!({ "name": "q" })), &["spec.pool: Forbidden"]),
+            ("namespace", pool(json!({ "namespace": "site" })), &["spec.pool: Forbidden"]),
+            ("kind", pool(json!({ "kind": "IPPool" })), &["spec.pool: Forbidden"]),
+            ("requested badly", requested("seven"), &["metadata.annotations[ipAddress]: Invalid"]),
+        ],
+    );
+    let older = {
+        let mut older = good.clone();
+        merge(&mut older, &requested("seven"));
+        older
+    };
+    let removed: &[Case<'_>] = &[("deleted", json!({ "metadata": { "finalizers": [] } }), &[])];
+    updates(IPAM, "IPClaim", &older, removed);
 }
 
 #[test]

@@ -94,6 +94,8 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
         ("infrastructure.cluster.x-k8s.io", "Metal3Cluster"),
         ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate"),
+        ("ipam.metal3.io", "IPAddress"),
+        ("ipam.metal3.io", "IPClaim"),
         ("ipam.metal3.io", "IPPool"),
         ("metal3.io", "BareMetalHost"),
         ("metal3.io", "HostClaim"),
