@@ -8,6 +8,10 @@ pub const CLAIM_FINALIZER: &str = "metal3dataclaim.infrastructure.cluster.x-k8s.
 pub const DATA_FINALIZER: &str = "metal3data.infrastructure.cluster.x-k8s.io";
 /// Annotation of a Metal3Machine: namespace and name of its BareMetalHost.
 pub const HOST: &str = "metal3.io/BareMetalHost";
+/// Label of an IPClaim that has the name of a host: the name of its Metal3Data.
+pub const DATA_LABEL: &str = "infrastructure.cluster.x-k8s.io/data-name";
+/// Label of an IPClaim that has the name of a host: the name of its IPPool.
+pub const POOL_LABEL: &str = "infrastructure.cluster.x-k8s.io/pool-name";
 /// Type of the Secrets with metadata and network data.
 pub const SECRET_TYPE: &str = "infrastructure.cluster.x-k8s.io/secret";
 /// Key of the metadata in their Secret.

@@ -154,6 +154,42 @@ async fn errors_say_what_is_missing_and_end_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_with_a_reserved_address_gives_it_to_each_of_its_machines() {
+    let world = world(template()).await;
+    // As upstream's `--enable-bmh-name-based-preallocation`, without an option.
+    let reserved = json!({"spec": {"preAllocations": {"m-host-pool": "10.0.0.3"}}});
+    world.patch::<IPPool>("pool", reserved).await;
+    ready(&world, "other").await;
+    ready(&world, "m").await;
+    let manager = &world.manager;
+    assert!(text(manager, "m-metadata", "metaData").contains("ip: 10.0.0.3\n"));
+    assert!(text(manager, "other-metadata", "metaData").contains("ip: 10.0.0.1\n"));
+    let labels = get::<IPClaim>(manager, "m-host-pool").unwrap().metadata.labels.clone().unwrap();
+    let label = |name: &str| labels[&format!("infrastructure.cluster.x-k8s.io/{name}")].as_str();
+    assert_eq!((label("data-name"), label("pool-name")), ("t-1", "pool"));
+
+    // The claim keeps its name without the reservation.
+    world.patch::<IPPool>("pool", json!({"spec": {"preAllocations": null}})).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(manager.objects::<IPClaim>().all().len(), 2);
+    let reserved = json!({"spec": {"preAllocations": {"m-host-pool": "10.0.0.3"}}});
+    world.patch::<IPPool>("pool", reserved).await;
+    // The next machine of the host waits for the address of the first.
+    machine(&world, "n").await;
+    let same_host = json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": "default/m-host"}}});
+    world.patch::<Metal3Machine>("n", same_host).await;
+    claim(&world, "n").await;
+    let waits =
+        |manager: &Manager| problem(manager, "n").is_some_and(|problem| problem.contains("m-host-pool"));
+    world.until("it waits", waits).await;
+    let start = world.manager.clock().monotonic();
+    world.delete::<Metal3DataClaim>("m").await;
+    world.until("it has the address", |manager| is_ready(manager, "n")).await;
+    assert!(world.manager.clock().monotonic() - start < Duration::from_secs(1), "nothing waits for a timer");
+    assert!(text(&world.manager, "n-metadata", "metaData").contains("ip: 10.0.0.3\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_exhausted_pool_is_reported_and_waited_for() {
     let world = world(template()).await;
     for name in ["a", "b", "c"] {

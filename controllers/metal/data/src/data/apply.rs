@@ -12,8 +12,8 @@ impl DataReconciler {
         if plan.returns_addresses {
             self.return_addresses(&observed.data).await?;
         }
-        for pool in &plan.claims {
-            self.claim(&observed.data, pool).await?;
+        for (pool, name) in &plan.claims {
+            self.claim(&observed.data, pool, name).await?;
         }
         for secret in &plan.secrets {
             self.secrets.create_if_absent(secret).await?;

@@ -5,10 +5,11 @@ use engine::{Kind, NamespacedName, Objects, Result, finalizer, owners, unless_go
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use schemas::infrastructure::Metal3Data;
 use schemas::meta::{ContractVersionedObjectReference, ObjectReference};
+use schemas::metal3::BareMetalHost;
 use schemas::{HasConditions, ipam, metal3_ipam};
 
 use super::DataReconciler;
-use crate::names::DATA_FINALIZER;
+use crate::names::{DATA_FINALIZER, DATA_LABEL, POOL_LABEL};
 use crate::pools::{PoolAddress, PoolReference};
 
 /// The state of the claim of an address.
@@ -24,9 +25,15 @@ pub enum Lease {
     Given(PoolAddress),
 }
 
-/// Returns the name of the claim of an address.
-pub fn claim_name(data: &Metal3Data, pool: &str) -> String {
-    format!("{}-{pool}", data.metadata.name.as_deref().unwrap_or_default())
+/// The claim of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leased {
+    /// The pool.
+    pub pool: PoolReference,
+    /// The name of the claim.
+    pub claim: String,
+    /// The state of the claim.
+    pub lease: Lease,
 }
 
 /// Returns the owner reference to a Metal3Data as the controller of another object.
@@ -35,10 +42,37 @@ pub fn controller_of(data: &Metal3Data) -> OwnerReference {
 }
 
 impl DataReconciler {
-    /// Returns the state of the claim for an address of a pool.
-    pub(super) fn lease(&self, data: &Metal3Data, pool: &PoolReference) -> Lease {
+    /// Returns the claim for an address of a pool.
+    pub(super) fn leased(&self, data: &Metal3Data, host: &BareMetalHost, pool: PoolReference) -> Leased {
+        let claim = self.claim_name(data, host, &pool);
+        let lease = self.lease(data, &pool, &claim);
+        Leased { pool, claim, lease }
+    }
+
+    /// Returns the name of the claim: `<Metal3Data>-<pool>`; or `<BareMetalHost>-<pool>`, if the pool reserves an address for this name
+    /// (`spec.preAllocations`). Metal3's provider does the latter for all claims if it runs with
+    /// `--enable-bmh-name-based-preallocation`. A claim that the Metal3Data has keeps its name.
+    fn claim_name(&self, data: &Metal3Data, host: &BareMetalHost, pool: &PoolReference) -> String {
+        let of =
+            |metadata: &ObjectMeta| format!("{}-{}", metadata.name.as_deref().unwrap_or_default(), pool.name);
+        let (of_data, of_host) = (of(&data.metadata), of(&host.metadata));
+        let namespace = data.metadata.namespace.as_deref().unwrap_or_default();
+        let is_ours = |name: &str| {
+            let claim = self.ip_claims.get(&NamespacedName::new(namespace, name));
+            claim.is_some_and(|claim| owners::is_owned_by(claim.as_ref(), uid(data)))
+        };
+        let is_reserved = || {
+            let pool = self.pools.get(&NamespacedName::new(namespace, pool.name.as_str()));
+            pool.is_some_and(|pool| pool.spec.pre_allocations.contains_key(&of_host))
+        };
+        let is_of_host = pool.is_metal3() && !is_ours(&of_data) && (is_ours(&of_host) || is_reserved());
+        if is_of_host { of_host } else { of_data }
+    }
+
+    /// Returns the state of a claim.
+    fn lease(&self, data: &Metal3Data, pool: &PoolReference, claim: &str) -> Lease {
         let namespace = data.metadata.namespace.clone().unwrap_or_default();
-        let key = NamespacedName::new(namespace.as_str(), claim_name(data, &pool.name));
+        let key = NamespacedName::new(namespace.as_str(), claim);
         if pool.is_metal3() {
             let Some(claim) = self.ip_claims.get(&key) else { return Lease::Missing };
             if let Some(foreign) = foreign(claim.as_ref(), data) {
@@ -74,11 +108,17 @@ impl DataReconciler {
     }
 
     /// Creates the claim for an address of a pool.
-    pub(super) async fn claim(&self, data: &Metal3Data, pool: &PoolReference) -> Result<()> {
+    pub(super) async fn claim(&self, data: &Metal3Data, pool: &PoolReference, name: &str) -> Result<()> {
+        let mut labels = data.metadata.labels.clone().unwrap_or_default();
+        let of_data = data.metadata.name.clone().unwrap_or_default();
+        if name != format!("{of_data}-{}", pool.name) {
+            labels.insert(DATA_LABEL.to_owned(), of_data);
+            labels.insert(POOL_LABEL.to_owned(), pool.name.clone());
+        }
         let metadata = ObjectMeta {
-            name: Some(claim_name(data, &pool.name)),
+            name: Some(name.to_owned()),
             namespace: data.metadata.namespace.clone(),
-            labels: data.metadata.labels.clone(),
+            labels: Some(labels).filter(|labels| !labels.is_empty()),
             finalizers: Some(vec![DATA_FINALIZER.to_owned()]),
             owner_references: Some(vec![controller_of(data)]),
             ..ObjectMeta::default()

@@ -23,13 +23,23 @@ pub fn start(manager: &Manager) {
     let finder = Finder { data: this.data.clone(), claims: this.claims.clone() };
     let (by_claim, by_machine, by_reference, by_host) =
         (finder.clone(), finder.clone(), finder.clone(), finder);
-    let (of_template, of_cluster) = (this.data.clone(), this.data.clone());
+    let (of_template, of_cluster, of_reserved) = (this.data.clone(), this.data.clone(), this.data.clone());
     let (ip_claims, address_claims) = (this.ip_claims.clone(), this.address_claims.clone());
     let controller = Controller::new(manager, "metal3data")
         .reconciles(&this.data)
         .owns(&this.secrets, Metal3Data::GROUP, Metal3Data::KIND)
         .owns(&this.ip_claims, Metal3Data::GROUP, Metal3Data::KIND)
+        .watches(&this.ip_claims, move |change| {
+            // The next machine of a host waits for the claim that has the name of the host.
+            let mut waiting = match change.new {
+                Some(_) => Vec::new(),
+                None => of_reserved.in_namespace(&change.name().namespace),
+            };
+            waiting.retain(|data| !is_ready(data));
+            names(&waiting)
+        })
         .owns(&this.address_claims, Metal3Data::GROUP, Metal3Data::KIND)
+        .reads(&this.pools)
         .watches(&this.ip_addresses, move |change| {
             of_address(change, &ip_claims, |address| address.spec.claim.name.clone())
         })

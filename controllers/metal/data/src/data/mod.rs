@@ -37,6 +37,7 @@ struct DataReconciler {
     ip_addresses: Objects<metal3_ipam::IPAddress>,
     address_claims: Objects<ipam::IPAddressClaim>,
     addresses: Objects<ipam::IPAddress>,
+    pools: Objects<metal3_ipam::IPPool>,
 }
 
 impl DataReconciler {
@@ -54,6 +55,7 @@ impl DataReconciler {
             ip_addresses: manager.objects(),
             address_claims: manager.objects(),
             addresses: manager.objects(),
+            pools: manager.objects(),
         }
     }
 }

@@ -10,9 +10,9 @@ use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate, M
 use schemas::metal3::BareMetalHost;
 
 use super::DataReconciler;
-use super::claims::Lease;
+use super::claims::Leased;
 use crate::names::{HOST, metadata_secret, network_data_secret};
-use crate::pools::{self, PoolReference};
+use crate::pools;
 use crate::subject::Subject;
 
 /// The state that the plan depends on.
@@ -34,8 +34,8 @@ pub struct Observed {
     pub has_metadata: bool,
     /// Whether the Secret with the network data exists.
     pub has_network_data: bool,
-    /// The pools of the template, each with the state of its claim; or what is wrong with the references to them.
-    pub leases: Result<BTreeMap<String, (PoolReference, Lease)>, String>,
+    /// The claims by the names of the pools of the template; or what is wrong with the references to them.
+    pub leases: Result<BTreeMap<String, Leased>, String>,
 }
 
 impl DataReconciler {
@@ -62,14 +62,12 @@ impl DataReconciler {
             _ => None,
         };
         let leases = match (&template, &subject) {
-            (Some(template), Some(subject)) => pools::referenced(&template.spec, subject),
+            (Some(template), Some(subject)) => pools::referenced(&template.spec, subject).map(|pools| {
+                let leased = |(name, pool)| (name, self.leased(&data, &subject.host, pool));
+                pools.into_iter().map(leased).collect()
+            }),
             _ => Ok(BTreeMap::new()),
         };
-        let with_state = |(name, pool): (String, PoolReference)| {
-            let lease = self.lease(&data, &pool);
-            (name, (pool, lease))
-        };
-        let leases = leases.map(|pools| pools.into_iter().map(with_state).collect());
         let name =
             metal3_machine.as_ref().and_then(|machine| machine.metadata.name.as_deref()).unwrap_or_default();
         Observed {

@@ -9,7 +9,7 @@ use schemas::infrastructure::{Metal3Data, Metal3DataTemplate};
 use schemas::metal3::SecretReference;
 use serde_json::Value;
 
-use super::claims::{Lease, claim_name, controller_of};
+use super::claims::{Lease, Leased, controller_of};
 use super::observe::Observed;
 use crate::names::{
     DATA_FINALIZER, METADATA_KEY, NETWORK_DATA_KEY, SECRET_TYPE, metadata_secret, network_data_secret,
@@ -23,8 +23,8 @@ use crate::{metadata, network_data};
 pub struct Plan {
     /// The Metal3Data as it should be.
     pub wanted: Metal3Data,
-    /// The pools from which an address is to be claimed.
-    pub claims: Vec<PoolReference>,
+    /// The pools from which an address is to be claimed, with the names of the claims.
+    pub claims: Vec<(PoolReference, String)>,
     /// The Secrets to create.
     pub secrets: Vec<Secret>,
     /// Whether all claims of addresses are to be deleted.
@@ -131,13 +131,12 @@ fn name(template: &Metal3DataTemplate) -> String {
 fn addresses(observed: &Observed, plan: &mut Plan) -> Result<Addresses, Waits> {
     let leases = observed.leases.as_ref().map_err(|problem| Waits::For(problem.clone()))?;
     let (mut addresses, mut problems, mut is_complete) = (Addresses::new(), Vec::new(), true);
-    for (name, (pool, lease)) in leases {
+    for (name, Leased { pool, claim, lease }) in leases {
         is_complete &= matches!(lease, Lease::Given(_));
         match lease {
-            Lease::Missing => plan.claims.push(pool.clone()),
+            Lease::Missing => plan.claims.push((pool.clone(), claim.clone())),
             Lease::Foreign(problem) => problems.push(problem.clone()),
             Lease::Waiting(Some(problem)) => {
-                let claim = claim_name(&observed.data, name);
                 problems.push(format!("pool {name:?} gives no address to claim {claim:?}: {problem}"));
             }
             Lease::Waiting(None) => {}

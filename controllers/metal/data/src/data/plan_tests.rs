@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemas::infrastructure::{Metal3Data, Metal3DataTemplate, Metal3Machine};
 use serde_json::{Value, json};
 
-use super::claims::Lease;
+use super::claims::{Lease, Leased};
 use super::observe::Observed;
 use super::plan::{Plan, plan};
 use crate::names::{CLAIM_FINALIZER, DATA_FINALIZER};
@@ -34,7 +34,10 @@ fn observed(template: Value, lease: Option<Lease>) -> Observed {
         missing_host: None,
         has_metadata: false,
         has_network_data: false,
-        leases: Ok(lease.map(|lease| ("pool".to_owned(), (pool, lease))).into_iter().collect()),
+        leases: Ok(lease
+            .map(|lease| ("pool".to_owned(), Leased { pool, claim: "t-0-pool".to_owned(), lease }))
+            .into_iter()
+            .collect()),
     }
 }
 
