@@ -1,3 +1,4 @@
 //! Metal3's provider for Cluster API and HostClaims, with a server.
 
 mod claims;
+mod examples;
