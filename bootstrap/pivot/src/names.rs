@@ -22,6 +22,9 @@ pub const MOVING: &str = "firstlight.dev/moving";
 pub const HAND_OVER: &str = "firstlight.dev/hand-over";
 /// Everything that the provider has to hand over is now in objects.
 pub const HAND_OVER_READY: &str = "ready";
+/// On an object that its provider has paused for the move, and that nobody at the target might resume: the annotation that pauses it. It
+/// is removed at the target when the Clusters there are active.
+pub const PAUSED_BY: &str = "firstlight.dev/paused-by";
 /// On a source object: the server that it moved to.
 pub const MOVED_TO: &str = "firstlight.dev/moved-to";
 /// On source objects that are about to be deleted: the batch, so that one request deletes exactly these objects.
@@ -37,4 +40,4 @@ pub const INVENTORY_GROUP: &str = "clusterctl.cluster.x-k8s.io";
 
 /// Labels and annotations that a pivot, and providers that respond to it, write on objects of the source. The target's copies have none
 /// of them.
-pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, MOVED_TO, DELETE_FOR_MOVE, BATCH];
+pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, PAUSED_BY, MOVED_TO, DELETE_FOR_MOVE, BATCH];

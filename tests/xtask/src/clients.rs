@@ -1,15 +1,20 @@
-//! Implements `cargo xtask clients`: the transcripts and programs of `tests/clients`, and the envtest suites
-//! of other projects.
+//! Implements `cargo xtask clients`: the transcripts and programs of `tests/clients`, the envtest suites of
+//! other projects, and the takeover by upstream's Metal3 (`tests/takeover`).
 
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::suite::{run as run_program, server, tests};
 
+/// The name of the takeover, which runs by name and with `all`, because it needs programs of its own.
+const TAKEOVER: &str = "takeover";
+
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
-/// contain one of `names`. With `all`, it also runs the envtest suites, selected in the same way.
+/// contain one of `names`. With `all`, it also runs the envtest suites, selected in the same way, and the
+/// takeover for the whole ten minutes.
 ///
 /// # Errors
 /// A build, a transcript or a test of a suite fails. Tests of a suite that are listed as failing are allowed
@@ -17,11 +22,25 @@ use crate::suite::{run as run_program, server, tests};
 pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     let binary = server(root)?;
     let variables = [("FIRSTLIGHT_BINARY", binary.as_str())];
+    if names == [TAKEOVER] {
+        return takeover(root, &[], &variables);
+    }
     let parts: Vec<&str> = names.iter().map(String::as_str).collect();
     tests(root, "clients", &parts, &variables)?;
     if all {
-        return run_program(root, "envtest-suites", names, &variables);
+        run_program(root, "envtest-suites", names, &variables)?;
+        if names.is_empty() {
+            takeover(root, &["--minutes".to_owned(), "10".to_owned()], &variables)?;
+        }
+        return Ok(());
     }
-    let why = "the envtest suites of tests/clients/suites were not run: that is `cargo xtask clients --all`";
+    let why = "the envtest suites of tests/clients/suites and the takeover were not run: that is `cargo xtask clients --all`";
     Ok(writeln!(std::io::stdout().lock(), "{why}")?)
+}
+
+/// Gets upstream's programs, unless they are there, and runs the takeover.
+fn takeover(root: &Path, arguments: &[String], variables: &[(&str, &str)]) -> Result<()> {
+    let status = Command::new(root.join("tests/takeover/install-tools")).status()?;
+    ensure!(status.success(), "tests/takeover/install-tools failed");
+    run_program(root, TAKEOVER, arguments, variables)
 }

@@ -69,8 +69,26 @@ impl Pivot {
             let patches: Vec<_> = befores.iter().map(|before| self.unpause_one(work, before)).collect();
             stream::iter(patches).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         }
+        let resumed = work.inventory.items.values().filter_map(|item| Some((item, paused_by(item)?)));
+        let patches: Vec<_> = resumed.map(|(item, pause)| self.resume_one(work, item, pause)).collect();
+        stream::iter(patches).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         self.end(Phase::HandOver, began);
         Ok(())
+    }
+
+    /// Removes the annotation with which a provider of the source has paused an object for the move.
+    async fn resume_one(&self, work: &Work, item: &Item, pause: String) -> Result<()> {
+        let key = &item.object.key;
+        if !self.journal.state().copied.contains_key(key) {
+            return Ok(());
+        }
+        let path = format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
+        let patch = json!({"metadata": {"annotations": {pause: Value::Null}}});
+        match self.target.patch(&format!("resume {key}"), &path, PatchKind::Merge, &patch).await {
+            // As in `unpause_one`.
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     async fn unpause_one(&self, work: &Work, before: &Before) -> Result<()> {
@@ -97,4 +115,13 @@ impl Pivot {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the annotation that pauses an object at the target until the hand-over is complete.
+fn paused_by(item: &Item) -> Option<String> {
+    // Few objects have it, and a value is expensive.
+    if !item.object.text.get().contains(names::PAUSED_BY) {
+        return None;
+    }
+    item.object.value()["metadata"]["annotations"][names::PAUSED_BY].as_str().map(str::to_owned)
 }

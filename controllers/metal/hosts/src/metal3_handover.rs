@@ -18,6 +18,7 @@ use engine::{
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::Cluster;
+use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
 
 use crate::names::{
@@ -33,6 +34,9 @@ const HAND_OVER: &str = "firstlight.dev/hand-over";
 const NEEDED: &str = "needed";
 /// Value of [`HAND_OVER`]: all data have been stored.
 const READY: &str = "ready";
+/// Annotation on a host that is paused for the move and that no Metal3Machine uses: the annotation that pauses it. Metal3's provider for
+/// Cluster API resumes only the hosts of its machines, so that the mover removes this one at the target.
+const PAUSED_BY: &str = "firstlight.dev/paused-by";
 /// The label with the Cluster that a host belongs to.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Annotation on a handed-over host without a Cluster: the Cluster with which it moves.
@@ -114,6 +118,9 @@ fn plan(host: &BareMetalHost, cluster: &Cluster) -> Result<Plan> {
 
 fn hand_over(host: &mut BareMetalHost) -> Result<()> {
     let is_in_use = HostState::of(host).is_in_use();
+    let consumer = host.spec.consumer_ref.as_ref();
+    let is_of_a_machine =
+        consumer.is_some_and(|consumer| consumer.kind.as_deref() == Some(Metal3Machine::KIND));
     let means = annotation(host, POWER).filter(|_| is_in_use && host.spec.bmc.is_none()).map(str::to_owned);
     let stand_in = BmcDetails {
         address: NOWHERE.to_owned(),
@@ -138,7 +145,10 @@ fn hand_over(host: &mut BareMetalHost) -> Result<()> {
     }
     annotations.insert(HANDED_OVER.to_owned(), means.unwrap_or_else(|| NOTHING.to_owned()));
     // An existing pause of another controller stays.
-    annotations.entry(PAUSED.to_owned()).or_insert_with(|| PAUSED_BY_PROVIDER.to_owned());
+    let paused = annotations.entry(PAUSED.to_owned()).or_insert_with(|| PAUSED_BY_PROVIDER.to_owned());
+    if paused == PAUSED_BY_PROVIDER && !is_of_a_machine {
+        annotations.insert(PAUSED_BY.to_owned(), PAUSED.to_owned());
+    }
     if let Some(status) = status {
         annotations.insert(STATUS.to_owned(), status);
     }
@@ -174,6 +184,7 @@ fn take_back(host: &mut BareMetalHost, means: &str) {
     }
     annotations.remove(HANDED_OVER);
     annotations.remove(MOVES_WITH);
+    annotations.remove(PAUSED_BY);
     annotations.remove(STATUS);
     if is_stand_in {
         annotations.insert(POWER.to_owned(), means.to_owned());
@@ -236,6 +247,8 @@ impl Reconciler for HandOverReconciler {
 
 #[cfg(test)]
 mod tests {
+    use schemas::meta::ObjectReference;
+
     use super::*;
 
     fn host(power: Option<&str>, state: HostState) -> BareMetalHost {
@@ -325,8 +338,28 @@ mod tests {
         annotations.insert(DETACHED.into(), "true".into());
         let there = moved(&before);
         let after = plan(&there, &cluster(false, false)).unwrap().host;
+        assert_eq!(annotation(&there, PAUSED_BY), None, "the mover must not resume it");
         assert_eq!((annotation(&after, PAUSED), annotation(&after, DETACHED)), (Some("me"), Some("true")));
         assert_eq!(annotation(&after, POWER), Some("wake-on-lan"));
+    }
+
+    #[test]
+    fn the_mover_resumes_the_hosts_that_no_machine_resumes() {
+        let mut before = host(None, HostState::Provisioned);
+        assert_eq!(annotation(&moved(&before), PAUSED_BY), Some(PAUSED));
+        before.spec.consumer_ref = Some(ObjectReference {
+            kind: Some(Metal3Machine::KIND.to_owned()),
+            ..ObjectReference::default()
+        });
+        let there = moved(&before);
+        assert_eq!(
+            (annotation(&there, PAUSED), annotation(&there, PAUSED_BY)),
+            (Some(PAUSED_BY_PROVIDER), None)
+        );
+        // After a roll-back, nothing is left of it.
+        before.spec.consumer_ref = None;
+        let after = plan(&moved(&before), &cluster(false, false)).unwrap().host;
+        assert_eq!((annotation(&after, PAUSED), annotation(&after, PAUSED_BY)), (None, None));
     }
 
     #[test]

@@ -70,7 +70,10 @@ impl Service {
             {
                 json!({"Id": "iDRACAttributes", "Attributes": state.dell})
             }
-            "/Chassis/1" => json!({"Id": "1", "NetworkAdapters": {"@odata.id": below("NetworkAdapters")}}),
+            "/Chassis/1" => json!({
+                "@odata.id": "/redfish/v1/Chassis/1", "Id": "1", "Name": "Chassis", "ChassisType": "RackMount",
+                "NetworkAdapters": {"@odata.id": below("NetworkAdapters")},
+            }),
             "/Chassis/1/NetworkAdapters" => collection(&format!("/redfish/v1{path}"), &[below("NIC1")]),
             "/Chassis/1/NetworkAdapters/NIC1" => {
                 json!({"Id": "NIC1", "Controllers": [{"FirmwarePackageVersion": "22.1"}]})

@@ -1,0 +1,101 @@
+//! What upstream's programs say in their logs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// The API server's answer to a write on an older version.
+const CONFLICT: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Lines of baremetal-operator at the level `error`, except for two that it logs without anything being wrong:
+///
+/// - `Ignored error while checking for Power Failure`, at most once for each host: it asks Ironic for the node of a host before it has
+///   registered the host, which it does in the same reconcile for every host that Ironic does not know.
+/// - `Reconciler error` of a write on an object that its cache has not yet in its newest version: it repeats the reconcile at once.
+pub fn errors_of_operator(log: &str) -> Vec<String> {
+    let mut unregistered = BTreeSet::new();
+    let mut is_error = |line: &&str| {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+            // A panic, or a library that prints by itself.
+            return line.contains("panic") || line.starts_with('E');
+        };
+        let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+        let is_first_look = text("msg") == "Ignored error while checking for Power Failure"
+            && text("error") == "host not registered"
+            && unregistered.insert(text("host"));
+        let is_repeated = text("msg") == "Reconciler error" && text("error").contains(CONFLICT);
+        !["info", "debug"].contains(&text("level").as_str()) && !is_first_look && !is_repeated
+    };
+    log.lines().filter(|line| is_error(line)).map(str::to_owned).collect()
+}
+
+/// How often baremetal-operator reconciled each host.
+pub fn reconciles(log: &str) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for line in log.lines() {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else { continue };
+        let is_host = entry["logger"].as_str().is_some_and(|logger| logger.ends_with("BareMetalHost"));
+        if let (true, "start", Some(name)) =
+            (is_host, entry["msg"].as_str().unwrap_or_default(), entry["baremetalhost"]["name"].as_str())
+        {
+            *all.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    all
+}
+
+/// Lines of Ironic about errors.
+pub fn errors_of_ironic(log: &str) -> Vec<String> {
+    let is_error =
+        |line: &&str| [" ERROR ", " CRITICAL ", "Traceback"].iter().any(|word| line.contains(word));
+    log.lines().filter(is_error).map(str::to_owned).collect()
+}
+
+/// The states that the nodes of Ironic entered, by their identifiers.
+pub fn transitions(log: &str) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in log.lines() {
+        let Some((before, after)) = line.split_once(" moved to provision state \"") else { continue };
+        let Some((_, node)) = before.rsplit_once("Node ") else { continue };
+        let Some((state, _)) = after.split_once('"') else { continue };
+        all.entry(node.to_owned()).or_default().push(state.to_owned());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_reconciles_are_found() {
+        let log = r#"{"level":"info","logger":"controllers.BareMetalHost","msg":"start","baremetalhost":{"name":"a"}}
+{"level":"error","msg":"no"}
+{"level":"info","logger":"controllers.HostFirmwareSettings","msg":"start","hostfirmwaresettings":{"name":"a"}}
+panic: oh"#;
+        assert_eq!(errors_of_operator(log).len(), 2);
+        assert_eq!(reconciles(log), BTreeMap::from([("a".to_owned(), 1)]));
+    }
+
+    #[test]
+    fn what_upstream_always_logs_is_no_error() {
+        let first = r#"{"level":"error","msg":"Ignored error while checking for Power Failure","host":"d~a","error":"host not registered"}"#;
+        assert_eq!(errors_of_operator(first), Vec::<String>::new());
+        assert_eq!(errors_of_operator(&format!("{first}\n{first}")).len(), 1);
+        let failed = |error: &str| {
+            format!(r#"{{"level":"error","msg":"Reconciler error","error":"failed: {error}"}}"#)
+        };
+        assert_eq!(errors_of_operator(&failed(CONFLICT)), Vec::<String>::new());
+        assert_eq!(errors_of_operator(&failed("admission webhook denied the request")).len(), 1);
+    }
+
+    #[test]
+    fn states_of_nodes_are_found() {
+        let log = "2026 1 INFO ironic [-] Node 5a0e moved to provision state \"verifying\" from state \"enroll\"; target\n\
+            2026 1 ERROR ironic [-] no\n2026 1 INFO ironic [-] Node 5a0e moved to provision state \"manageable\" from state \"verifying\"";
+        let states = ["verifying", "manageable"].map(str::to_owned).to_vec();
+        assert_eq!(transitions(log), BTreeMap::from([("5a0e".to_owned(), states)]));
+        assert_eq!(errors_of_ironic(log).len(), 1);
+    }
+}

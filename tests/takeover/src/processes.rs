@@ -1,0 +1,185 @@
+//! Upstream's programs: baremetal-operator, and Ironic with its database in a file.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+/// The time in which a program must be ready.
+const START: Duration = Duration::from_secs(120);
+/// The version of Ironic's API of which the answers are.
+const API_VERSION: &str = "1.95";
+
+/// A program that ends with the test.
+pub struct Program {
+    name: &'static str,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    fn start(name: &'static str, command: &mut Command, folder: &Path) -> Result<Self> {
+        let log = folder.join(format!("{name}.log"));
+        let printed = File::create(&log)?;
+        command.current_dir(folder).kill_on_drop(true).stdin(Stdio::null()).process_group(0);
+        command.stderr(printed.try_clone()?).stdout(printed);
+        let child = command
+            .spawn()
+            .with_context(|| format!("{name} cannot be run; tests/takeover/install-tools gets it"))?;
+        Ok(Self { name, child, log })
+    }
+
+    /// Returns what it has printed.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Fails if it has ended.
+    ///
+    /// # Errors
+    /// Its log.
+    pub fn must_run(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!("{} ended with {status}:\n{}", self.name, self.log()),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let Some(group) = self.child.id() else { return };
+        // Ironic has a worker of its own. It is fine if the group has already ended.
+        let _gone = std::process::Command::new("kill").args(["-9", "--", &format!("-{group}")]).status();
+    }
+}
+
+/// A running Ironic: API and conductor in one process, without authentication.
+pub struct Ironic {
+    /// The process.
+    pub program: Program,
+    /// The address of its API.
+    pub address: String,
+}
+
+impl Ironic {
+    /// Starts Ironic with an empty database in `folder`.
+    ///
+    /// # Errors
+    /// It does not start within two minutes.
+    pub async fn start(tools: &Path, folder: &Path) -> Result<Self> {
+        for name in ["http", "tftp", "images", "master", "lock"] {
+            fs::create_dir_all(folder.join("ironic").join(name))?;
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let configuration = folder.join("ironic.conf");
+        fs::write(&configuration, configuration_of(&folder.join("ironic"), port))?;
+        let programs = tools.join("ironic/bin");
+        let argument = |program: &str| {
+            let mut command = Command::new(programs.join(program));
+            command.arg("--config-file").arg(&configuration);
+            command
+        };
+        let made = argument("ironic-dbsync").arg("create_schema").current_dir(folder).output().await;
+        let made = made.context("ironic-dbsync cannot be run; tests/takeover/install-tools gets it")?;
+        ensure!(made.status.success(), "ironic-dbsync: {}", String::from_utf8_lossy(&made.stderr));
+        let program = Program::start("ironic", &mut argument("ironic"), folder)?;
+        let mut started = Self { program, address: format!("http://127.0.0.1:{port}") };
+        let ready = async {
+            loop {
+                started.program.must_run()?;
+                // The conductor registers its drivers last.
+                if let Ok(drivers) = started.get("/v1/drivers").await
+                    && drivers["drivers"].as_array().is_some_and(|all| !all.is_empty())
+                {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        };
+        let waited = tokio::time::timeout(START, ready).await;
+        waited.unwrap_or_else(|_| bail!("Ironic is not ready after {START:?}"))?;
+        Ok(started)
+    }
+
+    /// Reads a path of the API.
+    ///
+    /// # Errors
+    /// It does not answer with JSON.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        let header = format!("X-OpenStack-Ironic-API-Version: {API_VERSION}");
+        let url = format!("{}{path}", self.address);
+        let answer =
+            Command::new("curl").args(["-sS", "-f", "-m", "10", "-H", &header, &url]).output().await?;
+        ensure!(answer.status.success(), "{url}: {}", String::from_utf8_lossy(&answer.stderr));
+        Ok(serde_json::from_slice(&answer.stdout)?)
+    }
+}
+
+/// The configuration of an Ironic with the interfaces that baremetal-operator asks for. Powers are compared every 10 s, so that a wrong
+/// one would be set soon.
+fn configuration_of(state: &Path, port: u16) -> String {
+    let state = state.display();
+    format!(
+        "[DEFAULT]
+auth_strategy = noauth
+enabled_hardware_types = redfish
+enabled_bios_interfaces = no-bios,redfish
+enabled_boot_interfaces = ipxe,redfish-virtual-media
+default_boot_interface = ipxe
+enabled_deploy_interfaces = direct,ramdisk,custom-agent
+enabled_firmware_interfaces = no-firmware,redfish
+enabled_inspect_interfaces = agent,redfish,no-inspect
+default_inspect_interface = agent
+enabled_management_interfaces = redfish
+enabled_network_interfaces = noop
+default_network_interface = noop
+enabled_power_interfaces = redfish
+enabled_raid_interfaces = no-raid,agent,redfish
+enabled_vendor_interfaces = no-vendor,redfish
+rpc_transport = none
+host = takeover
+my_ip = 127.0.0.1
+state_path = {state}
+use_stderr = true
+[api]
+host_ip = 127.0.0.1
+port = {port}
+[conductor]
+automated_clean = true
+sync_power_state_interval = 10
+force_power_state_during_sync = true
+[database]
+connection = sqlite:///{state}/ironic.sqlite
+[deploy]
+http_root = {state}/http
+http_url = http://127.0.0.1:1
+[oslo_concurrency]
+lock_path = {state}/lock
+[pxe]
+tftp_root = {state}/tftp
+tftp_master_path = {state}/tftp/master
+images_path = {state}/images
+instance_master_path = {state}/master
+"
+    )
+}
+
+/// Starts baremetal-operator against the API server of `kubeconfig`, without webhooks and leader election.
+///
+/// # Errors
+/// It cannot be run.
+pub fn start_operator(tools: &Path, folder: &Path, kubeconfig: &Path, ironic: &Ironic) -> Result<Program> {
+    let mut command = Command::new(tools.join("metal3/baremetal-operator"));
+    command.args(["--webhook-port=0", "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0"]);
+    command.arg("--kubeconfig").arg(kubeconfig);
+    command.env("IRONIC_ENDPOINT", format!("{}/v1/", ironic.address));
+    command
+        .env("DEPLOY_KERNEL_URL", "http://127.0.0.1:1/kernel")
+        .env("DEPLOY_RAMDISK_URL", "http://127.0.0.1:1/ramdisk");
+    Program::start("baremetal-operator", &mut command, folder)
+}
