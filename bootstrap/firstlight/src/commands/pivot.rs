@@ -18,7 +18,7 @@ use pivot::{Journal, Options, Pivot, Server};
 
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
-use crate::install::{BareMetal, InstallOptions, Outcome, install};
+use crate::install::{BareMetal, InstallOptions, Outcome, copy_leases, install};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say};
 
@@ -110,7 +110,7 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     let namespace = way.namespace.clone().unwrap_or_default();
     let mut left = String::new();
     if !way.roll_back {
-        left = install_first(&options.install, folder.as_deref(), &to, way.dry_run).await?;
+        left = install_first(&options.install, folder.as_deref(), [&from, &to], way.dry_run).await?;
     }
     let called = address(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
     go(way, folder, from, to, Options { namespace, keep_source }, &called).await?;
@@ -129,7 +129,7 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
 pub(super) async fn install_first(
     options: &InstallOptions,
     folder: Option<&Path>,
-    to: &Client,
+    [from, to]: [&Client; 2],
     dry_run: bool,
 ) -> Result<String> {
     if !options.install {
@@ -155,6 +155,9 @@ pub(super) async fn install_first(
     }
     if dry_run {
         writeln!(error, "The following report is about the target without these objects.\n")?;
+    }
+    if installation.is_some() && !dry_run {
+        copy_leases(from, to).await?;
     }
     let left = services.iter().flat_map(BareMetal::left_behind);
     let left: String = left.map(|what| format!("Not moved: {what}.\n")).collect();

@@ -8,7 +8,6 @@ use super::table::families;
 const CORE: &str = "cluster.x-k8s.io";
 const ADDONS: &str = "addons.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-const METAL3: &str = "metal3.io";
 
 /// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
 /// reconcile it. The server stores their objects, and nothing else happens.
@@ -83,6 +82,7 @@ mod tests {
     const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
     const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
     const IPAM: &str = "ipam.cluster.x-k8s.io";
+    const METAL3: &str = "metal3.io";
     const METAL3_IPAM: &str = "ipam.metal3.io";
 
     /// Kinds that no controller reconciles, neither here nor upstream. Controllers of other kinds read or write their objects.

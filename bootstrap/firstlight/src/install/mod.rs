@@ -3,6 +3,7 @@
 
 mod available;
 mod bare_metal;
+mod leases;
 mod manifests;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use machinery::clock::Clock;
 use serde_json::Value;
 
 pub use bare_metal::{BareMetal, Installation};
+pub use leases::copy_leases;
 pub use manifests::{NAMESPACE, owned, shared};
 
 use crate::image;

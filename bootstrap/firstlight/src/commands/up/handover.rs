@@ -129,7 +129,7 @@ impl AfterUp {
             install.install = other_controllers(&self.to).await?.is_none();
         }
         let install = &install;
-        let left = install_first(install, self.journal.parent(), &self.to, false).await?;
+        let left = install_first(install, self.journal.parent(), [&self.from, &self.to], false).await?;
         let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
         let pivot = pivot.target_called(&self.called);
         let report = match stage {
