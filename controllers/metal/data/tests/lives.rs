@@ -190,6 +190,24 @@ async fn a_host_with_a_reserved_address_gives_it_to_each_of_its_machines() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_of_another_namespace_is_not_read() {
+    let world = world(template()).await;
+    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})).await;
+    world
+        .create(json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": "m-host", "namespace": "other"}, "spec": {"online": true}}))
+        .await;
+    machine(&world, "m").await;
+    let elsewhere = json!({"metadata": {"annotations": {"metal3.io/BareMetalHost": "other/m-host"}}});
+    world.patch::<Metal3Machine>("m", elsewhere).await;
+    claim(&world, "m").await;
+    let is_refused = |manager: &Manager| {
+        problem(manager, "m").is_some_and(|problem| problem.contains("no BareMetalHost other/m-host"))
+    };
+    world.until("it says so", is_refused).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_exhausted_pool_is_reported_and_waited_for() {
     let world = world(template()).await;
     for name in ["a", "b", "c"] {

@@ -34,18 +34,44 @@ impl ConsumerKind {
         }
     }
 
-    /// Returns the name of the host's consumer; `None` if it has none of this kind.
+    /// Returns the name of the host's consumer; `None` if it has none of this kind. A host cannot be used by a machine of another
+    /// namespace, whatever its reference says.
     pub fn of(self, host: &BareMetalHost) -> Option<NamespacedName> {
         let consumer = host.spec.consumer_ref.as_ref()?;
         let (version, kind) = self.version_and_kind();
         let group = |version: &str| version.split_once('/').map(|(group, _)| group.to_owned());
         let is_kind = consumer.kind.as_deref() == Some(kind)
             && group(consumer.api_version.as_deref().unwrap_or_default()) == group(version);
-        is_kind.then(|| Some(NamespacedName::new(consumer.namespace.clone()?, consumer.name.clone()?)))?
+        let name = NamespacedName::new(consumer.namespace.clone()?, consumer.name.clone()?);
+        let is_possible = self == Self::Claim || host.metadata.namespace.as_ref() == Some(&name.namespace);
+        (is_kind && is_possible).then_some(name)
     }
 
     /// Returns whether the host names the object of this kind and name as its consumer.
     pub fn uses(self, name: &NamespacedName, host: &BareMetalHost) -> bool {
         self.of(host).as_ref() == Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_claim_uses_hosts_of_other_namespaces() {
+        let name = NamespacedName::new("tenant", "m");
+        for (kind, namespace, expected) in [
+            (ConsumerKind::Machine, "tenant", true),
+            (ConsumerKind::Machine, "metal", false),
+            (ConsumerKind::Claim, "tenant", true),
+            (ConsumerKind::Claim, "metal", true),
+        ] {
+            let mut host = BareMetalHost::default();
+            host.metadata.namespace = Some(namespace.to_owned());
+            host.spec.consumer_ref = Some(kind.reference(&name));
+            assert_eq!(kind.uses(&name, &host), expected, "{kind:?} {namespace}");
+            let other = [ConsumerKind::Machine, ConsumerKind::Claim].into_iter().find(|other| *other != kind);
+            assert_eq!(other.and_then(|other| other.of(&host)), None, "a reference has one kind");
+        }
     }
 }

@@ -85,6 +85,8 @@ impl LabelReconciler {
         let Some(machine) = self.machines.get(request) else { return Ok(()) };
         let Some((cluster, prefixes)) = self.prefixes(&machine) else { return Ok(()) };
         let host = annotation(machine.as_ref(), HOST).and_then(|host| host.split_once('/'));
+        // The annotation may name a host of somebody else.
+        let host = host.filter(|(namespace, _)| *namespace == request.namespace);
         let host = host.and_then(|(namespace, name)| self.hosts.get(&NamespacedName::new(namespace, name)));
         // An event of the connection's Nodes comes when the cluster can be reached.
         let (Some(host), Ok(workload)) = (host, self.manager.clusters().get(&cluster)) else { return Ok(()) };

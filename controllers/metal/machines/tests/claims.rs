@@ -200,6 +200,35 @@ async fn only_a_policy_opens_a_namespace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_does_not_get_secrets_by_naming_a_claim() {
+    let world = world().await;
+    policy(&world, json!({"names": ["tenant"]})).await;
+    secret(&world, "tenant", "boot", "the tenant's").await;
+    let name = |host: &str| {
+        let reference =
+            json!({"apiVersion": VERSION, "kind": "HostClaim", "name": "c", "namespace": "tenant"});
+        json!({"apiVersion": VERSION, "kind": "BareMetalHost", "metadata": {"name": host, "namespace": "default"},
+            "spec": {"online": true, "consumerRef": reference}})
+    };
+    world.create(name("a")).await;
+    claim(&world, json!({"userData": {"name": "boot"}})).await;
+    world
+        .until("it waits for a host", |manager| said(manager, "Associated").2.contains("no host fits"))
+        .await;
+    host(&world, "rack1").await;
+    world.until("it has a host", |manager| said(manager, "Associated").0 == "True").await;
+    let claim = get::<HostClaim>(&world.manager, "tenant", "c").unwrap();
+    let given = claim.status.clone().unwrap().bare_metal_host.unwrap();
+    assert_eq!((given.namespace.as_str(), given.name.as_str()), ("metal", "rack1"));
+    world.create(name("b")).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for host in ["a", "b"] {
+        assert_eq!(content(&world.manager, "default", &format!("{host}-userdata")), None);
+        assert!(get::<BareMetalHost>(&world.manager, "default", host).unwrap().spec.user_data.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_secret_of_the_host_s_namespace_is_read_or_overwritten() {
     let world = world().await;
     host(&world, "rack1").await;

@@ -52,7 +52,7 @@ impl DataReconciler {
         let metal3_machine = owner.and_then(|owner| self.metal3_machines.get(&here(&owner.name)));
         let host =
             metal3_machine.as_ref().and_then(|machine| annotation(machine.as_ref(), HOST)).map(str::to_owned);
-        let found = host.as_deref().and_then(|host| self.host(host));
+        let found = host.as_deref().and_then(|host| self.host(&namespace, host));
         let missing_host = host.filter(|_| found.is_none());
         let machine = metal3_machine.as_ref().and_then(|machine| self.machine_of(machine));
         let subject = match (&metal3_machine, machine, found) {
@@ -98,9 +98,10 @@ impl DataReconciler {
         self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    /// Returns the host with this `NAMESPACE/NAME`.
-    fn host(&self, text: &str) -> Option<Arc<BareMetalHost>> {
-        let (namespace, name) = text.split_once('/')?;
+    /// Returns the host with this `NAMESPACE/NAME`, if it is in the namespace of the data: otherwise an annotation would be enough to
+    /// read hosts of other namespaces.
+    fn host(&self, own: &str, text: &str) -> Option<Arc<BareMetalHost>> {
+        let (namespace, name) = text.split_once('/').filter(|(namespace, _)| *namespace == own)?;
         self.hosts.get(&NamespacedName::new(namespace, name))
     }
 }

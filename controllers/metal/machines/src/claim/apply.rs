@@ -4,7 +4,7 @@ use engine::object::is_deleting;
 use engine::{Error, NamespacedName, Outcome, Result, finalizer, unless_gone};
 use schemas::metal3::{BareMetalHost, HostClaim};
 
-use super::observe::{BY_CONSUMER, HostClaimController};
+use super::observe::HostClaimController;
 use super::plan::{Observed, Plan};
 use super::secrets::Copy;
 use crate::names::{CLAIM_FINALIZER, PAUSED_BY_CLAIM};
@@ -62,15 +62,11 @@ impl HostClaimController {
     /// Pauses the host of a paused claim. The deletion of a host is not held up.
     pub(super) async fn pause_host(&self, claim: &HostClaim) -> Result<()> {
         let name = NamespacedName::of(claim);
-        for host in self.hosts.by_index(BY_CONSUMER, &name.to_string()) {
-            if is_deleting(host.as_ref()) {
-                continue;
-            }
-            let mut wanted = host.as_ref().clone();
-            crate::host::pause(&mut wanted, PAUSED_BY_CLAIM)
-                .map_err(|error| Error::json(format!("the status of the host of HostClaim {name}"), error))?;
-            self.hosts.patch(&host, &wanted, &[]).await?;
-        }
-        Ok(())
+        let host = self.given(claim).filter(|host| !is_deleting(host.as_ref()));
+        let Some(host) = host else { return Ok(()) };
+        let mut wanted = host.as_ref().clone();
+        crate::host::pause(&mut wanted, PAUSED_BY_CLAIM)
+            .map_err(|error| Error::json(format!("the status of the host of HostClaim {name}"), error))?;
+        self.hosts.patch(&host, &wanted, &[]).await.map(drop)
     }
 }

@@ -45,12 +45,12 @@ impl HostClaimController {
     pub(super) fn read(&self, object: Arc<HostClaim>) -> Observed {
         let name = NamespacedName::of(object.as_ref());
         let key = name.to_string();
-        let host = self.hosts.by_index(BY_CONSUMER, &key).into_iter().next();
-        let namespaces = match host.is_none() && !is_deleting(object.as_ref()) {
-            true => self.admitting(&object),
+        let namespaces = self.admitting(&object);
+        let host = self.host_of(&object, &namespaces);
+        let hosts = match host.is_none() && !is_deleting(object.as_ref()) {
+            true => namespaces.iter().flat_map(|namespace| self.hosts.in_namespace(namespace)).collect(),
             false => Vec::new(),
         };
-        let hosts = namespaces.iter().flat_map(|namespace| self.hosts.in_namespace(namespace)).collect();
         let copy = |role: Role| {
             let host = NamespacedName::of(host.as_ref()?.as_ref());
             self.secrets.get(&role.copy_name(&host))
@@ -70,6 +70,29 @@ impl HostClaimController {
             namespaces,
             hosts,
         }
+    }
+
+    /// Returns the host of a claim. That a host names the claim is not enough, since whoever may create hosts can write this, and would get
+    /// the claim's Secrets: the host must be the one that the claim was given, or be in a namespace whose policies admit the claim.
+    fn host_of(&self, claim: &HostClaim, namespaces: &[String]) -> Option<Arc<BareMetalHost>> {
+        let name = NamespacedName::of(claim);
+        let mut hosts = self.hosts.by_index(BY_CONSUMER, &name.to_string());
+        let given = claim.status.as_ref().and_then(|status| status.bare_metal_host.as_ref());
+        let given = given.map(|given| NamespacedName::new(given.namespace.as_str(), given.name.as_str()));
+        hosts.retain(|host| match &given {
+            Some(given) => NamespacedName::of(host.as_ref()) == *given,
+            // Nothing is written to the host of a deleted claim but that it is free.
+            None => {
+                let namespace = host.metadata.namespace.as_ref();
+                is_deleting(claim) || namespace.is_some_and(|namespace| namespaces.contains(namespace))
+            }
+        });
+        hosts.into_iter().next()
+    }
+
+    /// Returns the host of a claim that has been given one.
+    pub(super) fn given(&self, claim: &HostClaim) -> Option<Arc<BareMetalHost>> {
+        self.host_of(claim, &[])
     }
 
     /// Returns the namespaces whose policies admit the claim. As in Metal3, also the claim's own namespace needs a policy.

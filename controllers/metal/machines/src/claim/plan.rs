@@ -26,11 +26,11 @@ pub(super) struct Observed {
     pub name: NamespacedName,
     /// The claim.
     pub object: Arc<HostClaim>,
-    /// The host that names the claim as its consumer.
+    /// Its host, which names the claim as its consumer.
     pub host: Option<Arc<BareMetalHost>>,
-    /// The namespaces whose policies admit the claim, if it has no host. `hostSelector.inNamespace` leaves at most one.
+    /// The namespaces whose policies admit the claim. `hostSelector.inNamespace` leaves at most one.
     pub namespaces: Vec<String>,
-    /// All hosts of these namespaces.
+    /// All hosts of these namespaces, if the claim has no host.
     pub hosts: Vec<Arc<BareMetalHost>>,
     /// The Secrets that the claim refers to.
     pub sources: Vec<Source>,
