@@ -126,6 +126,17 @@ impl World {
         api.patch(name, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
     }
 
+    /// Changes the status of an object by a merge patch as the user.
+    pub async fn patch_status_in<K: Kind<DynamicType = ()>>(
+        &self,
+        namespace: &str,
+        name: &str,
+        patch: Value,
+    ) {
+        let api = self.any_in(namespace, &K::api_version(&()), &K::kind(&()));
+        api.patch_status(name, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
+    }
+
     /// Waits until `done` holds, with complete caches.
     pub async fn until(&self, what: &str, done: impl Fn(&Manager) -> bool) {
         let deadline = self.clock.monotonic() + DEADLINE;

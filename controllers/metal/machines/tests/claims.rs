@@ -1,11 +1,10 @@
 //! HostClaims of a tenant get hosts of another namespace, if a policy admits them, and return them.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use engine::Manager;
 use engine::object::annotation;
-use engine::{Kind, Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use metal::names::{PAUSED, REBOOT};
 use schemas::HasConditions;
@@ -14,114 +13,12 @@ use schemas::metal3::{BareMetalHost, HostClaim, HostDeployPolicy};
 use serde_json::{Value, json};
 use test_plane::World;
 
-const GROUPS: &[&str] = &["cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "metal3.io"];
+use crate::fixture::{
+    IMAGE, VERSION, becomes, change, claim, consumer, content, get, host, host_of, image, is_ready, policy,
+    said, secret, world,
+};
+
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-const VERSION: &str = "metal3.io/v1alpha1";
-const IMAGE: &str = "http://images/os.raw";
-
-fn start(manager: &Manager) {
-    metal_machines::PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
-}
-
-/// Starts a server with the namespaces `metal`, of the hosts, and `tenant`.
-async fn world() -> World {
-    let world = World::new(GROUPS, start).await;
-    for name in ["metal", "tenant"] {
-        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
-    }
-    world
-}
-
-async fn policy(world: &World, namespaces: Value) {
-    let metadata = json!({"name": "tenants", "namespace": "metal"});
-    let spec = json!({"hostClaimNamespaces": namespaces});
-    world
-        .create(
-            json!({"apiVersion": VERSION, "kind": "HostDeployPolicy", "metadata": metadata, "spec": spec}),
-        )
-        .await;
-}
-
-/// Creates a host that is available.
-async fn host(world: &World, name: &str) {
-    world
-        .create(json!({
-            "apiVersion": VERSION, "kind": "BareMetalHost", "metadata": {"name": name, "namespace": "metal"},
-            "spec": {"online": false, "bootMACAddress": "52:54:00:00:00:01"},
-            "status": {"provisioning": {"state": "available", "ID": ""}, "operationalStatus": "OK", "poweredOn": false,
-                "errorMessage": "", "errorCount": 0},
-        }))
-        .await;
-}
-
-/// Plays the host's own controller.
-async fn becomes(world: &World, name: &str, state: &str) {
-    let is_provisioned = state == "provisioned";
-    let condition = |type_: &str, is_true: bool| {
-        json!({"type": type_, "status": if is_true { "True" } else { "False" }, "reason": "Test", "message": "",
-            "lastTransitionTime": "2026-11-21T00:00:00Z"})
-    };
-    let status = json!({"provisioning": {"state": state}, "poweredOn": is_provisioned, "conditions": [
-        condition("Provisioned", is_provisioned), condition("AvailableForProvisioning", state == "available")]});
-    let hosts: Objects<BareMetalHost> = world.manager.objects();
-    hosts
-        .merge(&NamespacedName::new("metal", name), Some("status"), json!({"status": status}))
-        .await
-        .unwrap();
-}
-
-async fn claim(world: &World, spec: Value) {
-    let mut all = json!({"poweredOn": true, "image": {"url": IMAGE, "checksum": "abc"}});
-    all.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    let metadata = json!({"name": "c", "namespace": "tenant"});
-    world
-        .create(json!({"apiVersion": VERSION, "kind": "HostClaim", "metadata": metadata, "spec": all}))
-        .await;
-}
-
-async fn secret(world: &World, namespace: &str, name: &str, content: &str) {
-    let metadata = json!({"name": name, "namespace": namespace});
-    let data = json!({"userData": content});
-    world
-        .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
-        .await;
-}
-
-fn get<K: Kind<DynamicType = ()>>(manager: &Manager, namespace: &str, name: &str) -> Option<Arc<K>> {
-    manager.objects::<K>().get(&NamespacedName::new(namespace, name))
-}
-
-fn host_of(manager: &Manager) -> Arc<BareMetalHost> {
-    get(manager, "metal", "rack1").unwrap()
-}
-
-fn consumer(host: &BareMetalHost) -> Option<&str> {
-    host.spec.consumer_ref.as_ref()?.kind.as_deref()
-}
-
-/// Returns status, reason and message of a condition of the claim.
-fn said(manager: &Manager, type_: &str) -> (String, String, String) {
-    let claim = get::<HostClaim>(manager, "tenant", "c");
-    let condition = claim.and_then(|claim| claim.condition(type_).cloned()).unwrap_or_default();
-    (condition.status, condition.reason, condition.message)
-}
-
-fn content(manager: &Manager, namespace: &str, name: &str) -> Option<String> {
-    let secret = get::<Secret>(manager, namespace, name)?;
-    String::from_utf8(secret.data.as_ref()?["userData"].0.clone()).ok()
-}
-
-fn image(manager: &Manager) -> Option<String> {
-    host_of(manager).spec.image.as_ref().map(|image| image.url.clone())
-}
-
-async fn is_ready(world: &World) {
-    world.until("the claim is ready", |manager| said(manager, "Ready").0 == "True").await;
-}
-
-async fn change(world: &World, spec: Value) {
-    world.patch_in::<HostClaim>("tenant", "c", json!({"spec": spec})).await;
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_gets_a_host_changes_its_image_and_returns_it() {

@@ -2,3 +2,5 @@
 
 mod claims;
 mod examples;
+mod fixture;
+mod kills;
