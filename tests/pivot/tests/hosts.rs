@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::Request;
 use kube::Client;
+use pivot::report::{Entry, Outcome};
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::place::Place;
 use pivot_tests::{Scene, simulated};
@@ -200,7 +201,12 @@ fn hosts_arrive_as_metal3_keeps_them() {
         describe(&scene).await;
         until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
         let before = NAMES.map(|name| seen(&scene.source, name));
-        scene.pivot().unwrap().run().await.unwrap_or_else(|error| panic!("{error}"));
+        let report = scene.pivot().unwrap().run().await.unwrap_or_else(|error| panic!("{error}"));
+        // It was created after the pivot had begun.
+        let is_stand_in = |entry: &&Entry| entry.object.name == "by-hand-without-bmc";
+        let stand_in: Vec<Outcome> =
+            report.objects.iter().filter(is_stand_in).map(|entry| entry.outcome).collect();
+        assert_eq!(stand_in, [Outcome::Moved], "{report}");
         let target = &scene.target;
         for name in NAMES {
             let host = host(target, name);

@@ -45,6 +45,13 @@ pub fn reconciles(log: &str) -> BTreeMap<String, usize> {
     all
 }
 
+/// The hosts about whose creation its webhook was asked.
+pub fn admitted(log: &str) -> BTreeSet<String> {
+    let entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let created = entries.filter(|entry| entry["msg"] == "validate create");
+    created.filter_map(|entry| entry["name"].as_str().map(str::to_owned)).collect()
+}
+
 /// Lines of Ironic about errors.
 pub fn errors_of_ironic(log: &str) -> Vec<String> {
     let is_error =
@@ -71,11 +78,13 @@ mod tests {
     #[test]
     fn errors_and_reconciles_are_found() {
         let log = r#"{"level":"info","logger":"controllers.BareMetalHost","msg":"start","baremetalhost":{"name":"a"}}
+{"level":"info","logger":"webhooks.BareMetalHost","msg":"validate create","namespace":"d","name":"b"}
 {"level":"error","msg":"no"}
 {"level":"info","logger":"controllers.HostFirmwareSettings","msg":"start","hostfirmwaresettings":{"name":"a"}}
 panic: oh"#;
         assert_eq!(errors_of_operator(log).len(), 2);
         assert_eq!(reconciles(log), BTreeMap::from([("a".to_owned(), 1)]));
+        assert_eq!(admitted(log), BTreeSet::from(["b".to_owned()]));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod bmcs;
 mod logs;
 mod objects;
 mod processes;
+mod webhook;
 mod witness;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use tokio::process::Command;
 use crate::bmcs::Bmc;
 use crate::objects::{HOSTS, NAMESPACE, Takeover, host_like};
 use crate::processes::{Ironic, Program};
+use crate::webhook::Webhook;
 use crate::witness::Witness;
 
 /// Upstream polls the power of each host once a minute: enough for two reconciles after the registration.
@@ -56,7 +58,10 @@ async fn run(binary: &Path, folder: &Path, time: Duration) -> Result<()> {
     // Upstream's programs run already when the hosts arrive.
     let tools = clients::session::root().join("target/tools");
     let mut ironic = Ironic::start(&tools, folder).await?;
-    let mut operator = processes::start_operator(&tools, folder, &target.kubeconfig(), &ironic)?;
+    let webhook = Webhook::prepare(folder)?;
+    let kubeconfig = target.kubeconfig();
+    let mut operator = processes::start_operator(&tools, folder, &kubeconfig, &ironic, &webhook).await?;
+    webhook.register(target.client().await?).await?;
     let witness = Witness::start(target.client().await?).await?;
 
     let before = describe(&source, &workload, &bmcs).await?;
@@ -154,7 +159,7 @@ fn report(
     wrong: &mut Vec<String>,
 ) -> String {
     let (operator, ironic) = (operator.log(), ironic.log());
-    let reconciles = logs::reconciles(&operator);
+    let (reconciles, admitted) = (logs::reconciles(&operator), logs::admitted(&operator));
     let transitions = logs::transitions(&ironic);
     let mut lines = Vec::new();
     for host in &HOSTS {
@@ -185,6 +190,9 @@ fn report(
         }
         if bmc.is_some_and(|bmc| !bmc.is_untouched(host.is_on)) {
             wrong.push(format!("{}: its machine was switched", host.name));
+        }
+        if !admitted.contains(host.name) {
+            wrong.push(format!("{}: upstream's webhook was not asked about it", host.name));
         }
         // A paused host is looked at once.
         if times < if host.is_paused() { 1 } else { RECONCILES } {

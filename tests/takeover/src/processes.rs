@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
+use crate::webhook::Webhook;
+
 /// The time in which a program must be ready.
 const START: Duration = Duration::from_secs(120);
 /// The version of Ironic's API of which the answers are.
@@ -169,17 +171,34 @@ instance_master_path = {state}/master
     )
 }
 
-/// Starts baremetal-operator against the API server of `kubeconfig`, without webhooks and leader election.
+/// Starts baremetal-operator with its webhook server against the API server of `kubeconfig`, without leader election, and waits until the
+/// webhook server listens.
 ///
 /// # Errors
-/// It cannot be run.
-pub fn start_operator(tools: &Path, folder: &Path, kubeconfig: &Path, ironic: &Ironic) -> Result<Program> {
+/// It cannot be run, or does not listen within two minutes.
+pub async fn start_operator(
+    tools: &Path,
+    folder: &Path,
+    kubeconfig: &Path,
+    ironic: &Ironic,
+    webhook: &Webhook,
+) -> Result<Program> {
     let mut command = Command::new(tools.join("metal3/baremetal-operator"));
-    command.args(["--webhook-port=0", "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0"]);
-    command.arg("--kubeconfig").arg(kubeconfig);
-    command.env("IRONIC_ENDPOINT", format!("{}/v1/", ironic.address));
+    command.args(["--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0"]);
+    command.arg(format!("--webhook-port={}", webhook.port)).arg("--kubeconfig").arg(kubeconfig);
+    command.env("TMPDIR", folder).env("IRONIC_ENDPOINT", format!("{}/v1/", ironic.address));
     command
         .env("DEPLOY_KERNEL_URL", "http://127.0.0.1:1/kernel")
         .env("DEPLOY_RAMDISK_URL", "http://127.0.0.1:1/ramdisk");
-    Program::start("baremetal-operator", &mut command, folder)
+    let mut operator = Program::start("baremetal-operator", &mut command, folder)?;
+    let listens = async {
+        while tokio::net::TcpStream::connect(("127.0.0.1", webhook.port)).await.is_err() {
+            operator.must_run()?;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        Ok(())
+    };
+    let waited = tokio::time::timeout(START, listens).await;
+    waited.unwrap_or_else(|_| bail!("the webhook server does not listen after {START:?}"))?;
+    Ok(operator)
 }

@@ -36,12 +36,12 @@ impl Pivot {
         let mut done = Done::new();
         let mut last = None;
         for _ in 0..=limits::ROUNDS {
-            if self.journal.state().plan.as_ref() != Some(&work.inventory.plan) {
-                self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
-            }
+            self.note_plan(work)?;
             self.ensure_namespaces(work).await?;
             self.pause_source(work).await?;
             self.wait_until_released(work).await?;
+            // Providers may have created objects for the move.
+            self.note_plan(work)?;
             self.copy(work, &mut done).await?;
             self.remove_vanished(work).await?;
             let before = std::mem::take(&mut work.inventory).into_summary();
@@ -69,6 +69,14 @@ impl Pivot {
                     .into(),
             ),
         })
+    }
+
+    /// Adds the plan to the journal if it has changed.
+    fn note_plan(&mut self, work: &Work) -> Result<()> {
+        if self.journal.state().plan.as_ref() != Some(&work.inventory.plan) {
+            self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
+        }
+        Ok(())
     }
 
     /// Copies the objects that are not up to date at the target, owners first.
