@@ -87,6 +87,7 @@ impl Witness {
                 }
             }
         }
+        wrong.sort();
         wrong.dedup();
         wrong
     }
