@@ -42,7 +42,7 @@ pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     WatchOptions,
 };
-pub use kinds::definition::{Converter, Definition};
+pub use kinds::definition::{Converter, Definition, from_crd};
 pub use kinds::{Subresource, User};
 pub use open::OpenError;
 pub use options::{Housekeeping, Options};

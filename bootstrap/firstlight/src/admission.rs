@@ -1,10 +1,11 @@
-//! Admission of the Cluster API kinds: the rules that upstream implements as webhooks, called in this process.
+//! Admission of the Cluster API kinds: the rules that upstream implements as webhooks. The API server of this process calls them directly,
+//! that of another cluster through `webhooks`.
 
 use std::borrow::Cow;
 
 use machinery::field::FieldError;
 use machinery::status::Status;
-use registry::{Admission, Operation, Review, Subresource};
+use registry::{Admission, Definition, Operation, Review, Subresource};
 use schemas::admission::Features;
 use serde_json::Value;
 
@@ -20,6 +21,108 @@ pub struct ClusterApiAdmission {
     pub controllers: Selection,
 }
 
+/// A write of an object, as the rules see it.
+pub struct Write<'a> {
+    /// The resource.
+    pub definition: &'a Definition,
+    /// The version of the objects.
+    pub version: &'a str,
+    /// The subresource that is written.
+    pub subresource: Subresource,
+    /// The operation.
+    pub operation: Operation,
+    /// The name of the object.
+    pub name: &'a str,
+    /// Whether nothing is stored.
+    pub dry_run: bool,
+    /// The object before the write; `None` for a creation.
+    pub old: Option<&'a Value>,
+}
+
+impl ClusterApiAdmission {
+    /// Sets the defaults of `object`.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub fn set_defaults(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
+        if !write.concerns() {
+            return Ok(());
+        }
+        let Write { definition, version, .. } = write;
+        let (group, kind) = (&definition.group, &definition.kind);
+        // Before defaults are set, as they replace what the stored version does not have.
+        let found = schemas::conversion::check(group, object);
+        warnings.extend(found.map_err(|errors| write.invalid(&errors))?);
+        let old = write.old.map(|old| write.in_stored_version(old));
+        let mut stored = definition.converted(object.take(), &definition.storage_version);
+        let outcome = schemas::admission::set_defaults(group, kind, &mut stored, old.as_deref());
+        *object = definition.converted(stored, version);
+        outcome.map_err(|errors| write.invalid(&errors))
+    }
+
+    /// Checks the rules of an object with defaults.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub fn check(&self, write: &Write<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<(), Status> {
+        let (group, kind) = (&write.definition.group, &write.definition.kind);
+        if write.subresource == Subresource::Scale {
+            let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
+            let scaled = schemas::admission::admit_scale(group, kind, replicas, object);
+            return scaled.map_err(|errors| write.invalid(&errors));
+        }
+        if !write.concerns() {
+            return Ok(());
+        }
+        let old = write.old.map(|old| write.in_stored_version(old));
+        let stored = write.in_stored_version(object);
+        let found =
+            schemas::admission::check(group, kind, &stored, old.as_deref(), write.dry_run, self.features);
+        warnings.extend(found.map_err(|errors| write.invalid(&errors))?);
+        if write.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
+            warnings.push(format!(
+                "no controller of this server reconciles {kind} ({group}); the object is only stored"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Write<'a> {
+    fn of(review: &Review<'a>) -> Self {
+        Self {
+            definition: &review.served.definition,
+            version: &review.served.version.name,
+            subresource: review.subresource,
+            operation: review.operation,
+            name: review.name,
+            dry_run: review.dry_run,
+            old: review.old,
+        }
+    }
+
+    /// Returns the object in the version for which the rules are written, as upstream's webhooks get it.
+    fn in_stored_version<'o>(&self, object: &'o Value) -> Cow<'o, Value> {
+        if self.version == self.definition.storage_version {
+            return Cow::Borrowed(object);
+        }
+        Cow::Owned(self.definition.converted(object.clone(), &self.definition.storage_version))
+    }
+
+    fn invalid(&self, errors: &[FieldError]) -> Status {
+        Status::invalid(&self.definition.group, &self.definition.kind, self.name, errors)
+    }
+
+    fn concerns(&self) -> bool {
+        self.subresource == Subresource::None && self.operation != Operation::Delete
+    }
+}
+
 impl Admission for ClusterApiAdmission {
     fn mutate(
         &self,
@@ -27,20 +130,10 @@ impl Admission for ClusterApiAdmission {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
-        if !concerns(review) {
+        if !is_ours(review) {
             return Ok(());
         }
-        let definition = &review.served.definition;
-        let (group, kind) = (&definition.group, &definition.kind);
-        // Before defaults are set, as they replace what the stored version does not have.
-        let found = schemas::conversion::check(group, object);
-        warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
-        let old = review.old.map(|old| in_stored_version(review, old));
-        let (version, stored_version) = (&review.served.version.name, &definition.storage_version);
-        let mut stored = definition.converted(object.take(), stored_version);
-        let outcome = schemas::admission::set_defaults(group, kind, &mut stored, old.as_deref());
-        *object = definition.converted(stored, version);
-        outcome.map_err(|errors| invalid(review, &errors))
+        self.set_defaults(&Write::of(review), object, warnings)
     }
 
     fn validate(
@@ -50,53 +143,19 @@ impl Admission for ClusterApiAdmission {
         warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
         let definition = &review.served.definition;
-        let (group, kind) = (&definition.group, &definition.kind);
         let is_new = review.operation == Operation::Create && review.subresource == Subresource::None;
-        if is_new && is_workload(group, kind, &self.controllers) {
-            warnings.push(format!("no Pod runs on this server: the {kind} is only stored"));
+        if is_new && is_workload(&definition.group, &definition.kind, &self.controllers) {
+            warnings.push(format!("no Pod runs on this server: the {} is only stored", definition.kind));
         }
-        if is_ours(review) && review.subresource == Subresource::Scale {
-            let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
-            let scaled = schemas::admission::admit_scale(group, kind, replicas, object);
-            return scaled.map_err(|errors| invalid(review, &errors));
-        }
-        if !concerns(review) {
+        if !is_ours(review) {
             return Ok(());
         }
-        let old = review.old.map(|old| in_stored_version(review, old));
-        let stored = in_stored_version(review, object);
-        let found =
-            schemas::admission::check(group, kind, &stored, old.as_deref(), review.dry_run, self.features);
-        warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
-        if is_new && unimplemented(group, kind, &self.controllers) {
-            warnings.push(format!(
-                "no controller of this server reconciles {kind} ({group}); the object is only stored"
-            ));
-        }
-        Ok(())
+        self.check(&Write::of(review), object, warnings)
     }
-}
-
-/// Returns the object in the version for which the rules are written, as upstream's webhooks get it.
-fn in_stored_version<'a>(review: &Review<'_>, object: &'a Value) -> Cow<'a, Value> {
-    let definition = &review.served.definition;
-    if review.served.version.name == definition.storage_version {
-        return Cow::Borrowed(object);
-    }
-    Cow::Owned(definition.converted(object.clone(), &definition.storage_version))
-}
-
-fn invalid(review: &Review<'_>, errors: &[FieldError]) -> Status {
-    let definition = &review.served.definition;
-    Status::invalid(&definition.group, &definition.kind, review.name, errors)
 }
 
 /// Returns whether the definition is firstlight's. Definitions that somebody else installed under the same names come with their own
 /// webhooks.
 fn is_ours(review: &Review<'_>) -> bool {
     review.served.definition.annotations.contains_key(MANIFEST_HASH)
-}
-
-fn concerns(review: &Review<'_>) -> bool {
-    is_ours(review) && review.subresource == Subresource::None && review.operation != Operation::Delete
 }

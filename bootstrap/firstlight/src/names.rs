@@ -1,5 +1,7 @@
 //! The field manager, the user and the annotations of the objects that this program writes.
 
+use machinery::hash::fnv1a_64;
+
 /// The field manager of the plane's own writes.
 pub const FIELD_MANAGER: &str = "firstlight";
 
@@ -12,3 +14,8 @@ pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manage
 /// Annotation with the hash of the last installed manifest of a CustomResourceDefinition: a start with the same manifest writes
 /// nothing. The annotation marks the definition as firstlight's.
 pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
+
+/// Returns the value of [`MANIFEST_HASH`] for the text of a manifest.
+pub fn manifest_hash(text: &str) -> String {
+    format!("{:016x}", fnv1a_64(text.as_bytes()))
+}

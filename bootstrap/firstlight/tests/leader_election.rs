@@ -21,9 +21,9 @@ async fn the_installed_role_is_enough() {
     let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
     let client = Client::new(place.process.plane.server.client_service(account), NAMESPACE);
     let manager = firstlight::connection::manager(client);
-    let arguments = ["firstlight", "controllers", "--leader-elect", "--leader-elect-namespace", NAMESPACE];
+    let arguments = ["firstlight", "controllers", "--leader-elect"];
     let Command::Controllers(options) = Cli::parse_from(arguments).command else { panic!("not controllers") };
-    let election = LeaderElection::new(&options.leader_election, &manager, None).unwrap();
+    let election = LeaderElection::new(&options.leader_election, &manager, Some(NAMESPACE)).unwrap();
     let (leads, led) = tokio::sync::oneshot::channel();
     let end = async { led.await.unwrap() };
     lead(election, &manager, end, || leads.send(()).unwrap()).await.unwrap();

@@ -13,3 +13,4 @@ mod picture;
 mod place;
 mod state;
 mod terminal;
+mod webhooks;

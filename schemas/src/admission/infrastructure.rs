@@ -5,30 +5,37 @@ use serde_json::Value;
 
 use super::common::{Errors, at};
 use super::request::Request;
-use super::{metal3_cluster, metal3_data, metal3_machine, metal3_remediation, with};
+use super::{Rules, metal3_cluster, metal3_data, metal3_machine, metal3_remediation, with};
 
 const BACKENDS: [&str; 2] = ["docker", "inMemory"];
 
-pub fn validate(kind: &str, request: Request<'_>, errors: &mut Errors) {
-    match kind {
-        "DevCluster" | "DevMachine" => backend(&["spec"], request.new, errors),
-        "DevClusterTemplate" | "DevMachineTemplate" => {
+pub fn rules(kind: &str) -> Option<Rules> {
+    let rules: Rules = match kind {
+        "DevCluster" | "DevMachine" => |request, errors| backend(&["spec"], request.new, errors),
+        "DevClusterTemplate" | "DevMachineTemplate" => |request, errors| {
             backend(&["spec", "template", "spec"], request.new, errors);
             template_is_immutable(request, errors);
+        },
+        "Metal3Cluster" => |request, errors| with(request, errors, metal3_cluster::metal3_cluster),
+        "Metal3ClusterTemplate" => {
+            |request, errors| with(request, errors, metal3_cluster::metal3_cluster_template)
         }
-        "Metal3Cluster" => with(request, errors, metal3_cluster::metal3_cluster),
-        "Metal3ClusterTemplate" => with(request, errors, metal3_cluster::metal3_cluster_template),
-        "Metal3Machine" => with(request, errors, metal3_machine::metal3_machine),
-        "Metal3MachineTemplate" => with(request, errors, metal3_machine::metal3_machine_template),
-        "Metal3DataTemplate" => with(request, errors, metal3_data::metal3_data_template),
-        "Metal3DataClaim" => with(request, errors, metal3_data::metal3_data_claim),
-        "Metal3Data" => with(request, errors, metal3_data::metal3_data),
-        "Metal3Remediation" => with(request, errors, metal3_remediation::metal3_remediation),
+        "Metal3Machine" => |request, errors| with(request, errors, metal3_machine::metal3_machine),
+        "Metal3MachineTemplate" => {
+            |request, errors| with(request, errors, metal3_machine::metal3_machine_template)
+        }
+        "Metal3DataTemplate" => |request, errors| with(request, errors, metal3_data::metal3_data_template),
+        "Metal3DataClaim" => |request, errors| with(request, errors, metal3_data::metal3_data_claim),
+        "Metal3Data" => |request, errors| with(request, errors, metal3_data::metal3_data),
+        "Metal3Remediation" => {
+            |request, errors| with(request, errors, metal3_remediation::metal3_remediation)
+        }
         "Metal3RemediationTemplate" => {
-            with(request, errors, metal3_remediation::metal3_remediation_template);
+            |request, errors| with(request, errors, metal3_remediation::metal3_remediation_template)
         }
-        _ => {}
-    }
+        _ => return None,
+    };
+    Some(rules)
 }
 
 /// Checks that exactly one backend is set.

@@ -88,7 +88,9 @@ pub fn set_defaults(
     old: Option<&Value>,
 ) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
-    default(group, kind, new, old, &mut errors);
+    if let Some(set) = defaults(group, kind) {
+        set(new, old, &mut errors);
+    }
     errors.into_result().map(|_| ())
 }
 
@@ -105,7 +107,9 @@ pub fn check(
     features: Features,
 ) -> Result<Vec<String>, Vec<FieldError>> {
     let mut errors = Errors::default();
-    validate(group, kind, Request { features, new, old, dry_run }, &mut errors);
+    if let Some(rules) = rules(group, kind) {
+        rules(Request { features, new, old, dry_run }, &mut errors);
+    }
     errors.into_result()
 }
 
@@ -115,78 +119,119 @@ pub fn check(
 /// All violated rules.
 pub fn admit_scale(group: &str, kind: &str, replicas: i64, object: &Value) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
-    if (group, kind) == ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") {
+    if has_scale_rules(group, kind) {
         control_plane::scale(replicas, object, &mut errors);
     }
     errors.into_result().map(|_| ())
 }
 
-fn default(group: &str, kind: &str, new: &mut Value, old: Option<&Value>, errors: &mut Errors) {
-    match (group, kind) {
-        ("cluster.x-k8s.io", "Cluster") => defaults::cluster(new),
-        ("cluster.x-k8s.io", "Machine") => defaults::machine(new),
-        ("cluster.x-k8s.io", "MachineSet") => defaults::machine_set(new, old, errors),
-        ("cluster.x-k8s.io", "MachineDeployment") => defaults::machine_deployment(new, old, errors),
-        ("cluster.x-k8s.io", "MachinePool") => defaults::machine_pool(new, old, errors),
-        ("cluster.x-k8s.io", "MachineHealthCheck") => defaults::machine_health_check(new),
-        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => defaults::kubeadm_control_plane(new),
-        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => defaults::cluster_resource_set(new),
-        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster") => defaults::metal3_cluster(new),
-        ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate") => {
-            defaults::metal3_remediation_template(new);
-        }
-        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => defaults::extension_config(new),
-        _ => {}
-    }
+/// Returns whether [`set_defaults`] can change objects of the kind.
+pub fn has_defaults(group: &str, kind: &str) -> bool {
+    defaults(group, kind).is_some()
 }
 
-fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) {
-    match (group, kind) {
-        ("cluster.x-k8s.io", "Cluster") => with(request, errors, cluster::cluster),
-        ("cluster.x-k8s.io", "ClusterClass") => cluster::cluster_class(request, errors),
-        ("cluster.x-k8s.io", "Machine") => with(request, errors, machine::machine),
-        ("cluster.x-k8s.io", "MachineSet") => with(request, errors, machine_set::machine_set),
-        ("cluster.x-k8s.io", "MachineDeployment") => with(request, errors, machine_set::machine_deployment),
-        ("cluster.x-k8s.io", "MachinePool") => with(request, errors, machine_set::machine_pool),
+/// Returns whether [`check`] can refuse objects of the kind.
+pub fn has_rules(group: &str, kind: &str) -> bool {
+    rules(group, kind).is_some()
+}
+
+/// Returns whether [`admit_scale`] can refuse a write of the kind's `/scale`.
+pub fn has_scale_rules(group: &str, kind: &str) -> bool {
+    (group, kind) == ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")
+}
+
+/// Sets the defaults of an object; the second object is the one before the write.
+type Defaults = fn(&mut Value, Option<&Value>, &mut Errors);
+
+/// Returns the defaults of a kind; `None` if it has none.
+fn defaults(group: &str, kind: &str) -> Option<Defaults> {
+    let defaults: Defaults = match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => |new, _, _| defaults::cluster(new),
+        ("cluster.x-k8s.io", "Machine") => |new, _, _| defaults::machine(new),
+        ("cluster.x-k8s.io", "MachineSet") => defaults::machine_set,
+        ("cluster.x-k8s.io", "MachineDeployment") => defaults::machine_deployment,
+        ("cluster.x-k8s.io", "MachinePool") => defaults::machine_pool,
+        ("cluster.x-k8s.io", "MachineHealthCheck") => |new, _, _| defaults::machine_health_check(new),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
+            |new, _, _| defaults::kubeadm_control_plane(new)
+        }
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => |new, _, _| defaults::cluster_resource_set(new),
+        ("infrastructure.cluster.x-k8s.io", "Metal3Cluster") => |new, _, _| defaults::metal3_cluster(new),
+        ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate") => {
+            |new, _, _| defaults::metal3_remediation_template(new)
+        }
+        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => |new, _, _| defaults::extension_config(new),
+        _ => return None,
+    };
+    Some(defaults)
+}
+
+/// The rules of a kind.
+type Rules = fn(Request<'_>, &mut Errors);
+
+/// Returns the rules of a kind; `None` if only its schema has some.
+fn rules(group: &str, kind: &str) -> Option<Rules> {
+    let rules: Rules = match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => |request, errors| with(request, errors, cluster::cluster),
+        ("cluster.x-k8s.io", "ClusterClass") => cluster::cluster_class,
+        ("cluster.x-k8s.io", "Machine") => |request, errors| with(request, errors, machine::machine),
+        ("cluster.x-k8s.io", "MachineSet") => {
+            |request, errors| with(request, errors, machine_set::machine_set)
+        }
+        ("cluster.x-k8s.io", "MachineDeployment") => {
+            |request, errors| with(request, errors, machine_set::machine_deployment)
+        }
+        ("cluster.x-k8s.io", "MachinePool") => {
+            |request, errors| with(request, errors, machine_set::machine_pool)
+        }
         ("cluster.x-k8s.io", "MachineHealthCheck") => {
-            with(request, errors, machine_health::machine_health_check);
+            |request, errors| with(request, errors, machine_health::machine_health_check)
         }
         ("cluster.x-k8s.io", "MachineDrainRule") => {
-            with(request, errors, machine_health::machine_drain_rule);
+            |request, errors| with(request, errors, machine_health::machine_drain_rule)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfig") => {
-            with(request, errors, kubeadm_config::kubeadm_config);
+            |request, errors| with(request, errors, kubeadm_config::kubeadm_config)
         }
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate") => {
-            with(request, errors, kubeadm_config::kubeadm_config_template);
+            |request, errors| with(request, errors, kubeadm_config::kubeadm_config_template)
         }
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
-            with(request, errors, control_plane::kubeadm_control_plane);
+            |request, errors| with(request, errors, control_plane::kubeadm_control_plane)
         }
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate") => {
-            with(request, errors, control_plane::kubeadm_control_plane_template);
+            |request, errors| with(request, errors, control_plane::kubeadm_control_plane_template)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
-            with(request, errors, addons::cluster_resource_set);
+            |request, errors| with(request, errors, addons::cluster_resource_set)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSetBinding") => {
-            with(request, errors, addons::cluster_resource_set_binding);
+            |request, errors| with(request, errors, addons::cluster_resource_set_binding)
         }
-        ("ipam.cluster.x-k8s.io", "IPAddress") => with(request, errors, ipam::ip_address),
-        ("ipam.cluster.x-k8s.io", "IPAddressClaim") => ipam::ip_address_claim(request, errors),
-        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => with(request, errors, runtime::extension_config),
-        ("metal3.io", "BareMetalHost") => with(request, errors, bare_metal_host::bare_metal_host),
+        ("ipam.cluster.x-k8s.io", "IPAddress") => |request, errors| with(request, errors, ipam::ip_address),
+        ("ipam.cluster.x-k8s.io", "IPAddressClaim") => ipam::ip_address_claim,
+        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => {
+            |request, errors| with(request, errors, runtime::extension_config)
+        }
+        ("metal3.io", "BareMetalHost") => {
+            |request, errors| with(request, errors, bare_metal_host::bare_metal_host)
+        }
         ("metal3.io", "BMCEventSubscription") => {
-            with(request, errors, bmc_event_subscription::bmc_event_subscription);
+            |request, errors| with(request, errors, bmc_event_subscription::bmc_event_subscription)
         }
-        ("metal3.io", "HostClaim") => with(request, errors, host_claim::host_claim),
-        ("metal3.io", "HostDeployPolicy") => with(request, errors, host_claim::host_deploy_policy),
-        ("ipam.metal3.io", "IPClaim") => with(request, errors, metal3_ip_claim::ip_claim),
-        ("ipam.metal3.io", "IPAddress") => with(request, errors, metal3_ip_claim::ip_address),
-        ("ipam.metal3.io", "IPPool") => with(request, errors, metal3_ip_pool::ip_pool),
-        ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
-        _ => {}
-    }
+        ("metal3.io", "HostClaim") => |request, errors| with(request, errors, host_claim::host_claim),
+        ("metal3.io", "HostDeployPolicy") => {
+            |request, errors| with(request, errors, host_claim::host_deploy_policy)
+        }
+        ("ipam.metal3.io", "IPClaim") => |request, errors| with(request, errors, metal3_ip_claim::ip_claim),
+        ("ipam.metal3.io", "IPAddress") => {
+            |request, errors| with(request, errors, metal3_ip_claim::ip_address)
+        }
+        ("ipam.metal3.io", "IPPool") => |request, errors| with(request, errors, metal3_ip_pool::ip_pool),
+        ("infrastructure.cluster.x-k8s.io", kind) => return infrastructure::rules(kind),
+        _ => return None,
+    };
+    Some(rules)
 }
 
 /// Calls `rules` with the typed object, unless the object does not have that type's form.

@@ -6,8 +6,10 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use engine::Manager;
 use kube::{Client, Config};
+use schemas::admission::Gates;
 use tokio::sync::oneshot;
 
+use crate::admission::ClusterApiAdmission;
 use crate::backup::JOURNAL;
 use crate::connection::{client, manager};
 use crate::controllers::{self, Context, Selection};
@@ -16,6 +18,7 @@ use crate::handed_over;
 use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
 use crate::netboot::{Booting, InClusterOptions};
 use crate::signals::Signals;
+use crate::webhooks::{WebhookOptions, Webhooks};
 
 /// The family of controllers that need the services which boot machines.
 const METAL: &str = "metal";
@@ -38,6 +41,9 @@ pub struct ControllersOptions {
     /// Whether several processes share the work.
     #[command(flatten)]
     pub leader_election: LeaderElectionOptions,
+    /// The webhooks.
+    #[command(flatten)]
+    pub webhooks: WebhookOptions,
 }
 
 /// Runs the controllers until the process is interrupted, or until another process leads.
@@ -59,11 +65,17 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
         }
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
+    let namespace = options.leader_election.leader_elect_namespace.clone().or(own_namespace);
     let manager = manager(client);
-    let election = LeaderElection::new(&options.leader_election, &manager, own_namespace.as_deref())?;
+    let election = LeaderElection::new(&options.leader_election, &manager, namespace.as_deref())?;
     let mut signals = Signals::catch()?;
-    let diagnostics = Diagnostics::start(&options.diagnostics, &manager).await?;
-    let Diagnostics { metrics, health } = diagnostics;
+    let rules = ClusterApiAdmission {
+        features: Gates::left_to_others(options.controllers.names()).features(),
+        controllers: options.controllers.clone(),
+    };
+    let webhooks = Webhooks::start(&options.webhooks, &manager, namespace.as_deref(), rules).await?;
+    // Last, so that a process that is ready answers its webhooks.
+    let Diagnostics { metrics, health } = Diagnostics::start(&options.diagnostics, &manager).await?;
     tracing::info!(version = version.git_version, ?metrics, ?health, "connected to the cluster");
     let booting = Booting::default();
     let (failed, failure) = oneshot::channel();
@@ -78,6 +90,9 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
         booting.stop().await;
     };
     let start = || {
+        if let Some(webhooks) = &webhooks {
+            webhooks.register(&manager);
+        }
         let (options, manager, booting) = (options.clone(), manager.clone(), booting.clone());
         manager.clone().spawn(async move {
             if let Err(error) = start(&options, &manager, &booting).await {

@@ -9,18 +9,24 @@ mod site;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use engine::Manager;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
-use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-pub use options::{Address, DiagnosticsOptions};
+pub use options::DiagnosticsOptions;
 
 use authorization::Authorizer;
-use site::{Site, serve};
+use site::Site;
+
+use crate::http_server::{Limits, bind, serve};
+
+/// A few scrapers and probes connect.
+const LIMITS: Limits =
+    Limits { connections: 32, head: Duration::from_secs(10), handshake: Duration::from_secs(10) };
 
 /// The addresses of the running endpoints, which end with the manager. `None` if an endpoint is not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +46,8 @@ impl Diagnostics {
         let mut started = Self::default();
         if let Some(listener) = bind(options.health_addr.as_ref(), "--health-addr").await? {
             started.health = Some(listener.local_addr()?);
-            manager.spawn(serve(listener, None, Arc::new(Site::Health(manager.clone()))));
+            let site = Arc::new(Site::Health(manager.clone()));
+            manager.spawn(serve(listener, None, LIMITS, move |request| site.clone().answer(request)));
         }
         if let Some(listener) = bind(options.diagnostics_address.as_ref(), "--diagnostics-address").await? {
             started.metrics = Some(listener.local_addr()?);
@@ -50,23 +57,11 @@ impl Diagnostics {
             } else {
                 (Some(acceptor(manager)?), Some(Box::new(Authorizer::new(manager.client().clone()))))
             };
-            manager.spawn(serve(listener, tls, Arc::new(Site::Metrics { metrics, authorizer })));
+            let site = Arc::new(Site::Metrics { metrics, authorizer });
+            manager.spawn(serve(listener, tls, LIMITS, move |request| site.clone().answer(request)));
         }
         Ok(started)
     }
-}
-
-async fn bind(address: Option<&Address>, flag: &str) -> Result<Option<TcpListener>> {
-    let Some(address) = address else { return Ok(None) };
-    for candidate in address.candidates() {
-        match TcpListener::bind(candidate).await {
-            Ok(listener) => return Ok(Some(listener)),
-            // The host may have no IPv6; the next candidate is the unspecified IPv4 address.
-            Err(_) if candidate.is_ipv6() && address.candidates().len() > 1 => {}
-            Err(error) => return Err(error).with_context(|| format!("{flag}: cannot listen on {candidate}")),
-        }
-    }
-    Ok(None)
 }
 
 /// Creates TLS with a certificate of a new authority, which no scraper trusts. A scraper that must authenticate the server connects

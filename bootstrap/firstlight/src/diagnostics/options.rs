@@ -1,9 +1,8 @@
 //! The flags for metrics and health checks, with the names that upstream's managers use.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::str::FromStr;
-
 use clap::{ArgAction, Args};
+
+use crate::options::Address;
 
 /// The flags for the addresses of metrics and health checks.
 #[derive(Debug, Clone, Default, Args)]
@@ -20,66 +19,4 @@ pub struct DiagnosticsOptions {
     /// Address of /healthz and /readyz, for example :9440 [default: not served]
     #[arg(long, value_name = "ADDR:PORT")]
     pub health_addr: Option<Address>,
-}
-
-/// An address to listen on, in the syntax of Go: `127.0.0.1:8443`, `[::1]:8443`, `localhost:8443`, or `:8443` for all addresses of the
-/// host. `0` and the empty text disable the endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address(Vec<SocketAddr>);
-
-impl Address {
-    /// Returns the addresses to try in order; the server listens on the first one that works. Empty if the endpoint is disabled.
-    pub fn candidates(&self) -> &[SocketAddr] {
-        &self.0
-    }
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let "" | "0" = text {
-            return Ok(Self(Vec::new()));
-        }
-        let wrong = || {
-            format!(
-                "{text:?} is not an address to listen on; write 127.0.0.1:8443, or :8443 for all addresses"
-            )
-        };
-        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-        let hosts: Vec<IpAddr> = match host {
-            "" => vec![Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()],
-            "localhost" => vec![Ipv4Addr::LOCALHOST.into()],
-            _ => return text.parse().map(|address| Self(vec![address])).map_err(|_| wrong()),
-        };
-        let port = port.parse().map_err(|_| wrong())?;
-        Ok(Self(hosts.into_iter().map(|host| SocketAddr::new(host, port)).collect()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_those_of_go() {
-        let candidates = |text: &str| {
-            let address = text.parse::<Address>();
-            address.map(|address| address.0.iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
-        let table: [(&str, &[&str]); 6] = [
-            (":8443", &["[::]:8443", "0.0.0.0:8443"]),
-            ("localhost:0", &["127.0.0.1:0"]),
-            ("10.0.0.1:9440", &["10.0.0.1:9440"]),
-            ("[::1]:9440", &["[::1]:9440"]),
-            ("0", &[]),
-            ("", &[]),
-        ];
-        for (text, expected) in table {
-            assert_eq!(candidates(text).unwrap(), expected, "{text}");
-        }
-        for wrong in ["8443", "host:8443", ":port", "1.2.3.4", ":70000"] {
-            assert!(candidates(wrong).unwrap_err().contains("write 127.0.0.1:8443"), "{wrong}");
-        }
-    }
 }

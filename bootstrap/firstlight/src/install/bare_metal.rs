@@ -198,7 +198,7 @@ mod tests {
             bundles: vec![in_pod(Path::new("/srv/My Site_1.bundle")).unwrap()],
             authority: authority.into(),
         };
-        let objects = owned("image:v1", Some(&installation));
+        let objects = owned("image:v1", Some(&installation)).unwrap();
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");
         assert_eq!(objects[1]["stringData"]["netboot-ca.key"], "private key");
         assert!(objects[2..].iter().all(|object| !object.to_string().contains("private key")));

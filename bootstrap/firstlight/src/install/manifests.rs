@@ -9,6 +9,8 @@ use crate::image::USER;
 use crate::leader_election::LEASE;
 use crate::providers;
 
+use super::webhooks;
+
 /// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
 /// The name of all objects of the controllers.
@@ -26,7 +28,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// # Errors
 /// Never, for the built-in definitions.
 pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
-    let mut objects = schemas::crds()?;
+    let mut objects = webhooks::definitions()?;
     objects.retain(|definition| with_bare_metal || !is_bare_metal(definition));
     let installed = controllers(with_bare_metal);
     objects.extend(providers::namespaces(&installed));
@@ -51,7 +53,10 @@ fn is_bare_metal(definition: &Value) -> bool {
 }
 
 /// Returns the objects that belong only to the controllers, with the services that boot machines if they are given.
-pub fn owned(image: &str, bare_metal: Option<&Installation>) -> Vec<Value> {
+///
+/// # Errors
+/// Never, for the built-in definitions.
+pub fn owned(image: &str, bare_metal: Option<&Installation>) -> Result<Vec<Value>> {
     let name = json!({"name": NAME, "labels": labels()});
     let namespaced = json!({"name": NAME, "namespace": NAMESPACE, "labels": labels()});
     let mut pod = pod(image, bare_metal.is_some());
@@ -79,20 +84,21 @@ pub fn owned(image: &str, bare_metal: Option<&Installation>) -> Vec<Value> {
         }),
         leader_election_role(),
         leader_election_binding(),
-        json!({
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": namespaced,
-            "spec": {
-                "replicas": 1,
-                // The process that is replaced may be of a version that acts without a Lease. It gives its Lease back when it ends.
-                "strategy": {"type": "Recreate"},
-                "selector": {"matchLabels": labels()},
-                "template": {"metadata": {"labels": labels()}, "spec": pod},
-            },
-        }),
     ]);
-    objects
+    objects.extend(webhooks::objects(NAME, &labels())?);
+    objects.push(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": namespaced,
+        "spec": {
+            "replicas": 1,
+            // The process that is replaced may be of a version that acts without a Lease. It gives its Lease back when it ends.
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels()},
+            "template": {"metadata": {"labels": labels()}, "spec": pod},
+        },
+    }));
+    Ok(objects)
 }
 
 pub(super) fn labels() -> Value {
@@ -156,10 +162,12 @@ fn pod(image: &str, with_bare_metal: bool) -> Value {
                 "--leader-elect",
                 format!("--health-addr=:{HEALTH_PORT}"),
                 format!("--diagnostics-address=:{metrics_port}"),
+                format!("--webhook-address=:{}", webhooks::PORT),
             ],
             "ports": [
                 {"name": "healthz", "containerPort": HEALTH_PORT, "protocol": "TCP"},
                 {"name": "metrics", "containerPort": metrics_port, "protocol": "TCP"},
+                {"name": "webhooks", "containerPort": webhooks::PORT, "protocol": "TCP"},
             ],
             "livenessProbe": {"httpGet": {"path": "/healthz", "port": "healthz"}},
             "readinessProbe": {"httpGet": {"path": "/readyz", "port": "healthz"}},
@@ -207,7 +215,8 @@ mod tests {
 
     #[test]
     fn what_is_namespaced_is_where_its_namespace_is_made_first() {
-        let objects: Vec<Value> = shared(true).unwrap().into_iter().chain(owned("image:v1", None)).collect();
+        let owned = owned("image:v1", None).unwrap();
+        let objects: Vec<Value> = shared(true).unwrap().into_iter().chain(owned).collect();
         let mut namespaces = Vec::new();
         for object in &objects {
             if object["kind"] == "Namespace" {

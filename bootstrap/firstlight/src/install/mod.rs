@@ -5,6 +5,7 @@ mod available;
 mod bare_metal;
 mod leases;
 mod manifests;
+mod webhooks;
 
 use std::fmt;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use serde_json::Value;
 pub use bare_metal::{BareMetal, Installation};
 pub use leases::copy_leases;
 pub use manifests::{NAMESPACE, owned, shared};
+pub use webhooks::definitions;
 
 use crate::image;
 use crate::names::FIELD_MANAGER;
@@ -115,7 +117,7 @@ pub async fn install(
         let outcome = if exists { Outcome::Left } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
     }
-    for object in owned(reference, bare_metal) {
+    for object in owned(reference, bare_metal)? {
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !dry_run {

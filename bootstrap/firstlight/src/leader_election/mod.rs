@@ -79,21 +79,20 @@ struct Labels {
 }
 
 impl LeaderElection {
-    /// Returns the election that the options ask for; `None` without `--leader-elect`. `own_namespace` is that of this process, if it is a
-    /// pod.
+    /// Returns the election that the options ask for; `None` without `--leader-elect`. `namespace` is that of the Lease, if it is known.
     ///
     /// # Errors
     /// The times do not fit together, or the namespace is unknown.
     pub fn new(
         options: &LeaderElectionOptions,
         manager: &Manager,
-        own_namespace: Option<&str>,
+        namespace: Option<&str>,
     ) -> Result<Option<Self>> {
         if !options.leader_elect {
             return Ok(None);
         }
         let timings = options.timings()?;
-        let namespace = options.leader_elect_namespace.as_deref().or(own_namespace).context(
+        let namespace = namespace.context(
             "--leader-elect: this process is no pod, so it has no namespace for the Lease; name one with --leader-elect-namespace",
         )?;
         let system = rustix::system::uname();

@@ -28,7 +28,7 @@ pub struct LeaderElectionOptions {
     /// Time between two attempts to take or renew the Lease
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "2s")]
     pub leader_elect_retry_period: Duration,
-    /// Namespace of the Lease [default: in a pod, its own]
+    /// Namespace of the Lease, and of the certificates of --webhook-address [default: in a pod, its own]
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_elect_namespace: Option<String>,
 }

@@ -1,11 +1,14 @@
 //! Options that several commands share, and the parsers of their values.
 
+mod address;
 pub mod server;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+
+pub use address::Address;
 
 /// The option for the data directory of the server.
 #[derive(Debug, Clone, Default, Args)]

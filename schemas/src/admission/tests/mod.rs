@@ -10,8 +10,7 @@ mod other;
 
 use serde_json::{Map, Value, json};
 
-use super::{Errors, Features, Request};
-use super::{Operation, admit, default, validate};
+use super::{Features, Operation, admit, check, set_defaults};
 
 /// Applies a JSON merge patch.
 pub fn merge(target: &mut Value, patch: &Value) {
@@ -69,10 +68,13 @@ pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) 
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
-        let mut errors = Errors::default();
-        default(group, kind, &mut object, None, &mut errors);
-        validate(group, kind, Request { features, new: &object, old: None, dry_run: false }, &mut errors);
-        assert_eq!(summary(errors.into_result()), *expected, "{kind}: {name}");
+        let mut found = set_defaults(group, kind, &mut object, None).err().unwrap_or_default();
+        found.extend(check(group, kind, &object, None, false, features).err().unwrap_or_default());
+        assert_eq!(
+            summary(if found.is_empty() { Ok(Vec::new()) } else { Err(found) }),
+            *expected,
+            "{kind}: {name}"
+        );
     }
 }
 

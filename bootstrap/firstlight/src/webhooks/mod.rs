@@ -1,0 +1,89 @@
+//! The webhooks of `firstlight controllers`: admission and conversion of the kinds in a cluster whose API server is not firstlight's.
+//!
+//! Every process serves them. Their certificate is in a Secret that all share (`certificates`), and the process that leads writes the
+//! authority to the objects that make the API server call them (`registration`).
+
+mod certificates;
+mod names;
+mod registration;
+mod reviews;
+mod server;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use engine::Manager;
+use pki::tls::{ClientCertificates, server_config};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+pub use names::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SECRET, SERVICE};
+pub use registration::conversion;
+pub use reviews::{Needs, needs};
+
+use certificates::{Certificates, Current};
+use server::Site;
+
+use crate::admission::ClusterApiAdmission;
+use crate::http_server::{Limits, bind, serve};
+use crate::limits::{REVIEW, WEBHOOK_CONNECTIONS, WEBHOOK_IDLE};
+use crate::options::Address;
+
+/// The flag of the webhooks.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WebhookOptions {
+    /// Address of the webhooks for admission and conversion, for example :9443 [default: not served]
+    ///
+    /// `--install` creates the objects that make the API server of the cluster call them.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub webhook_address: Option<Address>,
+}
+
+/// The running webhooks, which end with the manager.
+pub struct Webhooks {
+    /// The address on which they listen.
+    pub address: SocketAddr,
+    namespace: String,
+    authority: watch::Receiver<String>,
+}
+
+impl Webhooks {
+    /// Starts the webhooks if `options` has an address. `own_namespace` is that of this process, if it is a pod; the Secret and the Service
+    /// are there. `rules` are the rules of admission.
+    ///
+    /// # Errors
+    /// The process cannot listen on the address, the namespace is unknown, or the Secret cannot be read and written.
+    pub async fn start(
+        options: &WebhookOptions,
+        manager: &Manager,
+        own_namespace: Option<&str>,
+        rules: ClusterApiAdmission,
+    ) -> Result<Option<Self>> {
+        let Some(listener) = bind(options.webhook_address.as_ref(), "--webhook-address").await? else {
+            return Ok(None);
+        };
+        let namespace = own_namespace
+            .context("--webhook-address: this process is no pod, so it has no namespace for its certificates; name one with --leader-elect-namespace")?
+            .to_owned();
+        let certificates = Certificates::new(manager, &namespace);
+        let first = certificates.ensure().await?;
+        let current = Arc::new(Current::new(&first)?);
+        let (sender, authority) = watch::channel(first.authority.certificate.clone());
+        let clients = ClientCertificates::None;
+        let config = server_config(current.clone(), &clients, &["http/1.1"], manager.clock())?;
+        let tls = TlsAcceptor::from(Arc::new(config));
+        let address = listener.local_addr()?;
+        let site = Arc::new(Site::new(manager, rules)?);
+        let limits = Limits { connections: WEBHOOK_CONNECTIONS, head: WEBHOOK_IDLE, handshake: REVIEW };
+        manager.spawn(serve(listener, Some(tls), limits, move |request| site.clone().answer(request)));
+        manager.spawn(certificates.keep(first, current, sender));
+        Ok(Some(Self { address, namespace, authority }))
+    }
+
+    /// Keeps the authority in the objects that make the API server call the webhooks. Only the process that leads calls this.
+    pub fn register(&self, manager: &Manager) {
+        manager.spawn(registration::keep(manager.clone(), self.namespace.clone(), self.authority.clone()));
+    }
+}

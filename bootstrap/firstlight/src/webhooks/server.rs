@@ -1,0 +1,160 @@
+//! The HTTP interface of the webhooks.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use bytes::Bytes;
+use engine::Manager;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use machinery::status::Status;
+use metrics::Limits;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::names::{CONVERSION, DEFAULTS, RULES};
+use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
+use crate::admission::ClusterApiAdmission;
+use crate::http_server::text;
+use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
+
+/// The unit in which the bytes of reviews are counted.
+const UNIT: usize = 1024;
+
+/// A refusal of a request, for which there is no answer to a review.
+type Refusal = (StatusCode, String);
+
+/// What a review asks for, by its path.
+#[derive(Debug, Clone, Copy)]
+enum Question {
+    Admission(Purpose),
+    Conversion,
+}
+
+/// The webhooks.
+pub(super) struct Site {
+    definitions: Arc<Definitions>,
+    rules: ClusterApiAdmission,
+    client: Client,
+    bytes: Semaphore,
+    limits: Limits,
+}
+
+impl Site {
+    /// Creates the webhooks.
+    ///
+    /// # Errors
+    /// Never, for the built-in definitions.
+    pub(super) fn new(manager: &Manager, rules: ClusterApiAdmission) -> Result<Self> {
+        Ok(Self {
+            definitions: Arc::new(Definitions::new()?),
+            rules,
+            client: manager.client().clone(),
+            bytes: Semaphore::new(REVIEWS_BYTES / UNIT),
+            limits: Limits::of(manager.all_metrics()),
+        })
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let answer = match tokio::time::timeout(REVIEW, self.review(request)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.limits.reached("webhook_review");
+                Err((StatusCode::REQUEST_TIMEOUT, format!("no answer after {REVIEW:?}")))
+            }
+        };
+        match answer {
+            Ok(review) => {
+                let mut answer = Response::new(Full::from(review.to_string()));
+                answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                answer
+            }
+            Err((status, why)) => {
+                tracing::debug!(%status, why, "a review is refused");
+                text(status, why)
+            }
+        }
+    }
+
+    async fn review(&self, request: Request<Incoming>) -> Result<Value, Refusal> {
+        let (question, most) = match request.uri().path() {
+            DEFAULTS => (Question::Admission(Purpose::Defaults), REVIEW_BYTES),
+            RULES => (Question::Admission(Purpose::Rules), REVIEW_BYTES),
+            CONVERSION => (Question::Conversion, CONVERSION_BYTES),
+            path => return Err((StatusCode::NOT_FOUND, format!("no webhook is at {path}"))),
+        };
+        if request.method() != Method::POST {
+            return Err((StatusCode::METHOD_NOT_ALLOWED, "reviews are posted".to_owned()));
+        }
+        let size = announced(request.headers()).unwrap_or(most);
+        if size > most {
+            return Err(self.too_large(most));
+        }
+        let units = u32::try_from(size / UNIT + 1).unwrap_or(u32::MAX);
+        let _seat = self.bytes.acquire_many(units).await.map_err(|error| bad(error.to_string()))?;
+        let body = Limited::new(request.into_body(), size).collect().await;
+        let body = body.map_err(|_| self.too_large(size))?.to_bytes();
+        self.reviewed(question, body).await
+    }
+
+    async fn reviewed(&self, question: Question, body: Bytes) -> Result<Value, Refusal> {
+        // Reading and converting a large list takes long, and a panic there must end only this request.
+        let decoded = blocking(move || machinery::decode::json(&body)).await?;
+        let review = decoded.map_err(|why| bad(format!("the body is no JSON: {why}")))?.value;
+        let definitions = self.definitions.clone();
+        match question {
+            Question::Conversion => blocking(move || conversion(&review, &definitions)).await?,
+            Question::Admission(purpose) => {
+                let object = self.scaled(&review).await;
+                let rules = self.rules.clone();
+                blocking(move || admission(purpose, &review, &definitions, &rules, object)).await?
+            }
+        }
+        .map_err(bad)
+    }
+
+    /// Returns the object whose `/scale` is written, with the new number of replicas. The review has only the Scale.
+    async fn scaled(&self, review: &Value) -> Option<Result<Value, Status>> {
+        let (definition, namespace, name, replicas) = scaled(review, &self.definitions)?;
+        let kind = GroupVersionKind::gvk(&definition.group, &definition.storage_version, &definition.kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, &definition.plural);
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let found = match api.get(name).await {
+            Ok(found) => serde_json::to_value(found).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        Some(match found {
+            Ok(mut object) => {
+                object["spec"]["replicas"] = replicas.into();
+                Ok(object)
+            }
+            Err(why) => {
+                Err(Status::internal(format!("{} {namespace}/{name} cannot be read: {why}", definition.kind)))
+            }
+        })
+    }
+
+    fn too_large(&self, most: usize) -> Refusal {
+        self.limits.reached("webhook_review_bytes");
+        (StatusCode::PAYLOAD_TOO_LARGE, format!("the review is larger than {most} bytes"))
+    }
+}
+
+/// Runs what may take long where it delays no other request.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
+    let failed = |_| (StatusCode::INTERNAL_SERVER_ERROR, "the review could not be answered".to_owned());
+    tokio::task::spawn_blocking(work).await.map_err(failed)
+}
+
+fn bad(why: String) -> Refusal {
+    (StatusCode::BAD_REQUEST, why)
+}
+
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}

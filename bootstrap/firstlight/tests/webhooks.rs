@@ -1,0 +1,277 @@
+//! The webhooks of `firstlight controllers`, called by an API server that knows nothing of Cluster API, with the objects and permissions of an
+//! installation.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Rbac, User};
+use clap::Parser;
+use engine::Manager;
+use firstlight::admission::ClusterApiAdmission;
+use firstlight::cli::{Cli, Command};
+use firstlight::install::{NAMESPACE, definitions, install};
+use firstlight::limits::REVIEW_BYTES;
+use firstlight::webhooks::{CONFIGURATION, SECRET, WebhookOptions, Webhooks};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use kube::{Api, Client, Config};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use registry::Registry;
+use serde_json::{Value, json};
+use serving::Server;
+use store::{Memory, Store};
+use tokio::net::TcpStream;
+use webhook::{Dialer, HttpsCaller};
+
+use crate::place::Place;
+
+const GROUP: &str = "infrastructure.cluster.x-k8s.io";
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The network of the cluster's Pods, of which all are on this machine.
+struct Pods;
+
+impl Dialer for Pods {
+    fn dial<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
+        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as Box<dyn webhook::Stream>) }
+            .boxed()
+    }
+}
+
+/// An API server without Cluster API, in which firstlight is installed.
+struct Cluster {
+    server: Server,
+    administrator: Client,
+}
+
+impl Cluster {
+    async fn new() -> Self {
+        let clock = Clock::system();
+        let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+        let rbac = Rbac::new(store.clone());
+        let options = registry::Options {
+            webhooks: Some(Arc::new(HttpsCaller::over(Pods, clock.clone()))),
+            admission: vec![Arc::new(rbac.clone())],
+            ..registry::Options::default()
+        };
+        let registry = Registry::open(store, clock.clone(), Random::system(), options).await.unwrap();
+        let server = Server::builder(registry, clock.clone()).authorizer(rbac).build();
+        let administrator = Client::new(server.client_service(User::master("administrator")), "default");
+        let cluster = Self { server, administrator };
+        install(&cluster.administrator, "firstlight:test", false, &clock).await.unwrap();
+        for definition in definitions().unwrap() {
+            // Some are there already.
+            drop(cluster.create(&definition).await);
+        }
+        cluster
+    }
+
+    /// Starts the webhooks of a process with the installed service account.
+    async fn webhooks(&self) -> (Manager, Webhooks) {
+        let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
+        let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
+        let client = Client::new(self.server.client_service(account), NAMESPACE);
+        let manager = firstlight::connection::manager(client);
+        let rules = ClusterApiAdmission::default();
+        let webhooks = Webhooks::start(&options(), &manager, Some(NAMESPACE), rules).await.unwrap().unwrap();
+        (manager, webhooks)
+    }
+
+    /// Does what the cluster's EndpointSlice controller does for the Service.
+    async fn route(&self, to: SocketAddr) {
+        let slice = json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": "webhooks", "namespace": NAMESPACE,
+                "labels": {"kubernetes.io/service-name": "firstlight-webhooks"}},
+            "endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": true}}],
+            "ports": [{"name": "webhooks", "port": to.port(), "protocol": "TCP"}],
+        });
+        self.create(&slice).await.unwrap();
+    }
+
+    async fn registered(&self) {
+        let registered = async {
+            for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+                let api = any(&self.administrator, "admissionregistration.k8s.io/v1", kind, None);
+                while api.get(CONFIGURATION).await.unwrap().data["webhooks"].is_null() {
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        tokio::time::timeout(DEADLINE, registered).await.unwrap();
+    }
+
+    async fn create(&self, object: &Value) -> Result<Value, String> {
+        create(&self.administrator, object).await
+    }
+}
+
+fn options() -> WebhookOptions {
+    let arguments = ["firstlight", "controllers", "--webhook-address", "127.0.0.1:0"];
+    let Command::Controllers(options) = Cli::parse_from(arguments).command else { panic!("not controllers") };
+    options.webhooks
+}
+
+fn any(client: &Client, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let plural = engine::contract::plural(kind);
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &plural);
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    }
+}
+
+async fn create(client: &Client, object: &Value) -> Result<Value, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let namespace = object["metadata"]["namespace"].as_str();
+    let api = any(client, &text(&object["apiVersion"]), &text(&object["kind"]), namespace);
+    let created = api.create(&PostParams::default(), &serde_json::from_value(object.clone()).unwrap()).await;
+    match created {
+        Ok(created) => Ok(serde_json::to_value(created).unwrap()),
+        Err(kube::Error::Api(status)) => Err(status.message),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn object(version: &str, kind: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": format!("{GROUP}/{version}"), "kind": kind,
+        "metadata": {"name": name, "namespace": "default"}, "spec": spec})
+}
+
+/// Writes of all outcomes: refused, with defaults, as they are; in both versions.
+fn writes() -> Vec<Value> {
+    let image = json!({"url": "http://x/y", "checksum": "http://x/z"});
+    vec![
+        object(
+            "v1beta2",
+            "Metal3Machine",
+            "bad",
+            json!({"image": {"url": "http://x/y", "checksum": "http://x y"}}),
+        ),
+        object("v1beta1", "Metal3Machine", "older-bad", json!({"image": {"url": "", "checksum": ""}})),
+        object("v1beta2", "Metal3Machine", "good", json!({"image": image})),
+        object(
+            "v1beta1",
+            "Metal3Machine",
+            "older",
+            json!({"image": image, "automatedCleaningMode": "metadata"}),
+        ),
+        object(
+            "v1beta2",
+            "Metal3RemediationTemplate",
+            "defaults",
+            json!({"template": {"spec": {"strategy": {}}}}),
+        ),
+        object(
+            "v1beta1",
+            "Metal3RemediationTemplate",
+            "older-defaults",
+            json!({"template": {"spec": {"strategy": {}}}}),
+        ),
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": {"name": "machine", "namespace": "default"},
+            "spec": {"clusterName": "one", "version": "1.36.0", "bootstrap": {"dataSecretName": "data"},
+                "infrastructureRef": {"apiGroup": GROUP, "kind": "Metal3Machine", "name": "good"}}}),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_answers_as_the_server_of_this_program() {
+    let cluster = Cluster::new().await;
+    let (manager, webhooks) = cluster.webhooks().await;
+    cluster.route(webhooks.address).await;
+    webhooks.register(&manager);
+    cluster.registered().await;
+    let place = Place::start("none", &[]).await;
+    let own = place.process.plane.client("administrator");
+    let mut refused = 0;
+    for write in writes() {
+        match (cluster.create(&write).await, create(&own, &write).await) {
+            (Err(why), Err(expected)) => {
+                let expected =
+                    format!("admission webhook \"rules.firstlight.dev\" denied the request: {expected}");
+                assert_eq!(why, expected);
+                refused += 1;
+            }
+            (Ok(found), Ok(expected)) => {
+                assert_eq!(found["apiVersion"], write["apiVersion"]);
+                for part in ["/spec", "/metadata/labels", "/metadata/annotations"] {
+                    assert_eq!(found.pointer(part), expected.pointer(part), "{part} of {write}");
+                }
+            }
+            (found, expected) => panic!("{found:?} {expected:?}"),
+        }
+    }
+    assert_eq!(refused, 2);
+
+    let get = async |version: &str, kind: &str, name: &str| {
+        let api = any(&cluster.administrator, &format!("{GROUP}/{version}"), kind, Some("default"));
+        serde_json::to_value(api.get(name).await.unwrap()).unwrap()
+    };
+    let defaults = get("v1beta2", "Metal3RemediationTemplate", "defaults").await;
+    assert_eq!(defaults["spec"]["template"]["spec"]["strategy"]["type"], "Reboot");
+    let stored = get("v1beta2", "Metal3Machine", "older").await;
+    assert_eq!(stored["spec"]["image"]["url"], "http://x/y");
+    let older = get("v1beta1", "Metal3Machine", "older").await;
+    assert_eq!(older["spec"], writes()[3]["spec"]);
+    let list = any(&cluster.administrator, &format!("{GROUP}/v1beta1"), "Metal3Machine", Some("default"));
+    let list = list.list(&Default::default()).await.unwrap();
+    assert_eq!(list.items.len(), 2);
+    manager.stop().await;
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_have_the_same_certificates_and_the_server_refuses_what_is_no_review() {
+    let cluster = Cluster::new().await;
+    let (first, webhooks) = cluster.webhooks().await;
+    let secrets: Api<Secret> = Api::namespaced(cluster.administrator.clone(), NAMESPACE);
+    let made = secrets.get(SECRET).await.unwrap();
+    let (second, _) = cluster.webhooks().await;
+    assert_eq!(secrets.get(SECRET).await.unwrap(), made);
+
+    let mut config = Config::new(format!("https://{}", webhooks.address).parse().unwrap());
+    config.accept_invalid_certs = true;
+    let client = Client::try_from(config).unwrap();
+    let ask = async |method: &str, path: &str, body: Vec<u8>| {
+        let request = http::Request::builder().method(method).uri(path);
+        let answer = client.send(request.body(kube::client::Body::from(body)).unwrap()).await.unwrap();
+        let code = answer.status().as_u16();
+        (code, String::from_utf8(answer.into_body().collect_bytes().await.unwrap().to_vec()).unwrap())
+    };
+    let largest = || vec![b'x'; REVIEW_BYTES];
+    let table = [
+        ("GET", "/rules", Vec::new(), 405, "reviews are posted"),
+        ("POST", "/other", Vec::new(), 404, "no webhook is at /other"),
+        ("POST", "/rules", b"{}".to_vec(), 400, "the body is no AdmissionReview of admission.k8s.io/v1"),
+        (
+            "POST",
+            "/conversion",
+            b"{}".to_vec(),
+            400,
+            "the body is no ConversionReview of apiextensions.k8s.io/v1",
+        ),
+        ("POST", "/defaults", largest()[1..].to_vec(), 400, "the body is no JSON"),
+        ("POST", "/defaults", largest(), 400, "the body is no JSON"),
+        (
+            "POST",
+            "/defaults",
+            [largest(), vec![b'x']].concat(),
+            413,
+            "the review is larger than 7340032 bytes",
+        ),
+    ];
+    for (method, path, body, code, text) in table {
+        let (found, why) = ask(method, path, body).await;
+        assert!(found == code && why.starts_with(text), "{method} {path}: {found} {why}");
+    }
+    first.stop().await;
+    second.stop().await;
+}
