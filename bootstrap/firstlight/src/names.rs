@@ -1,7 +1,5 @@
 //! The field manager, the user and the annotations of the objects that this program writes.
 
-use machinery::hash::fnv1a_64;
-
 /// The field manager of the plane's own writes.
 pub const FIELD_MANAGER: &str = "firstlight";
 
@@ -15,7 +13,6 @@ pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manage
 /// nothing. The annotation marks the definition as firstlight's.
 pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
 
-/// Returns the value of [`MANIFEST_HASH`] for the text of a manifest.
-pub fn manifest_hash(text: &str) -> String {
-    format!("{:016x}", fnv1a_64(text.as_bytes()))
-}
+/// Annotation of a CustomResourceDefinition that an installation made in a cluster: the namespace of the webhooks that the API server of the
+/// cluster calls for its objects.
+pub const WEBHOOKS: &str = "firstlight.dev/webhooks";

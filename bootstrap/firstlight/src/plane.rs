@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Client;
 use machinery::clock::Clock;
+use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
@@ -23,7 +24,7 @@ use webhook::{Dialer, HttpsCaller};
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
 use crate::conversion::ClusterApiConversion;
-use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH, manifest_hash};
+use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::reboot;
 
 /// The dependencies on the outside.
@@ -127,7 +128,7 @@ impl Plane {
     }
 
     async fn install(&self, name: &str, text: &str) -> Result<()> {
-        let hash = manifest_hash(text);
+        let hash = format!("{:016x}", fnv1a_64(text.as_bytes()));
         if self.installed(name).as_deref() == Some(&*hash) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::manifests::NAMESPACE;
-use crate::names::{MANIFEST_HASH, manifest_hash};
+use crate::names::WEBHOOKS;
 use crate::webhooks::{CONFIGURATION, SERVICE, conversion, needs};
 
 /// The port of the webhooks, that of upstream's managers.
@@ -12,20 +12,19 @@ pub const PORT: u16 = 9443;
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Returns the definitions of all kinds, marked as firstlight's. The webhooks convert those whose versions differ.
+/// Returns the definitions of all kinds, for whose objects the webhooks are called. The webhooks convert those whose versions differ.
 ///
 /// # Errors
 /// Never, for the built-in definitions.
 pub fn definitions() -> Result<Vec<Value>> {
-    let mark = |(_, text): (&str, &str)| {
-        let mut definition: Value = serde_json::from_str(text)?;
-        definition["metadata"]["annotations"][MANIFEST_HASH] = manifest_hash(text).into();
-        if needs(&definition).conversion {
+    let mut definitions = schemas::crds()?;
+    for definition in &mut definitions {
+        definition["metadata"]["annotations"][WEBHOOKS] = NAMESPACE.into();
+        if needs(definition).conversion {
             definition["spec"]["conversion"] = conversion(NAMESPACE);
         }
-        Ok(definition)
-    };
-    schemas::manifests().map(mark).collect()
+    }
+    Ok(definitions)
 }
 
 /// Returns the Service, the webhook configurations, and the permissions of `account` to register the webhooks. The configurations are empty:

@@ -17,10 +17,12 @@ use tokio::sync::watch;
 
 use super::names::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SERVICE};
 use super::reviews::{Purpose, needs};
-use crate::names::MANIFEST_HASH;
+use crate::names::WEBHOOKS;
 
 /// The interval at which the objects are read, because somebody may have changed them.
 const CHECK: Duration = Duration::from_secs(60);
+/// The time before the next attempt after an error.
+const RETRY: Duration = Duration::from_secs(5);
 /// The field manager of these changes. That of the installation does not own them, so applying it again leaves them.
 const MANAGER: &str = "firstlight-webhooks";
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -33,24 +35,29 @@ pub(super) async fn keep(manager: Manager, namespace: String, mut authority: wat
     };
     loop {
         let bundle = STANDARD.encode(authority.borrow_and_update().as_bytes());
+        let mut pause = CHECK;
         if let Err(error) = register(manager.client(), &known, &namespace, &bundle).await {
             tracing::warn!("cannot register the webhooks: {error:#}");
+            pause = RETRY;
         }
         tokio::select! {
-            () = manager.clock().sleep(CHECK) => {}
+            () = manager.clock().sleep(pause) => {}
             changed = authority.changed() => if changed.is_err() { return },
         }
     }
 }
 
-/// Registers the webhooks for those `known` definitions that firstlight installed in the cluster. Definitions that somebody else installed
-/// under the same names come with their own webhooks.
-async fn register(client: &Client, known: &[Value], namespace: &str, bundle: &str) -> Result<()> {
+/// Registers the webhooks for those `known` definitions of the cluster that an installation has marked. Others are those of somebody else,
+/// with webhooks of their own, or the cluster's server is firstlight, which needs no webhooks.
+pub(super) async fn register(client: &Client, known: &[Value], namespace: &str, bundle: &str) -> Result<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let found = definitions.list_metadata(&ListParams::default()).await;
     let found = found.context("CustomResourceDefinitions cannot be listed")?.items;
     let is_ours = |name: &str| {
-        found.iter().any(|one| one.name_any() == name && one.annotations().contains_key(MANIFEST_HASH))
+        found.iter().any(|one| {
+            one.name_any() == name
+                && one.annotations().get(WEBHOOKS).is_some_and(|marked| marked == namespace)
+        })
     };
     let name = |definition: &'_ Value| definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let ours: Vec<&Value> = known.iter().filter(|definition| is_ours(&name(definition))).collect();
@@ -59,10 +66,14 @@ async fn register(client: &Client, known: &[Value], namespace: &str, bundle: &st
         change(client, "apiextensions.k8s.io", "CustomResourceDefinition", &name(definition), wanted).await?;
     }
     for purpose in [Purpose::Defaults, Purpose::Rules] {
-        let webhook = webhook(purpose, &ours, namespace, bundle);
+        let rules = rules(purpose, &ours);
         let wanted = |found: &Value| {
             let mut wanted = found.clone();
-            wanted["webhooks"] = json!([webhook]);
+            if !rules.is_empty() {
+                wanted["webhooks"] = json!([webhook(purpose, &rules, namespace, bundle)]);
+            } else if !found["webhooks"].is_null() {
+                wanted["webhooks"] = json!([]);
+            }
             wanted
         };
         change(client, ADMISSION, purpose.kind(), CONFIGURATION, wanted).await?;
@@ -78,23 +89,24 @@ async fn change(
     name: &str,
     wanted: impl Fn(&Value) -> Value,
 ) -> Result<()> {
-    let gvk = GroupVersionKind::gvk(group, "v1", kind);
-    let resource = ApiResource::from_gvk_with_plural(&gvk, &format!("{}s", kind.to_lowercase()));
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(group, kind));
     let failed = || format!("{kind} {name}");
     let Some(found) = api.get_opt(name).await.with_context(failed)? else { return Ok(()) };
     let found = serde_json::to_value(found)?;
-    let Some(mut patch) = merge_difference(&found, &wanted(&found)) else { return Ok(()) };
-    // A merge patch replaces the list of webhooks, so it must still be the one that was read.
-    patch["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
+    let Some(patch) = merge_difference(&found, &wanted(&found)) else { return Ok(()) };
     let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     api.patch(name, &parameters, &Patch::Merge(patch)).await.with_context(failed)?;
     tracing::info!(kind, name, "the webhooks are registered");
     Ok(())
 }
 
+fn resource(group: &str, kind: &str) -> ApiResource {
+    let gvk = GroupVersionKind::gvk(group, "v1", kind);
+    ApiResource::from_gvk_with_plural(&gvk, &format!("{}s", kind.to_lowercase()))
+}
+
 /// Returns the entry of a webhook configuration, with all fields that the API server would set by default.
-fn webhook(purpose: Purpose, definitions: &[&Value], namespace: &str, bundle: &str) -> Value {
+fn webhook(purpose: Purpose, rules: &[Value], namespace: &str, bundle: &str) -> Value {
     let (name, path) = match purpose {
         Purpose::Defaults => ("defaults.firstlight.dev", DEFAULTS),
         Purpose::Rules => ("rules.firstlight.dev", RULES),
@@ -107,7 +119,7 @@ fn webhook(purpose: Purpose, definitions: &[&Value], namespace: &str, bundle: &s
         "matchPolicy": "Equivalent",
         "namespaceSelector": {},
         "objectSelector": {},
-        "rules": rules(purpose, definitions),
+        "rules": rules,
         "sideEffects": "None",
         "timeoutSeconds": 10,
     });
@@ -119,7 +131,7 @@ fn webhook(purpose: Purpose, definitions: &[&Value], namespace: &str, bundle: &s
 
 /// Returns the rules: one for the resources of a group that have the same versions, and need the webhook for this purpose. They name all
 /// versions, so that the webhook gets an object in the version in which its client wrote it.
-fn rules(purpose: Purpose, definitions: &[&Value]) -> Value {
+fn rules(purpose: Purpose, definitions: &[&Value]) -> Vec<Value> {
     let mut rules: BTreeMap<(&str, Vec<&str>), Vec<String>> = BTreeMap::new();
     for definition in definitions {
         let (spec, needs) = (&definition["spec"], needs(definition));
@@ -139,13 +151,11 @@ fn rules(purpose: Purpose, definitions: &[&Value]) -> Value {
     rules.into_iter().map(rule).collect()
 }
 
-/// Returns a CustomResourceDefinition whose objects the webhooks convert. One that somebody else installed stays as it is.
+/// Returns a CustomResourceDefinition whose objects the webhooks convert.
 fn convertible(found: &Value, namespace: &str, bundle: &str) -> Value {
     let mut wanted = found.clone();
-    if found["metadata"]["annotations"].get(MANIFEST_HASH).is_some() {
-        wanted["spec"]["conversion"] = conversion(namespace);
-        wanted["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = bundle.into();
-    }
+    wanted["spec"]["conversion"] = conversion(namespace);
+    wanted["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = bundle.into();
     wanted
 }
 
@@ -159,6 +169,14 @@ pub fn conversion(namespace: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use access::User;
+    use kube::api::PostParams;
+    use machinery::clock::Clock;
+    use machinery::random::Random;
+    use registry::Registry;
+    use serving::Server;
+    use store::{Memory, Store};
+
     use super::*;
 
     #[test]
@@ -167,8 +185,7 @@ mod tests {
         let all: Vec<&Value> = known.iter().collect();
         let versions = |purpose, group: &str, resource: &str| {
             let rules = rules(purpose, &all);
-            let rules = rules.as_array().unwrap().iter();
-            let mut found = rules.filter(|rule| {
+            let mut found = rules.iter().filter(|rule| {
                 rule["apiGroups"] == json!([group])
                     && rule["resources"].as_array().unwrap().contains(&json!(resource))
             });
@@ -187,14 +204,52 @@ mod tests {
         assert_eq!(rules("clusterctl.cluster.x-k8s.io", "providers"), None);
     }
 
-    #[test]
-    fn only_definitions_of_firstlight_are_changed() {
-        let ours = json!({"metadata": {"annotations": {MANIFEST_HASH: "1"}}, "spec": {"conversion": {"strategy": "None"}}});
-        let wanted = convertible(&ours, "here", "new");
-        let client = &wanted["spec"]["conversion"]["webhook"]["clientConfig"];
-        assert_eq!((&client["caBundle"], &client["service"]["namespace"]), (&json!("new"), &json!("here")));
-        assert_eq!(merge_difference(&wanted, &convertible(&wanted, "here", "new")), None);
-        let theirs = json!({"metadata": {}, "spec": {"conversion": {"strategy": "None"}}});
-        assert_eq!(convertible(&theirs, "here", "new"), theirs);
+    /// Registering again must change nothing, or it would do so every minute.
+    #[tokio::test]
+    async fn marked_definitions_are_registered_once() {
+        let clock = Clock::system();
+        let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+        let options = registry::Options::default();
+        let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
+        let server = Server::builder(registry, clock).build();
+        let client = Client::new(server.client_service(User::master("test")), "default");
+        let known = schemas::crds().unwrap();
+        let metal3 = |plural: &str| format!("{plural}.infrastructure.cluster.x-k8s.io");
+        let definitions: Api<DynamicObject> =
+            Api::all_with(client.clone(), &resource("apiextensions.k8s.io", "CustomResourceDefinition"));
+        for (plural, namespace) in
+            [("metal3machines", Some("here")), ("metal3datas", None), ("metal3clusters", Some("there"))]
+        {
+            let mut definition =
+                known.iter().find(|one| one["metadata"]["name"] == metal3(plural)).unwrap().clone();
+            if let Some(namespace) = namespace {
+                definition["metadata"]["annotations"][WEBHOOKS] = namespace.into();
+            }
+            let definition = serde_json::from_value(definition).unwrap();
+            definitions.create(&PostParams::default(), &definition).await.unwrap();
+        }
+        let configurations: Api<DynamicObject> =
+            Api::all_with(client.clone(), &resource(ADMISSION, Purpose::Rules.kind()));
+        let empty = DynamicObject::new(CONFIGURATION, &resource(ADMISSION, Purpose::Rules.kind()));
+        configurations.create(&PostParams::default(), &empty).await.unwrap();
+
+        let state = async || {
+            let mut state = vec![configurations.get(CONFIGURATION).await.unwrap()];
+            for plural in ["metal3machines", "metal3datas", "metal3clusters"] {
+                state.push(definitions.get(&metal3(plural)).await.unwrap());
+            }
+            state
+        };
+        register(&client, &known, "here", "YQ==").await.unwrap();
+        let first = state().await;
+        let webhooks = &first[0].data["webhooks"];
+        assert_eq!(webhooks[0]["rules"][0]["resources"], json!(["metal3machines"]), "{webhooks}");
+        let strategies: Vec<&Value> =
+            first[1..].iter().map(|one| &one.data["spec"]["conversion"]["strategy"]).collect();
+        assert_eq!(strategies, ["Webhook", "None", "None"]);
+        register(&client, &known, "here", "YQ==").await.unwrap();
+        assert_eq!(state().await, first);
+        register(&client, &known, "nowhere", "YQ==").await.unwrap();
+        assert_eq!(state().await[0].data["webhooks"], Value::Null);
     }
 }
