@@ -4,12 +4,11 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::bare_metal::Installation;
+use super::webhooks;
 use crate::controllers::Selection;
 use crate::image::USER;
 use crate::leader_election::LEASE;
 use crate::providers;
-
-use super::webhooks;
 
 /// The namespace of the controllers.
 pub const NAMESPACE: &str = "firstlight-system";
