@@ -11,7 +11,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use store::EngineError;
 
-use crate::install::BareMetal;
+use crate::netboot::BareMetal;
 
 /// The directory with all data of one server.
 #[derive(Debug, Clone)]

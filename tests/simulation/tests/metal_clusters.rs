@@ -15,7 +15,8 @@ use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::DynamicObject;
 use parking_lot::Mutex;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachineDeployment};
+use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
@@ -278,6 +279,59 @@ fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults)
         }
     }
     Ok(())
+}
+
+/// The version of an upgrade.
+const NEXT: &str = "v1.36.1";
+
+/// Upgrades the control plane and both workers of a cluster, which share one spare host.
+fn upgrade(seed: u64, life: Duration, faults: Faults) -> Result<()> {
+    const HOSTS: usize = 4;
+    let witness = Arc::<Mutex<Witness>>::default();
+    let site = Site { machines: Machines::new(seed, faults), hosts: HOSTS, life, witness };
+    let mut world = World::new(seed);
+    let prepare = async |life: &Life| {
+        let namespaces: Objects<Namespace> = life.manager.objects();
+        namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
+        let secrets: Objects<Secret> = life.manager.objects();
+        for number in 0..HOSTS {
+            let [secret, host] = free_host(number);
+            secrets.create(&serde_json::from_value(secret)?).await?;
+            create(life, [host]).await?;
+        }
+        create(life, cluster(0, 1, 2, (ADDRESS, FIRST_PORT))).await
+    };
+    site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 3))?;
+    let change = async |life: &Life| {
+        let control_planes: Objects<KubeadmControlPlane> = life.manager.objects();
+        let deployments: Objects<MachineDeployment> = life.manager.objects();
+        control_planes.wait_until_synced().await;
+        deployments.wait_until_synced().await;
+        let plane = NamespacedName::new(NAMESPACE, "cluster-0-plane");
+        control_planes.merge(&plane, None, json!({"spec": {"version": NEXT}})).await?;
+        let workers = NamespacedName::new(NAMESPACE, "cluster-0-md");
+        let version = json!({"spec": {"template": {"spec": {"version": NEXT}}}});
+        deployments.merge(&workers, None, version).await?;
+        Ok(())
+    };
+    site.until(&mut world, "upgraded", change, |manager| {
+        let all = manager.objects::<Machine>().all();
+        let is_new = |machine: &Arc<Machine>| machine.spec.version.as_deref() == Some(NEXT);
+        are_available(manager, 1, 3) && all.iter().all(is_new) && used(manager).len() == 3
+    })?;
+    let disks = (0..HOSTS).map(|host| site.machines.with(&mac(host), |machine| machine.disk.is_some()));
+    ensure!(disks.filter(|has_image| *has_image).count() == 3, "the host that was released is cleaned");
+    let written: usize =
+        (0..HOSTS).map(|host| site.machines.with(&mac(host), |machine| machine.written)).sum();
+    ensure!(written == 6, "each of six machines was written once, and not {written} times");
+    Ok(())
+}
+
+#[test]
+fn an_upgrade_needs_one_spare_host() {
+    let seed = number("SIMULATE_FROM", 1) as u64;
+    let faults = Faults { bmc: 0, hang: 0, instruction: 0 };
+    upgrade(seed, DEADLINE, faults).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
 }
 
 #[test]

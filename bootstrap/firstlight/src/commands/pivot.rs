@@ -18,7 +18,8 @@ use pivot::{Journal, Options, Pivot, Server};
 
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
-use crate::install::{BareMetal, InstallOptions, Outcome, copy_leases, install};
+use crate::install::{InstallOptions, Installation, Outcome, copy_leases, install};
+use crate::netboot::BareMetal;
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say};
 
@@ -141,7 +142,7 @@ pub(super) async fn install_first(
         None => None,
     };
     let installation = match (&services, &directory) {
-        (Some(services), Some(directory)) => Some(services.installation(directory)?),
+        (Some(services), Some(directory)) => Some(Installation::of(services, directory)?),
         _ => None,
     };
     let reference = options.reference()?;

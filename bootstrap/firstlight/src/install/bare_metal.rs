@@ -1,16 +1,15 @@
-//! The services of a server that boot machines, as a Pod of the cluster that takes them over needs them.
+//! The services that boot machines, in the Pod of the cluster that takes them over.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use pki::Identity;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::manifests::{NAMESPACE, labels};
 use crate::certificates::read_identity;
 use crate::data_directory::DataDirectory;
-use crate::netboot::{AUTHORITY, NetbootOptions};
+use crate::netboot::{AUTHORITY, BareMetal};
 
 /// The data directory of the Pod, on its node.
 const DATA: &str = "/var/lib/firstlight";
@@ -18,59 +17,6 @@ const DATA: &str = "/var/lib/firstlight";
 const PKI: &str = "/etc/firstlight/netboot-ca";
 /// The Secret with the authority.
 const SECRET: &str = "firstlight-netboot-ca";
-
-/// The services of a running server, which its data directory records.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BareMetal {
-    /// The arguments of the same services elsewhere, without bundles.
-    arguments: Vec<String>,
-    /// The URL of the services at the address that moves with them.
-    server: Option<String>,
-    /// The bundles.
-    bundles: Vec<PathBuf>,
-    /// The folder of images that are in no bundle.
-    images: Option<PathBuf>,
-}
-
-impl BareMetal {
-    /// Returns the services that `options` start; `None` if there are none.
-    pub fn of(options: &NetbootOptions) -> Option<Self> {
-        (!options.interfaces.is_empty()).then(|| Self {
-            arguments: options.arguments(),
-            server: options.address.map(|known| format!("https://{}:{}", known.address, options.https_port)),
-            bundles: options.bundles.clone(),
-            images: options.images.clone(),
-        })
-    }
-
-    /// Returns the services with the authority in `directory`, ready to be installed.
-    ///
-    /// # Errors
-    /// A cluster cannot take the services over; the message says how it can.
-    pub fn installation(&self, directory: &DataDirectory) -> Result<Installation> {
-        let server = self.server.clone().context(
-            "the services that boot machines have no address that can move into the cluster: start the server with \
-             --netboot-address ADDRESS/BITS, with the address that the interface has now",
-        )?;
-        ensure!(
-            !self.bundles.is_empty(),
-            "the server has no bundle, so the cluster would have no boot files and no image of this program: make one with \
-             `firstlight bundle create`, and start the server with --bundle"
-        );
-        let folder = directory.pki();
-        let Some(authority) = read_identity(&folder, AUTHORITY)? else {
-            bail!("{}/{AUTHORITY}.key is missing, which hosts trust", folder.display());
-        };
-        let bundles = self.bundles.iter().map(|path| in_pod(path)).collect::<Result<_>>()?;
-        Ok(Installation { arguments: self.arguments.clone(), server, bundles, authority })
-    }
-
-    /// Returns what stays at the server, for people: a line for each thing.
-    pub fn left_behind(&self) -> Vec<String> {
-        let images = self.images.iter();
-        images.map(|path| format!("the images in {}, which no bundle has", path.display())).collect()
-    }
-}
 
 /// Returns the path of a bundle in the Pod.
 fn in_pod(bundle: &Path) -> Result<String> {
@@ -88,6 +34,28 @@ pub struct Installation {
 }
 
 impl Installation {
+    /// Returns the services of a running server, with the authority in its data directory.
+    ///
+    /// # Errors
+    /// A cluster cannot take the services over; the message says how it can.
+    pub fn of(services: &BareMetal, directory: &DataDirectory) -> Result<Self> {
+        let server = services.server.clone().context(
+            "the services that boot machines have no address that can move into the cluster: start the server with \
+             --netboot-address ADDRESS/BITS, with the address that the interface has now",
+        )?;
+        ensure!(
+            !services.bundles.is_empty(),
+            "the server has no bundle, so the cluster would have no boot files and no image of this program: make one with \
+             `firstlight bundle create`, and start the server with --bundle"
+        );
+        let folder = directory.pki();
+        let Some(authority) = read_identity(&folder, AUTHORITY)? else {
+            bail!("{}/{AUTHORITY}.key is missing, which hosts trust", folder.display());
+        };
+        let bundles = services.bundles.iter().map(|path| in_pod(path)).collect::<Result<_>>()?;
+        Ok(Self { arguments: services.arguments.clone(), server, bundles, authority })
+    }
+
     /// Returns the Secret with the authority, under which hosts and nodes know this server.
     pub(super) fn secret(&self) -> Value {
         json!({
@@ -152,9 +120,12 @@ impl Installation {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::data_directory::write_private;
     use crate::install::owned;
+    use crate::netboot::NetbootOptions;
 
     fn services(address: Option<&str>, bundles: &[&str]) -> NetbootOptions {
         NetbootOptions {
@@ -173,7 +144,7 @@ mod tests {
         let directory = DataDirectory::locate(Some(folder.path())).unwrap();
         directory.create().unwrap();
         let installation = |options: &NetbootOptions| {
-            let installation = BareMetal::of(options).unwrap().installation(&directory);
+            let installation = Installation::of(&BareMetal::of(options).unwrap(), &directory);
             installation.err().map_or(String::new(), |error| format!("{error:#}"))
         };
         assert!(BareMetal::of(&NetbootOptions::default()).is_none());

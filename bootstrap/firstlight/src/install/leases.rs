@@ -11,7 +11,8 @@ use schemas::netboot::DHCPLease;
 /// The source cannot be read, or the target refuses a lease.
 pub async fn copy_leases(from: &Client, to: &Client) -> Result<usize> {
     let (source, target): (Api<DHCPLease>, Api<DHCPLease>) = (Api::all(from.clone()), Api::all(to.clone()));
-    let leases = source.list(&ListParams::default()).await.context("the leases of the source cannot be read")?;
+    let leases =
+        source.list(&ListParams::default()).await.context("the leases of the source cannot be read")?;
     let mut copied = 0;
     for mut lease in leases.items {
         let name = lease.name_any();

@@ -18,7 +18,7 @@ use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use serde_json::Value;
 
-pub use bare_metal::{BareMetal, Installation};
+pub use bare_metal::Installation;
 pub use leases::copy_leases;
 pub use manifests::{NAMESPACE, owned, shared};
 pub use webhooks::definitions;

@@ -6,6 +6,7 @@ pub mod bundles;
 mod fetch;
 mod in_cluster;
 mod options;
+mod record;
 mod subnet;
 
 use std::net::Ipv4Addr;
@@ -26,6 +27,7 @@ pub use authority::FILES as AUTHORITY;
 pub use fetch::fetch;
 pub use in_cluster::{Booting, InClusterOptions};
 pub use options::NetbootOptions;
+pub use record::BareMetal;
 
 use crate::data_directory::DataDirectory;
 use authority::Authority;
