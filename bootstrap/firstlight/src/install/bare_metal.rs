@@ -167,7 +167,7 @@ mod tests {
             arguments: vec!["--netboot-address=10.0.0.1/24".into()],
             server: "https://10.0.0.1:8443".into(),
             bundles: vec![in_pod(Path::new("/srv/My Site_1.bundle")).unwrap()],
-            authority: authority.into(),
+            authority,
         };
         let objects = owned("image:v1", Some(&installation)).unwrap();
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");
