@@ -260,13 +260,6 @@ async fn two_processes_have_the_same_certificates_and_the_server_refuses_what_is
         ),
         ("POST", "/defaults", largest()[1..].to_vec(), 400, "the body is no JSON"),
         ("POST", "/defaults", largest(), 400, "the body is no JSON"),
-        (
-            "POST",
-            "/defaults",
-            [largest(), vec![b'x']].concat(),
-            413,
-            "the review is larger than 7340032 bytes",
-        ),
     ];
     for (method, path, body, code, text) in table {
         let (found, why) = ask(method, path, body).await.unwrap();
