@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use machinery::clock::Clock;
 use pivot::journal::FileDisk;
-use pivot::{Journal, Options, Server};
+use pivot::{Journal, Options};
 use serde_json::Value;
 
 use super::UpOptions;
@@ -52,6 +52,7 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
             names.join(", ")
         );
     };
+    refuse_simulated(cluster)?;
     let (namespace, secret) = (name(cluster, "namespace"), format!("{}-kubeconfig", name(cluster, "name")));
     let secrets: Api<Secret> = Api::namespaced(client, &namespace);
     let found = secrets.get(&secret).await.with_context(|| format!("Secret {namespace}/{secret}"))?;
@@ -62,12 +63,23 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
     Ok(path)
 }
 
-/// Fails early if the manifests have several Clusters for `--pivot-to self`.
+/// Fails early if the manifests have no Cluster that `--pivot-to self` can move into: several of them, or one of simulated machines.
 pub(super) fn check_manifests<'a>(objects: impl Iterator<Item = &'a Value>) -> Result<()> {
-    let count = objects.filter(|object| object["kind"] == "Cluster").count();
+    let clusters: Vec<&Value> = objects.filter(|object| object["kind"] == "Cluster").collect();
+    let count = clusters.len();
     ensure!(
         count < 2,
         "--pivot-to {ITSELF} needs exactly one Cluster, and the manifests have {count}: name a kubeconfig"
+    );
+    clusters.iter().try_for_each(|cluster| refuse_simulated(cluster))
+}
+
+/// Fails for a cluster of simulated machines, whose API server is in this process and ends with it.
+fn refuse_simulated(cluster: &Value) -> Result<()> {
+    ensure!(
+        cluster["spec"]["infrastructureRef"]["kind"] != "DevCluster",
+        "--pivot-to {ITSELF}: Cluster {} is simulated by this process, and would end with it: name the kubeconfig of another server",
+        cluster["metadata"]["name"]
     );
     Ok(())
 }
@@ -114,7 +126,7 @@ impl AfterUp {
         if !state.done {
             return Ok(Stage::New);
         }
-        let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
+        let target = pivot::Server::new("target", self.to.clone(), Clock::system()).identity().await?;
         if header.target != target {
             handed_over::refuse(&self.journal)?;
             return Ok(Stage::New);
@@ -137,5 +149,55 @@ impl AfterUp {
             Stage::New | Stage::Done => pivot.run().await?,
         };
         say(&format!("{report}{left}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use access::User;
+    use kube::api::PostParams;
+    use machinery::random::Random;
+    use registry::Registry;
+    use serde_json::json;
+    use serving::Server;
+    use store::{Memory, Store};
+
+    use super::*;
+
+    #[test]
+    fn everything_moves_into_one_real_cluster() {
+        let cluster = |infrastructure: &str| json!({"kind": "Cluster", "metadata": {"name": "first"}, "spec": {"infrastructureRef": {"kind": infrastructure}}});
+        let (real, simulated, other) =
+            (cluster("Metal3Cluster"), cluster("DevCluster"), json!({"kind": "Secret"}));
+        let refusal = |objects: &[&Value]| {
+            check_manifests(objects.iter().copied()).err().map_or(String::new(), |error| error.to_string())
+        };
+        assert_eq!(refusal(&[&real, &other]), "");
+        assert_eq!(refusal(&[]), "", "the Cluster may be there already");
+        assert!(refusal(&[&real, &real]).contains("exactly one Cluster, and the manifests have 2"));
+        assert!(refusal(&[&simulated]).contains("Cluster \"first\" is simulated by this process"));
+    }
+
+    #[tokio::test]
+    async fn the_kubeconfig_is_kept_for_a_resumed_pivot() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::system();
+        let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+        let options = registry::Options::default();
+        let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
+        let server = Server::builder(registry, clock).build();
+        let client = Client::new(server.client_service(User::master("test")), "default");
+        let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+        let secret = json!({"metadata": {"name": "first-kubeconfig"}, "stringData": {"value": "kubeconfig"}});
+        let secret = serde_json::from_value(secret).unwrap();
+        secrets.create(&PostParams::default(), &secret).await.unwrap();
+        assert_eq!(known_target(Path::new("other"), folder.path()), Some("other".into()));
+        assert_eq!(known_target(Path::new(ITSELF), folder.path()), None);
+        let cluster = json!({"metadata": {"namespace": "default", "name": "first"}, "spec": {}});
+        let none = write_target(&[], client.clone(), folder.path()).await.unwrap_err().to_string();
+        assert!(none.contains("exactly one Cluster, and there are 0"), "{none}");
+        let path = write_target(std::slice::from_ref(&cluster), client, folder.path()).await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"kubeconfig");
+        assert_eq!(known_target(Path::new(ITSELF), folder.path()), Some(path));
     }
 }
