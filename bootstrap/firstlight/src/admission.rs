@@ -23,13 +23,13 @@ pub struct ClusterApiAdmission {
 
 /// A write of an object, as the rules see it.
 pub struct Write<'a> {
-    /// The resource.
+    /// The definition of the resource that is written.
     pub definition: &'a Definition,
     /// The version of the objects.
     pub version: &'a str,
     /// The subresource that is written.
     pub subresource: Subresource,
-    /// The operation.
+    /// Whether the object is created, changed or deleted.
     pub operation: Operation,
     /// The name of the object.
     pub name: &'a str,

@@ -41,7 +41,7 @@ pub struct ControllersOptions {
     /// Whether several processes share the work.
     #[command(flatten)]
     pub leader_election: LeaderElectionOptions,
-    /// The webhooks.
+    /// Whether this process serves admission and conversion webhooks.
     #[command(flatten)]
     pub webhooks: WebhookOptions,
 }
@@ -49,7 +49,7 @@ pub struct ControllersOptions {
 /// Runs the controllers until the process is interrupted, or until another process leads.
 ///
 /// # Errors
-/// The kubeconfig cannot be used, or there is none and the process does not run in a pod; this process no longer leads.
+/// The kubeconfig is invalid, the process has no kubeconfig and runs in no pod, or it has lost the leader election.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let (client, own_namespace) = match &options.kubeconfig {
         Some(path) => {

@@ -19,7 +19,6 @@ use pivot::{Journal, Options, Pivot, Server};
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
 use crate::install::{InstallOptions, Installation, Outcome, copy_leases, install};
-use crate::netboot::BareMetal;
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say};
 
@@ -125,8 +124,8 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
 }
 
 /// Installs the controllers at the target if the options request it, and prints the steps on standard error, because standard output is
-/// for the report. If the server on `folder` boots machines, these services are installed, too. Returns what people must know when they
-/// take over; empty if there are none.
+/// for the report. If the server on `folder` boots machines, these services are installed, too: then the function returns a text about what
+/// moves with them, and otherwise an empty one.
 pub(super) async fn install_first(
     options: &InstallOptions,
     folder: Option<&Path>,
@@ -136,15 +135,7 @@ pub(super) async fn install_first(
     if !options.install {
         return Ok(String::new());
     }
-    let directory = folder.map(|folder| DataDirectory::locate(Some(folder))).transpose()?;
-    let services = match &directory {
-        Some(directory) => directory.running()?.and_then(|running| running.bare_metal),
-        None => None,
-    };
-    let installation = match (&services, &directory) {
-        (Some(services), Some(directory)) => Some(Installation::of(services, directory)?),
-        _ => None,
-    };
+    let installation = folder.map(Installation::of_server).transpose()?.flatten();
     let reference = options.reference()?;
     let mut error = std::io::stderr();
     if installation.is_some() && !dry_run {
@@ -160,13 +151,7 @@ pub(super) async fn install_first(
     if installation.is_some() && !dry_run {
         copy_leases(from, to).await?;
     }
-    let left = services.iter().flat_map(BareMetal::left_behind);
-    let left: String = left.map(|what| format!("Not moved: {what}.\n")).collect();
-    Ok(if services.is_some() {
-        format!("{left}The services that boot machines have been installed.\n")
-    } else {
-        left
-    })
+    Ok(installation.as_ref().map_or(String::new(), Installation::notice))
 }
 
 /// Runs `move`, which hands over one namespace, like `clusterctl move`.

@@ -1,5 +1,6 @@
 //! The services that boot machines, in the Pod of the cluster that takes them over.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -31,14 +32,23 @@ pub struct Installation {
     /// The paths of the bundles in the Pod.
     bundles: Vec<String>,
     authority: Identity,
+    /// What stays at the server, a line for each thing.
+    left_behind: Vec<String>,
 }
 
 impl Installation {
-    /// Returns the services of a running server, with the authority in its data directory.
+    /// Returns the services of the server that runs on the data directory `folder`; `None` if it boots no machines.
     ///
     /// # Errors
     /// A cluster cannot take the services over; the message says how it can.
-    pub fn of(services: &BareMetal, directory: &DataDirectory) -> Result<Self> {
+    pub fn of_server(folder: &Path) -> Result<Option<Self>> {
+        let directory = DataDirectory::locate(Some(folder))?;
+        let services = directory.running()?.and_then(|running| running.bare_metal);
+        services.map(|services| Self::of(&services, &directory)).transpose()
+    }
+
+    /// Returns the given services with the authority in a data directory.
+    fn of(services: &BareMetal, directory: &DataDirectory) -> Result<Self> {
         let server = services.server.clone().context(
             "the services that boot machines have no address that can move into the cluster: start the server with \
              --netboot-address ADDRESS/BITS, with the address that the interface has now",
@@ -52,8 +62,19 @@ impl Installation {
         let Some(authority) = read_identity(&folder, AUTHORITY)? else {
             bail!("{}/{AUTHORITY}.key is missing, which hosts trust", folder.display());
         };
-        let bundles = services.bundles.iter().map(|path| in_pod(path)).collect::<Result<_>>()?;
-        Ok(Self { arguments: services.arguments.clone(), server, bundles, authority })
+        let bundles = services.bundles.iter().map(|path| in_pod(path)).collect::<Result<Vec<_>>>()?;
+        ensure!(
+            bundles.iter().collect::<BTreeSet<_>>().len() == bundles.len(),
+            "two bundles of the server have the same file name, by which the cluster fetches them: rename one of them"
+        );
+        let (arguments, left_behind) = (services.arguments.clone(), services.left_behind());
+        Ok(Self { arguments, server, bundles, authority, left_behind })
+    }
+
+    /// Returns what people must know when the installation is done.
+    pub fn notice(&self) -> String {
+        let left: String = self.left_behind.iter().map(|what| format!("Not moved: {what}.\n")).collect();
+        format!("{left}The services that boot machines have been installed.\n")
     }
 
     /// Returns the Secret with the authority, under which hosts and nodes know this server.
@@ -156,6 +177,8 @@ mod tests {
             write_private(&directory.pki().join(format!("{AUTHORITY}.{end}")), end.as_bytes()).unwrap();
         }
         assert_eq!(installation(&whole), "");
+        let twins = services(Some("10.0.0.1/24"), &["a/site.bundle", "b/site.bundle"]);
+        assert!(installation(&twins).contains("same file name"));
         let left = BareMetal::of(&whole).unwrap().left_behind();
         assert_eq!(left, ["the images in /srv/images, which no bundle has"]);
     }
@@ -168,6 +191,7 @@ mod tests {
             server: "https://10.0.0.1:8443".into(),
             bundles: vec![in_pod(Path::new("/srv/My Site_1.bundle")).unwrap()],
             authority,
+            left_behind: Vec::new(),
         };
         let objects = owned("image:v1", Some(&installation)).unwrap();
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");

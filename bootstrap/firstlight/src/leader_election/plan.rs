@@ -21,15 +21,15 @@ pub(super) struct Candidate {
 pub(super) enum Step {
     /// Another process leads.
     Follow {
-        /// Its identity.
+        /// The `holderIdentity` of the leader.
         holder: String,
     },
     /// Write this lease. Success makes this process the leader, or keeps it the leader.
     Write(LeaseSpec),
 }
 
-/// Decides by the lease that the cluster has; `None` if it has none. `unchanged` is the time since this process first saw exactly this
-/// lease. The times in the lease are not compared with `now`, because other processes have other clocks.
+/// Returns the next action of a candidate. `found` is the Lease in the cluster, if there is one, and `unchanged` is the time since this
+/// process first saw it exactly like this. The times in the lease are not compared with `now`, because other processes have other clocks.
 pub(super) fn plan(
     candidate: &Candidate,
     found: Option<&LeaseSpec>,

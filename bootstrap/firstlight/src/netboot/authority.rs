@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use bundle::Digest;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use sha2::{Digest, Sha256};
 
 use crate::certificates::{begun, read_identity, write_identity};
 use crate::data_directory::DataDirectory;
@@ -65,8 +65,7 @@ impl Authority {
     /// Returns the password for the files of bundles. Every process with the key of this authority knows it: the server that has the
     /// bundles, and the one that takes over from it.
     pub(super) fn bundles_token(&self) -> String {
-        let digest = Sha256::new().chain_update("firstlight bundles\0").chain_update(&self.0.identity().key);
-        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        Digest::of(format!("firstlight bundles\0{}", self.0.identity().key).as_bytes()).hex()
     }
 
     /// Returns the certificate of the authority, PEM.

@@ -24,7 +24,7 @@ pub struct InClusterOptions {
     /// The directory of boot images, leases and the authority.
     #[command(flatten)]
     pub directory: DirectoryOptions,
-    /// The services.
+    /// The interfaces and ports of the services, and what they serve.
     #[command(flatten)]
     pub netboot: NetbootOptions,
     /// Folder with netboot-ca.crt and netboot-ca.key, the authority that hosts trust [default: <data-dir>/pki, where it is made]

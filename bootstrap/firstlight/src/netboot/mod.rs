@@ -40,7 +40,7 @@ pub fn folder(directory: &DataDirectory) -> PathBuf {
 /// What was started; nothing without interfaces.
 #[derive(Default)]
 pub struct Started {
-    /// The services.
+    /// The services, which run until they are stopped.
     pub services: Option<Services>,
     /// The served boot images.
     pub images: BootImages,
@@ -82,12 +82,11 @@ pub async fn start(options: &NetbootOptions, files: Files<'_>, manager: &Manager
         return Ok(Started::default());
     }
     let options = options.with_names()?;
-    let bundles = open_bundles(&options).await?;
     let address = match (options.address, options.interfaces.as_slice()) {
         (Some(network), [interface]) => Some(MovingAddress::take(interface, network, manager.clock()).await?),
         _ => None,
     };
-    match serve(&options, files, manager, bundles).await {
+    match serve(&options, files, manager).await {
         Ok((handle, images)) => {
             let services = Some(Services { handle, address });
             Ok(Started { services, images, interfaces: options.interfaces })
@@ -111,8 +110,8 @@ async fn serve(
     options: &NetbootOptions,
     files: Files<'_>,
     manager: &Manager,
-    bundles: Arc<Catalogue>,
 ) -> Result<(Handle, BootImages)> {
+    let bundles = open_bundles(options).await?;
     let mut addresses = Vec::new();
     for name in &options.interfaces {
         addresses.extend(options.interface(name)?.networks.iter().map(|network| network.address));

@@ -13,7 +13,7 @@ pub struct BareMetal {
     pub arguments: Vec<String>,
     /// The URL of the services at the address that moves with them.
     pub server: Option<String>,
-    /// The bundles.
+    /// The files of the bundles that the server serves.
     pub bundles: Vec<PathBuf>,
     /// The folder of images that are in no bundle.
     pub images: Option<PathBuf>,

@@ -32,7 +32,7 @@ const KEYS: [&str; 4] = ["ca.crt", "ca.key", "tls.crt", "tls.key"];
 /// An authority and the certificate that it issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// The authority.
+    /// The authority that issues the serving certificate.
     pub(super) authority: Identity,
     server: Identity,
 }

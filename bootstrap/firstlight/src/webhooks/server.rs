@@ -35,7 +35,7 @@ enum Question {
     Conversion,
 }
 
-/// The webhooks.
+/// Answers the reviews of an API server.
 pub(super) struct Site {
     definitions: Arc<Definitions>,
     rules: ClusterApiAdmission,

@@ -18,7 +18,7 @@ pub enum Error {
         "{address} is in use by another machine on {interface}: stop the server there, or remove the address (`ip address del`)"
     )]
     AddressInUse {
-        /// The address.
+        /// The IPv4 address that another machine answers for.
         address: Ipv4Addr,
         /// The interface.
         interface: String,
@@ -26,7 +26,7 @@ pub enum Error {
     /// The address cannot be added or removed.
     #[error("{address} on {interface}: {source}: run as root, or with the capability CAP_NET_ADMIN")]
     Address {
-        /// The address.
+        /// The IPv4 address that the kernel refuses.
         address: Ipv4Addr,
         /// The interface.
         interface: String,
