@@ -85,6 +85,7 @@ async fn run(binary: &Path, folder: &Path, time: Duration) -> Result<()> {
     let id_of = |host: &str| node_of(&nodes, host)["uuid"].as_str().map(str::to_owned);
     wrong.extend(witness.wrong(&before, id_of));
     wrong.extend(objects::wrong_for_provider(&objects).await?);
+    wrong.sort();
     wrong.dedup();
     ensure!(wrong.is_empty(), "the takeover is not what it must be:\n  {}", wrong.join("\n  "));
     say("no host was touched, and nobody reported an error")

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use netboot_tests::wait::until;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
@@ -20,6 +21,8 @@ const API_VERSION: &str = "1.95";
 pub struct Program {
     name: &'static str,
     child: Child,
+    /// The process group, also after the end of its first process.
+    group: Option<u32>,
     log: PathBuf,
 }
 
@@ -32,7 +35,7 @@ impl Program {
         let child = command
             .spawn()
             .with_context(|| format!("{name} cannot be run; tests/takeover/install-tools gets it"))?;
-        Ok(Self { name, child, log })
+        Ok(Self { name, group: child.id(), child, log })
     }
 
     /// Returns what it has printed.
@@ -54,7 +57,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let Some(group) = self.child.id() else { return };
+        let Some(group) = self.group else { return };
         // Ironic has a worker of its own. It is fine if the group has already ended.
         let _gone = std::process::Command::new("kill").args(["-9", "--", &format!("-{group}")]).status();
     }
@@ -91,20 +94,19 @@ impl Ironic {
         ensure!(made.status.success(), "ironic-dbsync: {}", String::from_utf8_lossy(&made.stderr));
         let program = Program::start("ironic", &mut argument("ironic"), folder)?;
         let mut started = Self { program, address: format!("http://127.0.0.1:{port}") };
-        let ready = async {
-            loop {
-                started.program.must_run()?;
-                // The conductor registers its drivers last.
-                if let Ok(drivers) = started.get("/v1/drivers").await
-                    && drivers["drivers"].as_array().is_some_and(|all| !all.is_empty())
-                {
-                    return Ok(());
+        // The conductor registers its drivers last.
+        until("Ironic is ready", START, || {
+            let runs = started.program.must_run();
+            let started = &started;
+            async move {
+                if let Err(error) = runs {
+                    return Some(Err(error));
                 }
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                let drivers = started.get("/v1/drivers").await.ok()?;
+                drivers["drivers"].as_array().is_some_and(|all| !all.is_empty()).then_some(Ok(()))
             }
-        };
-        let waited = tokio::time::timeout(START, ready).await;
-        waited.unwrap_or_else(|_| bail!("Ironic is not ready after {START:?}"))?;
+        })
+        .await??;
         Ok(started)
     }
 
@@ -191,14 +193,15 @@ pub async fn start_operator(
         .env("DEPLOY_KERNEL_URL", "http://127.0.0.1:1/kernel")
         .env("DEPLOY_RAMDISK_URL", "http://127.0.0.1:1/ramdisk");
     let mut operator = Program::start("baremetal-operator", &mut command, folder)?;
-    let listens = async {
-        while tokio::net::TcpStream::connect(("127.0.0.1", webhook.port)).await.is_err() {
-            operator.must_run()?;
-            tokio::time::sleep(Duration::from_millis(200)).await;
+    until("the webhook server listens", START, || {
+        let runs = operator.must_run();
+        async move {
+            if let Err(error) = runs {
+                return Some(Err(error));
+            }
+            tokio::net::TcpStream::connect(("127.0.0.1", webhook.port)).await.ok().map(|_| Ok(()))
         }
-        Ok(())
-    };
-    let waited = tokio::time::timeout(START, listens).await;
-    waited.unwrap_or_else(|_| bail!("the webhook server does not listen after {START:?}"))?;
+    })
+    .await??;
     Ok(operator)
 }

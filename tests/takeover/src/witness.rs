@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, WatchEvent, WatchParams};
@@ -14,7 +14,14 @@ use crate::objects::{HOSTS, NAMESPACE, PAUSED};
 
 /// Every version of each host, in order.
 #[derive(Debug, Default, Clone)]
-pub struct Witness(Arc<Mutex<BTreeMap<String, Vec<Value>>>>);
+pub struct Witness(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    hosts: BTreeMap<String, Vec<Value>>,
+    /// Why the witness saw no more.
+    lost: Option<String>,
+}
 
 impl Witness {
     /// Lists the hosts, and watches them until the witness's task is dropped with the runtime.
@@ -35,28 +42,35 @@ impl Witness {
         let seen = witness.clone();
         tokio::spawn(async move {
             let mut version = version;
-            loop {
-                while let Ok(Some(event)) = events.try_next().await {
-                    if let WatchEvent::Added(host) | WatchEvent::Modified(host) | WatchEvent::Deleted(host) =
-                        event
-                    {
-                        version = host.metadata.resource_version.clone().unwrap_or(version);
-                        // Only a value that is no JSON would fail.
-                        let _ = seen.see(&host);
+            let follow = async {
+                loop {
+                    while let Some(event) = events.try_next().await? {
+                        version = seen.take(event)?.unwrap_or(version);
                     }
+                    events = hosts.watch(&WatchParams::default().timeout(290), &version).await?.boxed();
                 }
-                match hosts.watch(&WatchParams::default().timeout(290), &version).await {
-                    Ok(next) => events = next.boxed(),
-                    Err(_) => return,
-                }
-            }
+            };
+            let ended: Result<()> = follow.await;
+            seen.0.lock().lost = ended.err().map(|error| format!("{error:#}"));
         });
         Ok(witness)
     }
 
+    /// Keeps the host of an event; returns its resourceVersion. `Err` ends the watch, for example because versions are missing.
+    fn take(&self, event: WatchEvent<DynamicObject>) -> Result<Option<String>> {
+        match event {
+            WatchEvent::Added(host) | WatchEvent::Modified(host) | WatchEvent::Deleted(host) => {
+                self.see(&host)?;
+                Ok(host.metadata.resource_version)
+            }
+            WatchEvent::Bookmark(_) => Ok(None),
+            WatchEvent::Error(status) => bail!("{status:?}"),
+        }
+    }
+
     fn see(&self, host: &DynamicObject) -> Result<()> {
         let name = host.metadata.name.clone().unwrap_or_default();
-        self.0.lock().entry(name).or_default().push(serde_json::to_value(host)?);
+        self.0.lock().hosts.entry(name).or_default().push(serde_json::to_value(host)?);
         Ok(())
     }
 
@@ -68,9 +82,10 @@ impl Witness {
         node_of: impl Fn(&str) -> Option<String>,
     ) -> Vec<String> {
         let all = self.0.lock();
-        let mut wrong = Vec::new();
+        let lost = all.lost.iter().map(|why| format!("the hosts were not watched to the end: {why}"));
+        let mut wrong: Vec<String> = lost.collect();
         for host in &HOSTS {
-            let versions = all.get(host.name).map(Vec::as_slice).unwrap_or_default();
+            let versions = all.hosts.get(host.name).map(Vec::as_slice).unwrap_or_default();
             let is_active = |version: &&Value| version["metadata"]["annotations"][PAUSED].is_null();
             let (Some(before), Some(last)) = (before.get(host.name), versions.last()) else {
                 wrong.push(format!("{} did not arrive", host.name));

@@ -23,14 +23,14 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     let binary = server(root)?;
     let variables = [("FIRSTLIGHT_BINARY", binary.as_str())];
     if names == [TAKEOVER] {
-        return takeover(root, &[], &variables);
+        return takeover(root, all, &variables);
     }
     let parts: Vec<&str> = names.iter().map(String::as_str).collect();
     tests(root, "clients", &parts, &variables)?;
     if all {
         run_program(root, "envtest-suites", names, &variables)?;
         if names.is_empty() {
-            takeover(root, &["--minutes".to_owned(), "10".to_owned()], &variables)?;
+            takeover(root, all, &variables)?;
         }
         return Ok(());
     }
@@ -38,8 +38,10 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{why}")?)
 }
 
-/// Gets upstream's programs, unless they are there, and runs the takeover.
-fn takeover(root: &Path, arguments: &[String], variables: &[(&str, &str)]) -> Result<()> {
+/// Gets upstream's programs, unless they are there, and runs the takeover; with `long` for ten minutes instead of four.
+fn takeover(root: &Path, long: bool, variables: &[(&str, &str)]) -> Result<()> {
+    let minutes = ["--minutes".to_owned(), "10".to_owned()];
+    let arguments = if long { &minutes[..] } else { &[] };
     let status = Command::new(root.join("tests/takeover/install-tools")).status()?;
     ensure!(status.success(), "tests/takeover/install-tools failed");
     run_program(root, TAKEOVER, arguments, variables)
