@@ -1,6 +1,7 @@
 //! Simulations with a paused clock.
 
 mod fleet;
+mod idle_bmcs;
 mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;
