@@ -1,7 +1,10 @@
 //! Tests of machines that boot their agent from virtual media.
 
+use agent_protocol::Erase;
 use metal::control::{Boot, Command, Power};
 use metal::host::observed::{BootImage, Means};
+use metal::names;
+use schemas::meta::ObjectReference;
 
 use crate::support::World;
 
@@ -65,4 +68,57 @@ fn what_stands_against_it_is_said() {
     world.until(|world| world.status().error_message.contains("from virtual media"));
     world.is_deaf = false;
     world.until_state("provisioned");
+}
+
+/// Returns a host with a live image that an object of this kind uses, and a disk with somebody's data.
+fn live(consumer: &str, boots_media: bool) -> World {
+    let mut world = world();
+    world.means = Means::Bmc { credentials: "bmc".into(), version: "1".into(), has_media: true, boots_media };
+    world.boot_image = BootImage::Ready(URL.into());
+    world.host.spec.consumer_ref =
+        Some(ObjectReference { kind: Some(consumer.to_owned()), ..ObjectReference::default() });
+    if let Some(image) = &mut world.host.spec.image {
+        image.format = Some("live-iso".into());
+    }
+    world.disk = Some("somebody's data".into());
+    world
+}
+
+#[test]
+fn disks_are_cleaned_before_and_after_the_live_image_of_a_claim() {
+    for boots_media in [true, false] {
+        let mut world = live("HostClaim", boots_media);
+        world.until_state("provisioned");
+        assert_eq!((world.disk.take(), world.erased.take()), (None, Some(Erase::Metadata)), "before");
+        let started =
+            [Command::Insert("http://images/a.raw".into()), Command::Boot(Boot::Media), Command::PowerOn];
+        assert!(world.commands.ends_with(&started), "{:?}", world.commands);
+
+        world.disk = Some("what the live system has written".into());
+        world.annotate(names::ERASE, "everything");
+        world.host.spec.image = None;
+        world.until_state("available");
+        assert_eq!((world.disk.take(), world.erased), (None, Some(Erase::Everything)), "after");
+        assert_eq!(world.commands.last(), Some(&Command::Eject), "its image does not stay in the drive");
+    }
+}
+
+#[test]
+fn a_host_whose_cleaning_for_a_live_image_fails_does_not_start_it() {
+    let mut world = live("HostClaim", false);
+    world.failing = Some(("clean/", 1));
+    world.until(|world| world.status().error_type.is_some());
+    assert_eq!(world.status().error_message, "it did not work");
+    assert!(!world.commands.contains(&Command::Boot(Boot::Media)), "{:?}", world.commands);
+    world.until_state("provisioned");
+    assert_eq!(world.disk, None);
+}
+
+#[test]
+fn disks_of_other_hosts_with_a_live_image_are_left_as_they_are() {
+    let mut world = live("Metal3Machine", false);
+    world.until_state("provisioned");
+    world.host.spec.image = None;
+    world.until_state("available");
+    assert_eq!((world.disk.is_some(), world.erased), (true, None));
 }

@@ -1,8 +1,10 @@
 //! Checks that nothing is written to the disks of a protected host, in no state.
 
 use agent_protocol::{Action, State};
+use metal::host::observed::Means;
 use metal::host::plan::Plan;
 use metal::names::{self, PROTECT_DISKS};
+use schemas::meta::ObjectReference;
 
 use crate::support::{World, image};
 
@@ -136,4 +138,27 @@ fn an_image_that_is_already_written_is_started() {
     protect(&mut world);
     world.until_state("provisioned");
     assert_eq!(world.disk.as_deref(), Some("http://images/a.raw"));
+}
+
+#[test]
+fn a_protected_host_is_not_cleaned_for_the_live_image_of_a_claim() {
+    for protected_in in ["available", "provisioning"] {
+        let mut world = World::new();
+        world.means = Means::Bmc {
+            credentials: "bmc".into(),
+            version: "1".into(),
+            has_media: true,
+            boots_media: false,
+        };
+        world.host.spec.consumer_ref =
+            Some(ObjectReference { kind: Some("HostClaim".into()), ..ObjectReference::default() });
+        if let Some(image) = &mut world.host.spec.image {
+            image.format = Some("live-iso".into());
+        }
+        world.until(|world| world.state() == protected_in);
+        protect(&mut world);
+        assert_held(&mut world, protected_in, "they are not cleaned for a live image");
+        permit(&mut world);
+        world.until_state("provisioned");
+    }
 }

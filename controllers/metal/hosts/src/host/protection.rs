@@ -58,14 +58,14 @@ impl Planner<'_> {
             return None;
         }
         match self.state() {
-            HostState::Available | HostState::Ready
-                if self.after_rest() == Some(HostState::Provisioning) && !self.is_live() =>
-            {
-                Some("no image is written")
+            HostState::Available | HostState::Ready if self.after_rest() != Some(HostState::Provisioning) => {
+                None
             }
-            HostState::Provisioning if !self.is_live() && !self.writes_no_more("deploy/") => {
-                Some("no image is written")
+            HostState::Available | HostState::Ready | HostState::Provisioning if self.is_live() => {
+                self.cleans_before_live_image().then_some("they are not cleaned for a live image")
             }
+            HostState::Available | HostState::Ready => Some("no image is written"),
+            HostState::Provisioning if !self.writes_no_more("deploy/") => Some("no image is written"),
             HostState::Provisioned if self.is_cancelled() && self.cleans() => {
                 Some("they are not cleaned for another image or for none")
             }

@@ -2,6 +2,7 @@
 
 use agent_protocol::{Action, Erase, State};
 use engine::finalizer;
+use schemas::metal3::HostClaim;
 
 use crate::control::{Command, Power};
 use crate::host::observed::Means;
@@ -11,7 +12,8 @@ use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER};
 use crate::state::HostState;
 
 impl Planner<'_> {
-    /// Erases the disks, unless `automatedCleaningMode` is `disabled`.
+    /// Cleans the disks, unless `automatedCleaningMode` is `disabled`. Only their metadata are erased, or everything if the host has the
+    /// annotation [`ERASE`].
     pub(in crate::host) fn deprovision(&mut self) {
         if self.is_deleting() && self.has_failed_too_often() {
             self.give_up_cleaning();
@@ -53,14 +55,24 @@ impl Planner<'_> {
         self.enter(HostState::PoweringOff);
     }
 
-    /// Returns whether the disks are cleaned at the end of a provisioning.
+    /// Returns whether the disks are cleaned at the end of a provisioning. They are left as they are after a live image, unless a HostClaim
+    /// uses the host: the system of one tenant may have written to them, and the next tenant must not find it.
     pub(in crate::host) fn cleans(&self) -> bool {
-        self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled")
-            && !self.wrote_nothing()
+        self.cleaning_is_enabled() && (!self.was_live() || self.is_claimed())
     }
 
-    /// Returns whether a live image was provisioned, which leaves nothing on the disks.
-    fn wrote_nothing(&self) -> bool {
+    pub(in crate::host) fn cleaning_is_enabled(&self) -> bool {
+        self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled")
+    }
+
+    /// Returns whether a HostClaim uses the host. It names the host as its own until the host is deprovisioned.
+    pub(in crate::host) fn is_claimed(&self) -> bool {
+        let consumer = self.observed.host.spec.consumer_ref.as_ref();
+        consumer.is_some_and(|consumer| consumer.kind.as_deref() == Some(HostClaim::KIND))
+    }
+
+    /// Returns whether a live image was provisioned, which was booted from a virtual CD.
+    fn was_live(&self) -> bool {
         self.was()
             .provisioning
             .image
@@ -70,7 +82,7 @@ impl Planner<'_> {
 
     fn finish_deprovisioning(&mut self) {
         let now = self.now();
-        if self.wrote_nothing() && matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
+        if self.was_live() && matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
             self.plan.commands.push(Command::Eject);
         }
         self.empty_drive();

@@ -1,4 +1,4 @@
-//! Provisioning: clean, write the image, boot it.
+//! Provisioning: clean, write the image, boot it; or boot a live image.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use agent_protocol::{Action, Deployment, Erase, Image, State};
 use schemas::metal3::{OperationHistory, OperationMetric};
 
 use crate::control::{Boot, Command, Power};
-use crate::host::observed::Means;
+use crate::host::observed::{Agent, Means};
 use crate::host::plan::Planner;
 use crate::instruction;
 use crate::limits;
@@ -35,11 +35,13 @@ impl Planner<'_> {
             self.fail(ErrorType::Provisioning, problem);
             return;
         }
-        if self.is_live() {
+        if !self.is_live() {
+            self.write_image();
+        } else if self.cleans_before_live_image() {
+            self.clean_before_live_image();
+        } else {
             self.start_live_image();
-            return;
         }
-        self.write_image();
     }
 
     /// Returns whether the image of the spec is booted from a virtual CD, and not written to a disk.
@@ -90,7 +92,7 @@ impl Planner<'_> {
             return;
         }
         let Some(agent) = self.observed.agent.as_ref() else { return };
-        let cleans = self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled");
+        let cleans = self.cleaning_is_enabled();
         match (agent.id == clean, agent.id == deploy, agent.state) {
             (true, _, Some(State::Failed)) | (_, true, Some(State::Failed)) => {
                 let message = agent.message.clone();
@@ -170,7 +172,34 @@ impl Planner<'_> {
         self.enter(HostState::Provisioned);
     }
 
-    /// Boots a live image from a virtual CD; nothing is written to the disks.
+    /// Returns whether the disks must be cleaned before the live image starts: on the host of a HostClaim, its system must not find what
+    /// others have left.
+    pub(in crate::host) fn cleans_before_live_image(&self) -> bool {
+        let clean = format!("clean/{}", self.started(|history| history.provision.as_ref()));
+        let is_clean = |agent: &Agent| agent.id == clean && agent.state == Some(State::Done);
+        self.is_live()
+            && self.is_claimed()
+            && self.cleaning_is_enabled()
+            && !self.observed.agent.as_ref().is_some_and(is_clean)
+    }
+
+    fn clean_before_live_image(&mut self) {
+        if !self.ensure_agent(ErrorType::Provisioning) {
+            return;
+        }
+        let clean = format!("clean/{}", self.started(|history| history.provision.as_ref()));
+        let Some(agent) = self.observed.agent.as_ref() else { return };
+        match agent.state {
+            _ if agent.id != clean => {
+                self.drop_reboots();
+                self.instruct(clean, Action::Clean { erase: Erase::Metadata });
+            }
+            Some(State::Failed) => self.fail(ErrorType::Provisioning, agent.message.clone()),
+            _ => self.again_after(limits::SILENCE),
+        }
+    }
+
+    /// Boots a live image from a virtual CD. firstlight writes nothing to the disks; the system of the image may.
     fn start_live_image(&mut self) {
         match self.observed.power {
             Err(_) => self.report_power_fault(),
