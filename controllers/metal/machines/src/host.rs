@@ -40,7 +40,7 @@ pub fn is_empty(host: &BareMetalHost) -> bool {
         | HostState::Ready
         | HostState::Available => true,
         HostState::ExternallyProvisioned => !host.status.as_ref().is_some_and(|status| status.powered_on),
-        // Its own deletion cleans the disk, or leaves it as it is if nobody can.
+        // Its own deletion cleans the disks, or leaves them as they are if nobody can.
         HostState::PoweringOff | HostState::Deleting => is_deleting(host),
         HostState::Preparing
         | HostState::Provisioning

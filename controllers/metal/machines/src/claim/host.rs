@@ -17,9 +17,9 @@ pub(super) fn claim(host: &mut BareMetalHost, claim: &NamespacedName) {
     clean(host);
 }
 
-/// Requires that the host's disks are cleaned before the first image and after each one, so that no tenant reads what another has left.
-/// Metal3 cleans only after the claim: a disk whose image is removed from a claim before the claim is deleted would then be released as
-/// it is.
+/// Requires that the host's disks are cleaned before the first image and after each one, so that no tenant finds the partitions and file
+/// systems of another. Other blocks keep their content, unless the owner of the host has annotated it with [`metal::names::ERASE`]. Metal3
+/// cleans only after the claim: a disk whose image is removed from a claim before the claim is deleted would then be released as it is.
 fn clean(host: &mut BareMetalHost) {
     host.spec.automated_cleaning_mode = Some("metadata".to_owned());
 }
@@ -47,7 +47,7 @@ pub(super) fn deploy(host: &mut BareMetalHost, claim: &HostClaim) -> Result<(), 
         (Some(image), Some(present)) if image != present => {
             return Err(format!(
                 "spec.image has changed, and the host keeps {}: remove spec.image, wait until the condition Provisioned is False, and \
-                 set it again. The disks are cleaned meanwhile",
+                 set it again. All disks lose their partition tables and file systems meanwhile",
                 present.url
             ));
         }
