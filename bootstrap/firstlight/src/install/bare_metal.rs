@@ -51,7 +51,8 @@ impl Installation {
     fn of(services: &BareMetal, directory: &DataDirectory) -> Result<Self> {
         let server = services.server.clone().context(
             "the services that boot machines have no address that can move into the cluster: start the server with \
-             --netboot-address ADDRESS/BITS, with the address that the interface has now",
+             --netboot-address ADDRESS/BITS. To keep the address that machines know, remove it from the configuration of the interface \
+             before: the server adds it while it runs",
         )?;
         ensure!(
             !services.bundles.is_empty(),

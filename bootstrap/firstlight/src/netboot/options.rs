@@ -22,7 +22,7 @@ pub struct NetbootOptions {
     #[arg(long = "netboot-interface", value_name = "IFACE")]
     pub interfaces: Vec<String>,
     /// Address of these services, which is added to the interface while they run, and moves into the cluster with a pivot: ADDRESS/BITS
-    /// [default: the addresses that the interface has]. Needs CAP_NET_ADMIN
+    /// [default: the addresses that the interface has]. The configuration of the interface must not have it. Needs CAP_NET_ADMIN
     #[arg(long = "netboot-address", value_name = "ADDRESS/BITS", requires = "interfaces")]
     pub address: Option<Network>,
     /// Assignment of IP addresses on that network

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use crate::dhcp4::subnet::Network;
+
 /// The reason why a service cannot start, or cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -20,6 +22,17 @@ pub enum Error {
     AddressInUse {
         /// The IPv4 address that another machine answers for.
         address: Ipv4Addr,
+        /// The interface.
+        interface: String,
+    },
+    /// The address belongs to the configuration of the interface, so that it would not move with the services.
+    #[error(
+        "{network} is configured on {interface} already, where it would stay when the services move: remove it from the configuration of \
+         the interface (now: `ip address del {network} dev {interface}`), and it is added while the services run; or name another address"
+    )]
+    AddressConfigured {
+        /// The address, with the network that the interface has it in.
+        network: Network,
         /// The interface.
         interface: String,
     },

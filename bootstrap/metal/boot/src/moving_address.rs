@@ -1,12 +1,14 @@
 //! The address of the services as one that moves with them: it is added to an interface while they run there, and to that of another machine
 //! afterwards, for example of a node after a pivot. Machines keep the address that they know.
 //!
-//! Invariant: the kernel removes the address [`LIFETIME`] after this process has ended in whatever way.
+//! Invariant: the kernel removes the address [`LIFETIME`] after this process has ended in whatever way. An address that somebody else has
+//! configured on the interface is neither changed nor removed: it is refused, because it would stay there when the services move.
 
 use std::io::{Error as IoError, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures::TryStreamExt as _;
 use machinery::clock::Clock;
 use nix::net::if_::if_nametoindex;
 use rtnetlink::packet_route::address::{AddressAttribute, CacheInfo};
@@ -46,12 +48,12 @@ impl MovingAddress {
     /// Adds the address to the interface.
     ///
     /// # Errors
-    /// [`Error::AddressInUse`] if another machine answers for it, [`Error::Address`], and those of [`Interface::find`].
+    /// [`Error::AddressInUse`] if another machine answers for it, [`Error::AddressConfigured`] if it belongs to the configuration of the
+    /// interface, [`Error::Address`], and those of [`Interface::find`].
     pub async fn take(interface: &str, network: Network, clock: &Clock) -> Result<Self, Error> {
-        let networks = match Interface::find(interface) {
-            Ok(found) => found.networks,
-            // Without another address nobody can be asked.
-            Err(Error::NoAddress { .. }) => Vec::new(),
+        let has_address = match Interface::find(interface) {
+            Ok(_) => true,
+            Err(Error::NoAddress { .. }) => false,
             Err(error) => return Err(error),
         };
         let failed = |source| failed(interface, network, source);
@@ -59,9 +61,17 @@ impl MovingAddress {
         let (connection, netlink, _) = rtnetlink::new_connection().map_err(failed)?;
         tokio::spawn(connection);
         let place = Place { interface: interface.to_owned(), index, network, netlink };
-        let is_own = networks.iter().any(|known| known.address == network.address);
-        if !networks.is_empty() && !is_own && place.is_in_use().await {
-            return Err(Error::AddressInUse { address: network.address, interface: place.interface });
+        match place.held().await? {
+            Some((held, seconds)) if u64::from(seconds) > LIFETIME.as_secs() => {
+                return Err(Error::AddressConfigured { network: held, interface: place.interface });
+            }
+            // A server that was killed has left it.
+            Some(_) => {}
+            // Without an address nobody can be asked.
+            None if has_address && place.is_in_use().await => {
+                return Err(Error::AddressInUse { address: network.address, interface: place.interface });
+            }
+            None => {}
         }
         place.add().await?;
         let renewing = tokio::spawn(place.clone().renew(clock.clone()));
@@ -103,6 +113,28 @@ impl Place {
                 tracing::warn!(%error, "the address of the services could not be renewed");
             }
         }
+    }
+
+    /// Returns the address with its network as the interface has it, and the seconds until the kernel removes it ([`u32::MAX`] means
+    /// never); `None` if the interface does not have it.
+    async fn held(&self) -> Result<Option<(Network, u32)>, Error> {
+        let address = self.network.address;
+        let mut addresses = self.netlink.address().get().set_link_index_filter(self.index).execute();
+        let mut held = None;
+        while let Some(message) = addresses.try_next().await.map_err(|error| self.failed(error))? {
+            if !message.attributes.contains(&AddressAttribute::Local(address.into())) {
+                continue;
+            }
+            let lifetime = message.attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::CacheInfo(lifetime) => Some(lifetime.ifa_valid),
+                _ => None,
+            });
+            let found =
+                (Network { address, prefix: message.header.prefix_len }, lifetime.unwrap_or(u32::MAX));
+            // It may be there in two networks.
+            held = held.filter(|(_, seconds)| *seconds >= found.1).or(Some(found));
+        }
+        Ok(held)
     }
 
     /// Returns whether another machine on the interface answers for the address. The kernel asks by ARP before it can connect.

@@ -141,6 +141,35 @@ fn another_server_gives_addresses_of_ipv6() {
 }
 
 #[test]
+fn an_address_that_somebody_else_has_configured_is_neither_taken_nor_removed() {
+    let prepare = "ip link set lo up && ip link add va type veth peer name vb && ip link set va up && ip link set vb up && \
+        ip address add 10.77.0.2/24 dev va && ip address add 10.77.0.1/16 dev va && \
+        ip address add 10.77.0.3/24 dev va valid_lft 3600 preferred_lft 3600 && \
+        ip address add 10.77.0.4/24 dev va valid_lft 60 preferred_lft 60 &&";
+    if inside("an_address_that_somebody_else_has_configured_is_neither_taken_nor_removed", prepare) {
+        let before = Interface::find("va").unwrap().networks;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let clock = Clock::system();
+            let take = |network: &str| MovingAddress::take("va", network.parse().unwrap(), &clock);
+            for (wanted, held) in [
+                ("10.77.0.2/24", "10.77.0.2/24"),
+                ("10.77.0.1/24", "10.77.0.1/16"),
+                ("10.77.0.3/24", "10.77.0.3/24"),
+            ] {
+                let error = take(wanted).await.err().unwrap().to_string();
+                assert!(error.starts_with(&format!("{held} is configured on va already")), "{error}");
+                assert!(error.contains(&format!("`ip address del {held} dev va`")), "{error}");
+            }
+            assert_eq!(Interface::find("va").unwrap().networks, before);
+            // What a killed server has left is taken, and given up.
+            take("10.77.0.4/24").await.unwrap().release().await;
+            assert_eq!(Interface::find("va").unwrap().networks.len(), before.len() - 1);
+        });
+    }
+}
+
+#[test]
 fn an_address_that_another_machine_has_is_not_taken() {
     let prepare = "unshare --net sleep 300 > /dev/null 2>&1 & peer=$!; \
         until [ \"$(readlink /proc/$peer/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do :; done; \
