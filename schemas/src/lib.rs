@@ -23,6 +23,7 @@ pub mod metal3;
 pub mod metal3_ipam;
 pub mod naming;
 pub mod netboot;
+pub mod reboot;
 pub mod runtime;
 pub mod version;
 

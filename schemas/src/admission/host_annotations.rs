@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::common::Errors;
 use crate::metal3::{BareMetalHost, BareMetalHostStatus, HardwareDetails};
+use crate::reboot::is_reboot;
 
 const STATUS: &str = "baremetalhost.metal3.io/status";
-const REBOOT: &str = "reboot.metal3.io";
 const INSPECT: &str = "inspect.metal3.io";
 const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
 const POWER: &str = "metal.firstlight.dev/power";
@@ -68,10 +68,6 @@ pub fn reboots(annotations: Option<&BTreeMap<String, String>>, errors: &mut Erro
     for (key, value) in annotations.into_iter().flatten().filter(|(key, _)| is_reboot(key)) {
         reboot(&format!("metadata.annotations[{key}]"), value, errors);
     }
-}
-
-fn is_reboot(key: &str) -> bool {
-    key.strip_prefix(REBOOT).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('/'))
 }
 
 fn one_of(field: &str, value: &str, allowed: &[&str], errors: &mut Errors) {

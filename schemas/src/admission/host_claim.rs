@@ -1,18 +1,19 @@
-//! Admission rules of HostClaim and HostDeployPolicy: those of Metal3's webhook (baremetal-operator v0.14), and that the pattern of a
-//! policy compiles.
+//! Admission rules of HostClaim and HostDeployPolicy: those of Metal3's webhook (baremetal-operator v0.14), that the pattern of a policy
+//! compiles, and that each request for a reboot can be passed on to a host.
 
 use machinery::{names, pattern};
 
 use super::bare_metal_host::{image, own_namespace};
-use super::common::Errors;
+use super::common::{Errors, annotation};
 use super::host_annotations;
 use super::request::Request;
 use crate::metal3::{HostClaim, HostClaimSelector, HostClaimSelectorRequirement, HostDeployPolicy};
+use crate::reboot;
 
 /// The operators of the selector, in lower case.
 const OPERATORS: [&str; 10] = ["in", "=", "==", "notin", "!=", "exists", "!", "doesnotexist", "gt", "lt"];
 
-pub fn host_claim(_: Request<'_>, claim: &HostClaim, errors: &mut Errors) {
+pub fn host_claim(request: Request<'_>, claim: &HostClaim, errors: &mut Errors) {
     let spec = &claim.spec;
     let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
     let secrets =
@@ -27,6 +28,18 @@ pub fn host_claim(_: Request<'_>, claim: &HostClaim, errors: &mut Errors) {
         self::image(image, errors);
     }
     host_annotations::reboots(claim.metadata.annotations.as_ref(), errors);
+    passed_reboots(request, claim, errors);
+}
+
+/// Refuses requests for reboots that the host cannot have. One that is stored already does not make a claim unchangeable: the controller
+/// leaves it out.
+fn passed_reboots(request: Request<'_>, claim: &HostClaim, errors: &mut Errors) {
+    for key in claim.metadata.annotations.iter().flatten().map(|(key, _)| key) {
+        let is_stored = request.old.is_some_and(|old| annotation(old, key).is_some());
+        if let Some(Err(problem)) = reboot::on_host(key).filter(|_| !is_stored) {
+            errors.forbidden(format!("metadata.annotations[{key}]"), problem);
+        }
+    }
 }
 
 fn selector(selector: &HostClaimSelector, errors: &mut Errors) {

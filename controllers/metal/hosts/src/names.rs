@@ -1,5 +1,7 @@
 //! The names that Metal3's clients know, and firstlight's own (`contract/metal3`, §0).
 
+pub use schemas::reboot::REBOOT;
+
 /// Finalizer of a BareMetalHost, until its machine has been released.
 pub const HOST_FINALIZER: &str = "baremetalhost.metal3.io";
 /// Finalizer of a HardwareData, until its host is deleted.
@@ -24,8 +26,6 @@ pub const STATUS: &str = "baremetalhost.metal3.io/status";
 pub const INSPECT: &str = "inspect.metal3.io";
 /// Hardware details that a person provides instead of an inspection.
 pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
-/// Restarts the machine, or keeps it off (`reboot.metal3.io/<suffix>`) until the annotation is removed.
-pub const REBOOT: &str = "reboot.metal3.io";
 /// On hosts without a BMC, how the machine is switched on: `manual` or `wake-on-lan`. Without it such hosts are not managed, as in
 /// Metal3.
 pub const POWER: &str = "metal.firstlight.dev/power";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::creations;
+use super::{creations, updates};
 
 const GROUP: &str = "metal3.io";
 
@@ -69,6 +69,34 @@ fn claims_of_hosts() {
             ("reboot", reboot(r#"{"mode":"hard"}"#), &[]),
             ("no reboot", reboot("now"), &["metadata.annotations[reboot.metal3.io/x]: Invalid"]),
         ],
+    );
+}
+
+#[test]
+fn a_reboot_that_no_host_can_have_is_not_asked_for() {
+    let asked = |length: usize| {
+        let key = format!("reboot.metal3.io/{}", "x".repeat(length));
+        (
+            json!({ "metadata": { "annotations": { key.as_str(): "" } } }),
+            format!("metadata.annotations[{key}]: Forbidden"),
+        )
+    };
+    let claim = |annotations: Value| json!({ "metadata": { "name": "c", "namespace": "tenant", "annotations": annotations }, "spec": {} });
+    let ((fits, _), (long, refused), (longer, longer_refused)) = (asked(53), asked(54), asked(55));
+    let none: &[&str] = &[];
+    creations(
+        GROUP,
+        "HostClaim",
+        &claim(json!({})),
+        &[("fits", fits, none), ("too long", long.clone(), &[&refused])],
+    );
+    // A claim that was stored with it can still be changed, and deleted.
+    let stored = claim(long["metadata"]["annotations"].clone());
+    updates(
+        GROUP,
+        "HostClaim",
+        &stored,
+        &[("changed", spec(json!({ "poweredOn": true })), none), ("one more", longer, &[&longer_refused])],
     );
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use schemas::reboot::{REBOOT, is_reboot};
 use serde::Deserialize;
 
-use crate::names::{DETACHED, REBOOT};
+use crate::names::DETACHED;
 
 type Annotations = BTreeMap<String, String>;
 
@@ -30,22 +31,16 @@ struct RebootValue {
 pub fn reboot(annotations: &Annotations) -> Option<Reboot> {
     let mut found: Option<Reboot> = None;
     for (key, value) in annotations {
-        let Some(suffix) = key.strip_prefix(REBOOT) else { continue };
-        if !suffix.is_empty() && !suffix.starts_with('/') {
+        if !is_reboot(key) {
             continue;
         }
         let value: RebootValue = serde_json::from_str(value).unwrap_or_default();
         let reboot = found.get_or_insert_default();
         reboot.is_hard |= value.mode == "hard";
         reboot.is_forced |= value.force;
-        reboot.is_held |= !suffix.is_empty();
+        reboot.is_held |= key != REBOOT;
     }
     found
-}
-
-/// Returns whether the key is a reboot annotation.
-pub fn is_reboot(key: &str) -> bool {
-    key.strip_prefix(REBOOT).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('/'))
 }
 
 /// The effect of deleting a detached host.

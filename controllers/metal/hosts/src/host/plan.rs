@@ -11,8 +11,8 @@ use std::time::Duration;
 use agent_protocol::{Action, Instruction};
 use machinery::clock::rfc3339;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, DataImage, FirmwareUpdate, HardwareDetails};
+use schemas::reboot::is_reboot;
 
-use super::annotations;
 use super::observed::Observed;
 use crate::control::Command;
 use crate::limits;
@@ -219,7 +219,7 @@ impl<'a> Planner<'a> {
 
     /// Removes all reboot annotations.
     pub(super) fn drop_reboots(&mut self) {
-        self.annotations().retain(|key, _| !annotations::is_reboot(key));
+        self.annotations().retain(|key, _| !is_reboot(key));
     }
 }
 

@@ -1,15 +1,12 @@
 //! What a HostClaim writes into its host. Pure.
 
 use engine::NamespacedName;
-use metal::names::REBOOT;
 use schemas::metal3::{BareMetalHost, HostClaim};
+use schemas::reboot::{self, OF_CLAIM, REBOOT};
 
 use crate::consumer::ConsumerKind;
 use crate::host;
 use crate::names::PAUSED_BY_CLAIM;
-
-/// The prefix of the reboot annotations that a claim has set on its host. With it, those of others stay.
-const REBOOTS: &str = "reboot.metal3.io/hostclaim-";
 
 /// Makes the claim the consumer of the host.
 pub(super) fn claim(host: &mut BareMetalHost, claim: &NamespacedName) {
@@ -63,28 +60,30 @@ pub(super) fn deploy(host: &mut BareMetalHost, claim: &HostClaim) -> Result<(), 
 
 /// Copies the reboot annotations of the claim to the host, and removes from the host those that the claim no longer has. The annotation
 /// without a suffix is moved: it asks for one reboot.
-pub(super) fn pass_reboots(host: &mut BareMetalHost, claim: &mut HostClaim) {
-    let annotations = claim.metadata.annotations.iter().flatten();
-    let reboots: Vec<(String, String)> = annotations
-        .filter_map(|(key, value)| {
-            let suffix = key.strip_prefix(REBOOT)?;
-            let suffix = if suffix.is_empty() { "" } else { suffix.strip_prefix('/')? };
-            let key = if suffix.is_empty() { REBOOT.to_owned() } else { format!("{REBOOTS}{suffix}") };
-            Some((key, value.clone()))
-        })
-        .collect();
+///
+/// # Errors
+/// An annotation cannot be passed on, since the host could not be written with it. The others are.
+pub(super) fn pass_reboots(host: &mut BareMetalHost, claim: &mut HostClaim) -> Result<(), String> {
     remove_reboots(host);
-    if !reboots.is_empty() {
-        host.metadata.annotations.get_or_insert_default().extend(reboots);
+    let mut outcome = Ok(());
+    for (key, value) in claim.metadata.annotations.iter().flatten() {
+        match reboot::on_host(key) {
+            Some(Ok(passed)) => {
+                host.metadata.annotations.get_or_insert_default().insert(passed, value.clone());
+            }
+            Some(Err(problem)) => outcome = Err(format!("metadata.annotations[{key}]: {problem}")),
+            None => {}
+        }
     }
     if let Some(annotations) = &mut claim.metadata.annotations {
         annotations.remove(REBOOT);
     }
+    outcome
 }
 
 fn remove_reboots(host: &mut BareMetalHost) {
     if let Some(annotations) = &mut host.metadata.annotations {
-        annotations.retain(|key, _| !key.starts_with(REBOOTS));
+        annotations.retain(|key, _| !key.starts_with(OF_CLAIM));
     }
 }
 

@@ -158,8 +158,9 @@ fn follow(observed: &Observed, read: &BareMetalHost, plan: &mut Plan, now: DateT
     crate::host::unpause(&mut wanted, PAUSED_BY_CLAIM);
     let synchronized = match secrets(observed, &mut wanted, plan) {
         Ok(()) => {
-            host::pass_reboots(&mut wanted, &mut plan.wanted);
-            host::deploy(&mut wanted, &observed.object).map_err(|message| (NOT_SYNCHRONIZED, message))
+            let passed = host::pass_reboots(&mut wanted, &mut plan.wanted);
+            let deployed = host::deploy(&mut wanted, &observed.object);
+            deployed.and(passed).map_err(|message| (NOT_SYNCHRONIZED, message))
         }
         // Without its Secrets, the host gets nothing else of the claim, least of all its image.
         Err(problem) => Err(problem),

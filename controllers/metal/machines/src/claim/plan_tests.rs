@@ -252,6 +252,21 @@ fn reboots_are_passed_on_and_those_of_others_stay() {
 }
 
 #[test]
+fn a_reboot_that_the_host_cannot_have_holds_nothing_else_up() {
+    let long = format!("{REBOOT}/{}", "x".repeat(54));
+    let plan = planned(&with_host(
+        json!({"metadata": {"annotations": {long.as_str(): "", format!("{REBOOT}/night"): ""}}}),
+        json!({}),
+    ));
+    let (reason, message) = said(&plan, SYNCHRONIZED);
+    assert!(reason == NOT_SYNCHRONIZED && message.contains(&long), "{message}");
+    let host = plan.host.unwrap();
+    assert!(host.spec.image.is_some());
+    let keys: Vec<String> = host.metadata.annotations.unwrap().into_keys().collect();
+    assert_eq!(keys, [format!("{REBOOT}/hostclaim-night")]);
+}
+
+#[test]
 fn a_provisioned_claim_takes_no_second_host() {
     let was = |conditions: Value| {
         observed(
