@@ -1,4 +1,4 @@
-//! Counts the writes of the controllers and kills the process at a given write.
+//! Counts the writes of the controllers, refuses given ones, and kills the process at a given write.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use kube::client::Body as ClientBody;
 use parking_lot::Mutex;
 use serving::{Body, ClientService};
@@ -46,12 +46,21 @@ struct State {
     writes: u64,
     kill: Option<Kill>,
     trace: Vec<String>,
+    refused: Option<String>,
 }
+
+/// The answer to a refused write.
+const FORBIDDEN: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"the test refuses it"}"#;
 
 impl Requests {
     /// Plans a kill.
     pub fn plan(&self, kill: Kill) {
         self.0.state.lock().kill = Some(kill);
+    }
+
+    /// Refuses each write with this method and path (`DELETE /api/v1/…`) from now on; `None` permits all again.
+    pub fn refuse(&self, write: Option<&str>) {
+        self.0.state.lock().refused = write.map(str::to_owned);
     }
 
     /// Number of writes of the controllers.
@@ -67,6 +76,11 @@ impl Requests {
     /// Returns when the process is to be killed.
     pub async fn killed(&self) {
         self.0.killed.notified().await;
+    }
+
+    fn is_refused<B>(&self, request: &Request<B>) -> bool {
+        let name = || format!("{} {}", request.method(), request.uri().path());
+        self.0.state.lock().refused.as_ref().is_some_and(|refused| *refused == name())
     }
 
     fn note<B>(&self, request: &Request<B>) -> Option<Moment> {
@@ -113,6 +127,11 @@ impl Service<Request<ClientBody>> for Counting {
                 requests.0.killed.notify_one();
                 std::future::pending().await
             });
+        }
+        if requests.is_refused(&request) {
+            let mut answer = Response::new(Body::from(FORBIDDEN));
+            *answer.status_mut() = StatusCode::FORBIDDEN;
+            return Box::pin(async { Ok(answer) });
         }
         let answer = self.inner.call(request);
         Box::pin(async move {

@@ -176,6 +176,34 @@ async fn a_paused_claim_pauses_its_host_and_a_reboot_is_passed_on_once() {
     assert_eq!(annotation(host_of(&world.manager).as_ref(), REBOOT), None);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_reboot_is_passed_on_once_whatever_fails_after_it() {
+    let world = world().await;
+    host(&world, "rack1").await;
+    policy(&world, json!({})).await;
+    secret(&world, "tenant", "boot", "one").await;
+    claim(&world, json!({"userData": {"name": "boot"}})).await;
+    world.until("the host has the image", |manager| image(manager).is_some()).await;
+    becomes(&world, "rack1", "provisioned").await;
+    is_ready(&world).await;
+    world.requests.refuse(Some("DELETE /api/v1/namespaces/metal/secrets/rack1-userdata"));
+    let annotate = |value: Value| json!({"metadata": {"annotations": {REBOOT: value}}});
+    let mut asked = annotate(json!(""));
+    asked["spec"] = json!({"userData": null});
+    world.patch_in::<HostClaim>("tenant", "c", asked).await;
+    let reboots = |manager: &Manager| annotation(host_of(manager).as_ref(), REBOOT).is_some();
+    world.until("the host reboots", reboots).await;
+    world.patch_in::<BareMetalHost>("metal", "rack1", annotate(Value::Null)).await;
+    world
+        .until("the copy cannot be deleted", |manager| said(manager, "Synchronized").2.contains("refuses"))
+        .await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(content(&world.manager, "metal", "rack1-userdata").is_some());
+    assert!(!reboots(&world.manager), "one reboot");
+    world.requests.refuse(None);
+    world.until("the copy is deleted", |manager| content(manager, "metal", "rack1-userdata").is_none()).await;
+}
+
 /// Creates a Metal3Machine that waits for a host of `metal`.
 async fn machine(world: &World) {
     let metadata = |name: &str| json!({"name": name, "namespace": "metal"});

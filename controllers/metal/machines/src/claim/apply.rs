@@ -11,7 +11,7 @@ use crate::names::{CLAIM_FINALIZER, PAUSED_BY_CLAIM};
 
 impl HostClaimController {
     /// Carries out the plan: first the copies of Secrets, then the host that refers to them, then the claim. A step that failed is
-    /// repeated, since the claim keeps its finalizer and its request for a reboot.
+    /// repeated, since the claim keeps its finalizer, and its request for a reboot until the host has it.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<HostClaim> {
         let Plan { mut wanted, candidates, copies, host, discarded, action } = plan;
         let mut errors = Vec::new();
@@ -30,17 +30,20 @@ impl HostClaimController {
         if let (Ok(()), Some(read), Some(host)) = (&written, &observed.host, &host) {
             written = self.hosts.patch_unchanged(read, host).await.map(drop);
         }
-        if written.is_ok() {
-            for copy in &discarded {
-                errors.extend(unless_gone(self.secrets.delete(copy.as_ref()).await).err());
+        match written {
+            Ok(()) => {
+                for copy in &discarded {
+                    errors.extend(unless_gone(self.secrets.delete(copy.as_ref()).await).err());
+                }
+            }
+            Err(error) => {
+                // The host has not got the request for a reboot. Once it has, the claim must not ask again, whatever else fails.
+                wanted.metadata.annotations.clone_from(&observed.object.metadata.annotations);
+                errors.push(error);
             }
         }
-        errors.extend(written.err());
-        if !errors.is_empty() {
-            if is_deleting(&wanted) {
-                finalizer::add(&mut wanted, CLAIM_FINALIZER);
-            }
-            wanted.metadata.annotations.clone_from(&observed.object.metadata.annotations);
+        if !errors.is_empty() && is_deleting(&wanted) {
+            finalizer::add(&mut wanted, CLAIM_FINALIZER);
         }
         Outcome { wanted: Some(wanted), errors, action }
     }
