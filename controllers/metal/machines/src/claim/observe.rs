@@ -9,8 +9,9 @@ use k8s_openapi::api::core::v1::{Namespace, Secret};
 use schemas::metal3::{BareMetalHost, HostClaim, HostDeployPolicy};
 
 use super::plan::Observed;
-use super::policy::admits;
+use super::policy::{admits, place_of};
 use super::secrets::{Role, Source};
+use super::status::is_lost;
 use crate::claiming::Claiming;
 
 /// Index of hosts by the HostClaim that they name as their consumer, `namespace/name`.
@@ -40,17 +41,35 @@ pub(super) fn referenced(claim: &HostClaim) -> impl Iterator<Item = (Role, Names
     })
 }
 
+/// Returns the host that the claim was given.
+fn given(claim: &HostClaim) -> Option<NamespacedName> {
+    let given = claim.status.as_ref()?.bare_metal_host.as_ref()?;
+    Some(NamespacedName::new(given.namespace.as_str(), given.name.as_str()))
+}
+
 impl HostClaimController {
     /// Reads the state on which the plan of `object` depends.
     pub(super) fn read(&self, object: Arc<HostClaim>) -> Observed {
         let name = NamespacedName::of(object.as_ref());
         let key = name.to_string();
-        let namespaces = self.admitting(&object);
-        let host = self.host_of(&object, &namespaces);
-        let hosts = match host.is_none() && !is_deleting(object.as_ref()) {
-            true => namespaces.iter().flat_map(|namespace| self.hosts.in_namespace(namespace)).collect(),
-            false => Vec::new(),
-        };
+        let mut host = self.given(&object);
+        let (mut namespaces, mut hosts) = (Vec::new(), Vec::new());
+        if host.is_none() && !is_deleting(object.as_ref()) {
+            // That a host names the claim is not enough, since whoever may create hosts can write this, and would get the claim's Secrets: it
+            // must be in a namespace whose policies admit the claim.
+            let mut naming = self.hosts.by_index(BY_CONSUMER, &key);
+            naming.retain(|_| given(&object).is_none());
+            if !naming.is_empty() || !is_lost(&object) {
+                namespaces = self.admitting(&object);
+            }
+            let is_admitted = |host: &Arc<BareMetalHost>| {
+                host.metadata.namespace.as_ref().is_some_and(|own| namespaces.contains(own))
+            };
+            host = naming.into_iter().find(is_admitted);
+            if host.is_none() {
+                hosts = namespaces.iter().flat_map(|namespace| self.hosts.in_namespace(namespace)).collect();
+            }
+        }
         let copy = |role: Role| {
             let host = NamespacedName::of(host.as_ref()?.as_ref());
             self.secrets.get(&role.copy_name(&host))
@@ -72,35 +91,23 @@ impl HostClaimController {
         }
     }
 
-    /// Returns the host of a claim. That a host names the claim is not enough, since whoever may create hosts can write this, and would get
-    /// the claim's Secrets: the host must be the one that the claim was given, or be in a namespace whose policies admit the claim.
-    fn host_of(&self, claim: &HostClaim, namespaces: &[String]) -> Option<Arc<BareMetalHost>> {
-        let name = NamespacedName::of(claim);
-        let mut hosts = self.hosts.by_index(BY_CONSUMER, &name.to_string());
-        let given = claim.status.as_ref().and_then(|status| status.bare_metal_host.as_ref());
-        let given = given.map(|given| NamespacedName::new(given.namespace.as_str(), given.name.as_str()));
+    /// Returns the host that the claim was given and that names it as its consumer. A deleted claim that was given none has each host that
+    /// names it: nothing is written to it but that it is free.
+    pub(super) fn given(&self, claim: &HostClaim) -> Option<Arc<BareMetalHost>> {
+        let given = given(claim);
+        let mut hosts = self.hosts.by_index(BY_CONSUMER, &NamespacedName::of(claim).to_string());
         hosts.retain(|host| match &given {
             Some(given) => NamespacedName::of(host.as_ref()) == *given,
-            // Nothing is written to the host of a deleted claim but that it is free.
-            None => {
-                let namespace = host.metadata.namespace.as_ref();
-                is_deleting(claim) || namespace.is_some_and(|namespace| namespaces.contains(namespace))
-            }
+            None => is_deleting(claim),
         });
         hosts.into_iter().next()
-    }
-
-    /// Returns the host of a claim that has been given one.
-    pub(super) fn given(&self, claim: &HostClaim) -> Option<Arc<BareMetalHost>> {
-        self.host_of(claim, &[])
     }
 
     /// Returns the namespaces whose policies admit the claim. As in Metal3, also the claim's own namespace needs a policy.
     fn admitting(&self, claim: &HostClaim) -> Vec<String> {
         let own = claim.metadata.namespace.as_deref().unwrap_or_default();
         let Some(namespace) = self.namespaces.get(&NamespacedName::new("", own)) else { return Vec::new() };
-        let place = claim.spec.host_selector.as_ref().and_then(|selector| selector.in_namespace.as_deref());
-        let policies = match place.filter(|place| !place.is_empty()) {
+        let policies = match place_of(claim) {
             Some(place) => self.policies.in_namespace(place),
             None => self.policies.all(),
         };

@@ -11,13 +11,14 @@ use schemas::HasConditions;
 use schemas::infrastructure::{HostSelector, HostSelectorRequirement};
 use schemas::metal3::{BareMetalHost, HostClaim, HostClaimSelector, SecretReference};
 
+use super::policy::place_of;
 use super::secrets::{Copy, Source, copy};
 use super::{host, status};
 use crate::choice::{Choice, Wish, choose, count};
 use crate::consumer::ConsumerKind;
 use crate::limits::LOOK_AGAIN;
 use crate::names::{CLAIM_FINALIZER, PAUSED_BY_CLAIM};
-use status::{ASSOCIATED, MISSING, NOT_SYNCHRONIZED, PROVISIONED, SYNCHRONIZED, no_host};
+use status::{ASSOCIATED, MISSING, NOT_SYNCHRONIZED, SYNCHRONIZED, no_host};
 
 /// The state on which the plan of a HostClaim depends.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub(super) struct Observed {
     pub object: Arc<HostClaim>,
     /// Its host, which names the claim as its consumer.
     pub host: Option<Arc<BareMetalHost>>,
-    /// The namespaces whose policies admit the claim. `hostSelector.inNamespace` leaves at most one.
+    /// The namespaces whose policies admit the claim, if it has no host. `hostSelector.inNamespace` leaves at most one.
     pub namespaces: Vec<String>,
     /// All hosts of these namespaces, if the claim has no host.
     pub hosts: Vec<Arc<BareMetalHost>>,
@@ -82,11 +83,8 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 
 /// Chooses hosts for a claim that has none.
 fn associate(observed: &Observed, plan: &mut Plan, now: DateTime<Utc>) {
-    let object = observed.object.as_ref();
-    let is_lost = object.condition_is_true(PROVISIONED)
-        || object.condition(ASSOCIATED).is_some_and(|condition| condition.reason == MISSING);
     status::hide(&mut plan.wanted);
-    if is_lost {
+    if status::is_lost(&observed.object) {
         let message = "the BareMetalHost that ran the image of this claim does not exist any more, or was given to somebody else; \
                        delete the HostClaim to replace it";
         return conditions::set(&mut plan.wanted, now, no_host(MISSING, message));
@@ -108,9 +106,7 @@ fn candidates(observed: &Observed) -> Result<Vec<Arc<BareMetalHost>>, String> {
     let spec = &observed.object.spec;
     if observed.namespaces.is_empty() {
         let own = &observed.name.namespace;
-        let place = spec.host_selector.as_ref().and_then(|selector| selector.in_namespace.as_deref());
-        let place = place.filter(|place| !place.is_empty());
-        return Err(match place {
+        return Err(match place_of(&observed.object) {
             Some(place) => {
                 format!("no HostDeployPolicy in namespace {place} admits the HostClaims of namespace {own}")
             }

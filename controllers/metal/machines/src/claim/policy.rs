@@ -1,10 +1,16 @@
-//! HostDeployPolicy: the namespaces whose HostClaims may use the hosts of a namespace. Pure.
+//! The namespaces in which a HostClaim may get a host: the one that it names, and those whose HostDeployPolicies admit it. Pure.
 
 use std::collections::BTreeMap;
 
 use engine::object::is_deleting;
 use machinery::pattern;
-use schemas::metal3::HostDeployPolicy;
+use schemas::metal3::{HostClaim, HostDeployPolicy};
+
+/// Returns the only namespace in which the claim wants a host; `None` if it wants one of any namespace.
+pub(super) fn place_of(claim: &HostClaim) -> Option<&str> {
+    let place = claim.spec.host_selector.as_ref()?.in_namespace.as_deref();
+    place.filter(|place| !place.is_empty())
+}
 
 /// Returns whether a policy admits the HostClaims of a namespace. All constraints that are set must hold. As in Metal3, a policy without
 /// `hostClaimNamespaces` admits none, one whose `hostClaimNamespaces` is empty admits all, and `nameMatches` may match any part of the

@@ -69,6 +69,12 @@ pub(super) fn complete(claim: &mut HostClaim, read: &HostClaim, now: DateTime<Ut
     }
 }
 
+/// Returns whether the claim has lost the host that ran its image. It gets no other one.
+pub(super) fn is_lost(claim: &HostClaim) -> bool {
+    claim.condition_is_true(PROVISIONED)
+        || claim.condition(ASSOCIATED).is_some_and(|condition| condition.reason == MISSING)
+}
+
 /// Returns the condition of a claim without a host.
 pub(super) fn no_host(reason: &str, message: impl Into<String>) -> Condition {
     conditions::is_false(ASSOCIATED, reason, message)
