@@ -25,7 +25,9 @@ use crate::host::became_free;
 use crate::names::CLAIM_FINALIZER;
 use observe::{BY_CLAIM, BY_CONSUMER, BY_SECRET, HostClaimController, referenced};
 use plan::{Observed, Plan, plan};
+use policy::place_of;
 use secrets::copied_for;
+use status::is_waiting;
 
 /// Number of HostClaims that are reconciled at the same time.
 const CONCURRENCY: usize = 32;
@@ -60,15 +62,19 @@ fn start(manager: &Manager) {
         .concurrency(CONCURRENCY)
         .reconciles(&controller.objects)
         .watches(&controller.hosts, move |change| self::of_host(change, &of_host))
-        .watches(&controller.policies, move |_| waiting(of_policy.all()))
+        .watches(&controller.policies, move |change| waiting(of_policy.all(), Some(&change.name().namespace)))
         .watches(&controller.namespaces, move |change| self::of_namespace(change, &of_namespace))
         .watches(&controller.secrets, move |change| self::of_secret(change, &of_secret))
         .start(Frame::new(controller));
 }
 
-/// Returns the requests of those claims that have no host.
-fn waiting(mut claims: Vec<Arc<HostClaim>>) -> Vec<Request> {
-    claims.retain(|claim| claim.status.as_ref().is_none_or(|status| status.bare_metal_host.is_none()));
+/// Returns the requests of those claims that wait for a host; with `place`, of those that may get one of this namespace.
+fn waiting(mut claims: Vec<Arc<HostClaim>>, place: Option<&str>) -> Vec<Request> {
+    let may_be_there = |claim: &HostClaim| match (place, place_of(claim)) {
+        (Some(place), Some(wanted)) => place == wanted,
+        _ => true,
+    };
+    claims.retain(|claim| is_waiting(claim) && may_be_there(claim));
     names(&claims)
 }
 
@@ -76,12 +82,12 @@ fn names(claims: &[Arc<HostClaim>]) -> Vec<Request> {
     claims.iter().map(|claim| NamespacedName::of(claim.as_ref())).collect()
 }
 
-/// Requests the consumer of a host. A host that became available is news for all claims that wait for one.
+/// Requests the consumer of a host. A host that became available is news for the claims that wait for one and may have it.
 fn of_host(change: &Change<BareMetalHost>, claims: &Objects<HostClaim>) -> Vec<Request> {
     let mut requests: Vec<Request> =
         change.objects().filter_map(|host| ConsumerKind::Claim.of(host)).collect();
     if became_free(change) {
-        requests.extend(waiting(claims.all()));
+        requests.extend(waiting(claims.all(), Some(&change.name().namespace)));
     }
     requests.dedup();
     requests
@@ -93,7 +99,7 @@ fn of_namespace(change: &Change<Namespace>, claims: &Objects<HostClaim>) -> Vec<
     if change.old.as_ref().map(labels) == change.new.as_ref().map(labels) {
         return Vec::new();
     }
-    waiting(claims.in_namespace(&change.name().name))
+    waiting(claims.in_namespace(&change.name().name), None)
 }
 
 /// Requests the claims that refer to a Secret, and the claim for which it was copied.
@@ -153,5 +159,40 @@ impl Planned for HostClaimController {
         };
         conditions::set(object, now, condition);
         conditions::set(object, now, conditions::is_false("Ready", "NotReady", text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_free_host_is_news_only_for_claims_that_wait_and_may_have_it() {
+        let claim = |name: &str, change: Value| {
+            let mut value =
+                json!({"metadata": {"name": name, "namespace": "tenant"}, "spec": {"poweredOn": true}});
+            crate::testing::merge(&mut value, &change);
+            Arc::new(serde_json::from_value::<HostClaim>(value).unwrap())
+        };
+        let in_namespace = |place: &str| json!({"spec": {"hostSelector": {"inNamespace": place}}});
+        let lost = json!({"type": status::ASSOCIATED, "status": "False", "reason": status::MISSING, "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let claims = vec![
+            claim("anywhere", json!({})),
+            claim("empty", in_namespace("")),
+            claim("here", in_namespace("metal")),
+            claim("elsewhere", in_namespace("other")),
+            claim("given", json!({"status": {"bareMetalHost": {"name": "rack1", "namespace": "metal"}}})),
+            claim("lost", json!({"status": {"conditions": [lost]}})),
+            claim("deleted", json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})),
+        ];
+        let requested = |place: Option<&str>| {
+            let requests = waiting(claims.clone(), place);
+            requests.into_iter().map(|request| request.name).collect::<Vec<_>>()
+        };
+        assert_eq!(requested(Some("metal")), ["anywhere", "empty", "here"]);
+        assert_eq!(requested(None), ["anywhere", "empty", "here", "elsewhere"]);
     }
 }

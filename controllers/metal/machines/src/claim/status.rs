@@ -75,6 +75,12 @@ pub(super) fn is_lost(claim: &HostClaim) -> bool {
         || claim.condition(ASSOCIATED).is_some_and(|condition| condition.reason == MISSING)
 }
 
+/// Returns whether the claim waits for a host.
+pub(super) fn is_waiting(claim: &HostClaim) -> bool {
+    let has_host = claim.status.as_ref().is_some_and(|status| status.bare_metal_host.is_some());
+    !has_host && !is_deleting(claim) && !is_lost(claim)
+}
+
 /// Returns the condition of a claim without a host.
 pub(super) fn no_host(reason: &str, message: impl Into<String>) -> Condition {
     conditions::is_false(ASSOCIATED, reason, message)
