@@ -12,7 +12,7 @@ use schemas::infrastructure::{HostSelector, HostSelectorRequirement};
 use schemas::metal3::{BareMetalHost, HostClaim, HostClaimSelector, SecretReference};
 
 use super::policy::place_of;
-use super::secrets::{Copy, Source, copy};
+use super::secrets::{Copy, Role, Source, copy};
 use super::{host, status};
 use crate::choice::{Choice, Wish, choose, count};
 use crate::consumer::ConsumerKind;
@@ -178,27 +178,18 @@ fn secrets(
     host: &mut BareMetalHost,
     plan: &mut Plan,
 ) -> Result<(), (&'static str, String)> {
-    let place = host.metadata.namespace.clone().unwrap_or_default();
-    let mut references: [Option<SecretReference>; 3] = [None, None, None];
-    let mut copies = Vec::new();
-    for source in &observed.sources {
-        let name = if place == observed.name.namespace {
-            source.name.name.clone()
-        } else {
-            let copy =
-                copy(source, &observed.name, host).map_err(|message| (source.role.reason(), message))?;
-            copies.push(copy);
-            source.role.copy_name(&NamespacedName::of(host)).name
-        };
-        for (reference, role) in references.iter_mut().zip(super::secrets::Role::ALL) {
-            if role == source.role {
-                *reference =
-                    Some(SecretReference { name: Some(name.clone()), namespace: Some(place.clone()) });
-            }
-        }
-    }
-    for (reference, role) in references.into_iter().zip(super::secrets::Role::ALL) {
-        *role.field(&mut host.spec) = reference;
+    let name = NamespacedName::of(host);
+    let is_beside = name.namespace == observed.name.namespace;
+    let copied =
+        observed.sources.iter().filter(|_| !is_beside).map(|source| {
+            copy(source, &observed.name, host).map_err(|message| (source.role.reason(), message))
+        });
+    let copies: Vec<Copy> = copied.collect::<Result<_, _>>()?;
+    for role in Role::ALL {
+        let source = observed.sources.iter().find(|source| source.role == role);
+        let secret = source.map(|source| if is_beside { source.name.clone() } else { role.copy_name(&name) });
+        *role.field(&mut host.spec) = secret
+            .map(|secret| SecretReference { name: Some(secret.name), namespace: Some(secret.namespace) });
     }
     let is_kept = |secret: &Arc<Secret>| {
         copies.iter().any(|copy| NamespacedName::of(&copy.wanted) == NamespacedName::of(secret.as_ref()))

@@ -9,7 +9,6 @@ use metal::names::{PAUSED, REBOOT};
 use schemas::FromJson;
 use serde_json::{Value, json};
 
-use super::super::secrets::Role;
 use super::*;
 use crate::names::{COPIED_FOR, ENVIRONMENT};
 use crate::testing::merge;
