@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use engine::object::annotation;
 use engine::{
-    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
+    Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
 };
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -57,11 +57,22 @@ pub fn start(manager: &Manager) {
     Controller::new(manager, "baremetalhost-hand-over")
         .reconciles(&reconciler.hosts.clone())
         .watches(&reconciler.clusters.clone(), move |change| {
+            if !is_of_concern(change) {
+                return Vec::new();
+            }
             let beside = hosts.in_namespace(&change.name().namespace);
             beside.iter().map(|host| NamespacedName::of(host.as_ref())).collect()
         })
         .reads(&reconciler.secrets.clone())
         .start(reconciler);
+}
+
+/// Returns whether a Cluster has begun or ceased to exist, to move or to be paused. The hosts depend on nothing else of it.
+fn is_of_concern(change: &Change<Cluster>) -> bool {
+    let known = |cluster: &Arc<Cluster>| {
+        (annotation(cluster.as_ref(), MOVING).is_some(), cluster.spec.paused == Some(true))
+    };
+    change.old.as_ref().map(known) != change.new.as_ref().map(known)
 }
 
 struct HandOverReconciler {
@@ -282,6 +293,20 @@ mod tests {
         let waiting = plan(host, &cluster(false, false)).unwrap().host;
         assert_eq!(annotation(&waiting, HAND_OVER), Some(NEEDED));
         plan(&waiting, &cluster(true, true)).unwrap().host
+    }
+
+    #[test]
+    fn only_the_pause_and_the_move_of_a_cluster_concern_its_hosts() {
+        let some = |is_moving: bool, is_paused: bool| Some(Arc::new(cluster(is_moving, is_paused)));
+        let concerns =
+            |old: Option<Arc<Cluster>>, new: Option<Arc<Cluster>>| is_of_concern(&Change { old, new });
+        let mut status = cluster(false, false);
+        status.status.get_or_insert_default().observed_generation = Some(2);
+        assert!(!concerns(some(false, false), Some(Arc::new(status))));
+        assert!(!concerns(some(true, true), some(true, true)));
+        assert!(concerns(None, some(false, false)) && concerns(some(false, false), None));
+        assert!(concerns(some(false, false), some(false, true)), "paused");
+        assert!(concerns(some(false, true), some(true, true)), "moving");
     }
 
     #[test]
