@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{
@@ -57,7 +58,7 @@ fn of_cluster<K: Kind>(all: &Objects<K>, change: &Change<Cluster>) -> Vec<Reques
         return Vec::new();
     }
     let found = all.by_index(BY_CLUSTER_NAME, &change.name().to_string());
-    found.iter().map(|object| NamespacedName::of(object.as_ref())).collect()
+    requests_of(&found)
 }
 
 impl<K: Kind<DynamicType = ()> + PartialEq> Reconciler for Belonging<K> {

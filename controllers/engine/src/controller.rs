@@ -215,6 +215,11 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
+/// Returns the requests for these objects.
+pub fn requests_of<'a, K: Kind>(objects: impl IntoIterator<Item = &'a Arc<K>>) -> Vec<Request> {
+    objects.into_iter().map(|object| NamespacedName::of(object.as_ref())).collect()
+}
+
 /// Returns the owners of `group` and `kind` that the object has, or had before the change.
 pub fn owner_requests<K: Kind>(change: &Change<K>, group: &str, kind: &str) -> Vec<Request> {
     let mut requests = BTreeSet::new();

@@ -54,6 +54,13 @@ impl NamespacedName {
         Self::new(object.namespace().unwrap_or_default(), object.name_any())
     }
 
+    /// Parses `namespace/name`, the text of a name with a namespace; `None` if the text has another form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        let is_name = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+        is_name.then(|| Self::new(namespace, name))
+    }
+
     /// Returns the namespace as the client expects it: `None` for cluster-scoped objects.
     pub fn scope(&self) -> Option<&str> {
         (!self.namespace.is_empty()).then_some(self.namespace.as_str())
@@ -94,4 +101,18 @@ pub fn annotation<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> 
 /// Returns the UID, empty for an object that was never stored.
 pub fn uid<K: Resource>(object: &K) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_namespace_is_parsed_as_it_is_written() {
+        let name = NamespacedName::new("metal", "rack1");
+        assert_eq!(NamespacedName::parse(&name.to_string()), Some(name));
+        for text in ["", "rack1", "/rack1", "metal/", "metal/rack1/x"] {
+            assert_eq!(NamespacedName::parse(text), None, "{text}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod status;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::names::CLUSTER_NAME;
 use engine::object::label;
@@ -80,7 +81,7 @@ fn start(manager: &Manager) {
     let referring = clusters.clone();
     let external = External::new(manager, &queue, move |resource, change| {
         let referring = referring.by_index(BY_REFERENCE, &change_key(resource, change));
-        referring.iter().map(|cluster| NamespacedName::of(cluster.as_ref())).collect()
+        requests_of(&referring)
     });
     let recorder = manager.recorder("cluster-controller");
     let manager = manager.clone();

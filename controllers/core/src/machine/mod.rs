@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{annotation, is_deleting, label};
@@ -31,7 +32,7 @@ pub use plan::{FINALIZER, Plan, plan};
 use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
 use facts::node_name;
-use observe::{BY_NODE, BY_PROVIDER_ID, MachineController, names};
+use observe::{BY_NODE, BY_PROVIDER_ID, MachineController};
 
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
@@ -84,7 +85,7 @@ fn start(manager: &Manager) {
     watch_workloads(manager, &machines, &queue);
     let referring = machines.clone();
     let external = External::new(manager, &queue, move |resource, change| {
-        names(&referring.by_index(BY_REFERENCE, &change_key(resource, change)))
+        requests_of(&referring.by_index(BY_REFERENCE, &change_key(resource, change)))
     });
     let recorder = manager.recorder("machine-controller");
     let manager = manager.clone();
@@ -104,15 +105,15 @@ fn start(manager: &Manager) {
 
 fn watch_workloads(manager: &Manager, machines: &Objects<Machine>, queue: &Arc<engine::Queue>) {
     let all = machines.clone();
-    manager.clusters().notify(queue, move |cluster| names(&all.by_cluster(cluster)));
+    manager.clusters().notify(queue, move |cluster| requests_of(&all.by_cluster(cluster)));
     let all = machines.clone();
     manager.clusters().watch::<Node>(queue, move |cluster, change| {
         let mut requests = Vec::new();
         for node in change.objects() {
             let name = node.metadata.name.as_deref().unwrap_or_default();
-            requests.extend(names(&all.by_index(BY_NODE, &format!("{cluster}/{name}"))));
+            requests.extend(requests_of(&all.by_index(BY_NODE, &format!("{cluster}/{name}"))));
             if let Some(id) = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) {
-                requests.extend(names(&all.by_index(BY_PROVIDER_ID, &format!("{cluster}/{id}"))));
+                requests.extend(requests_of(&all.by_index(BY_PROVIDER_ID, &format!("{cluster}/{id}"))));
             }
         }
         requests
@@ -139,7 +140,7 @@ fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<R
         if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
             return Vec::new();
         }
-        names(&machines.by_cluster(&change.name()))
+        requests_of(&machines.by_cluster(&change.name()))
     }
 }
 
@@ -155,7 +156,7 @@ fn of_set(machines: &Objects<Machine>) -> impl Fn(&Change<MachineSet>) -> Vec<Re
         }
         change
             .objects()
-            .flat_map(|set| names(&machines.by_owner(engine::object::uid(set.as_ref()))))
+            .flat_map(|set| requests_of(&machines.by_owner(engine::object::uid(set.as_ref()))))
             .collect()
     }
 }
@@ -174,7 +175,7 @@ fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployme
         let name = change.name();
         let mut list = machines.in_namespace(&name.namespace);
         list.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.name.as_str()));
-        names(&list)
+        requests_of(&list)
     }
 }
 

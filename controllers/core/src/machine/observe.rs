@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::names::CONTROL_PLANE;
 use engine::object::{is_deleting, label};
-use engine::{External, Manager, NamespacedName, Objects, Request, Workload, owners};
+use engine::{External, Manager, NamespacedName, Objects, Workload, owners};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
@@ -119,7 +120,7 @@ impl MachineController {
                 let mut list: Vec<Arc<Machine>> =
                     on.flat_map(|node| machines.by_index(BY_NODE, &format!("{cluster}/{node}"))).collect();
                 list.retain(|machine| is_deleting(machine.as_ref()));
-                names(&list)
+                requests_of(&list)
             });
         }
         // The connection may end at any time, and the time-outs of the deletion must continue.
@@ -160,9 +161,4 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
         }
         several => NodeState::Ambiguous(several.iter().map(name).collect()),
     }
-}
-
-/// Returns the requests for Machines.
-pub(super) fn names(machines: &[Arc<Machine>]) -> Vec<Request> {
-    machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
 }

@@ -11,6 +11,7 @@ pub(crate) mod template;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
@@ -73,7 +74,7 @@ fn start(manager: &Manager) {
                 return Vec::new();
             }
             let list = of_cluster.by_cluster(&change.name());
-            list.iter().map(|deployment| NamespacedName::of(deployment.as_ref())).collect()
+            requests_of(&list)
         });
     let queue = controller.queue();
     let referring = deployments.clone();
@@ -84,7 +85,7 @@ fn start(manager: &Manager) {
             return Vec::new();
         }
         let list = referring.by_index(BY_REFERENCE, &change_key(resource, change));
-        list.iter().map(|deployment| NamespacedName::of(deployment.as_ref())).collect()
+        requests_of(&list)
     });
     let recorder = manager.recorder("machinedeployment-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
@@ -107,7 +108,7 @@ fn selected_by(change: &Change<MachineSet>, deployments: &Objects<MachineDeploym
     };
     let mut list = deployments.in_namespace(set.metadata.namespace.as_deref().unwrap_or_default());
     list.retain(|deployment| selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref()));
-    list.iter().map(|deployment| NamespacedName::of(deployment.as_ref())).collect()
+    requests_of(&list)
 }
 
 fn of_machine(change: &Change<Machine>) -> Vec<Request> {

@@ -13,6 +13,7 @@ mod sync;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::names::CLUSTER_NAME;
 use engine::object::{label, uid};
@@ -69,7 +70,7 @@ fn start(manager: &Manager) {
             if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
                 return Vec::new();
             }
-            names(&of_cluster.by_cluster(&change.name()))
+            requests_of(&of_cluster.by_cluster(&change.name()))
         });
     let queue = controller.queue();
     let referring = sets.clone();
@@ -80,7 +81,7 @@ fn start(manager: &Manager) {
             return Vec::new();
         }
         if is_template {
-            names(&referring.by_index(BY_REFERENCE, &key))
+            requests_of(&referring.by_index(BY_REFERENCE, &key))
         } else {
             of_external(&referring, change)
         }
@@ -98,10 +99,6 @@ fn start(manager: &Manager) {
     }));
 }
 
-fn names(sets: &[Arc<MachineSet>]) -> Vec<Request> {
-    sets.iter().map(|set| NamespacedName::of(set.as_ref())).collect()
-}
-
 /// Returns the MachineSets affected by a change of a control plane object or of an object that a MachineSet
 /// created.
 fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Vec<Request> {
@@ -117,7 +114,7 @@ fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Ve
         let clusters =
             change.objects().filter_map(|object| label(object.as_ref(), CLUSTER_NAME).map(str::to_owned));
         for cluster in clusters.collect::<std::collections::BTreeSet<_>>() {
-            requests.extend(names(&sets.by_cluster(&NamespacedName::new(namespace.as_str(), cluster))));
+            requests.extend(requests_of(&sets.by_cluster(&NamespacedName::new(namespace.as_str(), cluster))));
         }
     }
     requests
@@ -131,7 +128,7 @@ fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Requ
     };
     let mut list = sets.in_namespace(machine.metadata.namespace.as_deref().unwrap_or_default());
     list.retain(|set| selector::matches(&set.spec.selector, machine.metadata.labels.as_ref()));
-    names(&list)
+    requests_of(&list)
 }
 
 impl Planned for MachineSetController {

@@ -9,6 +9,7 @@ pub mod token;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::object::{self, Request};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
@@ -50,7 +51,7 @@ fn start(manager: &Manager) {
         let configs = configs.cache().clone();
         move |cluster: &NamespacedName| -> Vec<Request> {
             let all = configs.by_cluster(cluster);
-            all.iter().map(|config| NamespacedName::of(config.as_ref())).collect()
+            requests_of(&all)
         }
     };
     let (of_cluster, of_lock) = (by_cluster(&this.configs), by_cluster(&this.configs));

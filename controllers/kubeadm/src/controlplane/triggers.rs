@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::object::{self, Request};
 use engine::{Change, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
@@ -28,7 +29,7 @@ pub(super) fn of_template(
             reference.kind == resource.kind && reference.name == template.name
         };
         let all = cache.in_namespace(&template.namespace);
-        all.iter().filter(|it| uses(it)).map(|it| NamespacedName::of(it.as_ref())).collect()
+        requests_of(all.iter().filter(|it| uses(it)))
     }
 }
 

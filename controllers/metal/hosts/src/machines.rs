@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_protocol::Instruction;
+use engine::controller::requests_of;
 use engine::object::annotation;
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -38,7 +39,7 @@ pub fn start(manager: &Manager) {
                 host_of(agent).is_none_or(|known| known == host)
                     || claims.iter().any(|claim| claim.is_of(agent) || claim.is_vouched_for(agent))
             };
-            all.all().iter().filter(concerns).map(|agent| NamespacedName::of(agent.as_ref())).collect()
+            requests_of(all.all().iter().filter(concerns))
         })
         .reads(&reconciler.hardware.clone())
         .start(reconciler);

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::object::annotation;
 use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
@@ -61,7 +62,7 @@ pub fn start(manager: &Manager) {
                 return Vec::new();
             }
             let beside = hosts.in_namespace(&change.name().namespace);
-            beside.iter().map(|host| NamespacedName::of(host.as_ref())).collect()
+            requests_of(&beside)
         })
         .reads(&reconciler.secrets.clone())
         .start(reconciler);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
+use engine::controller::requests_of;
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer};
 use k8s_openapi::api::core::v1::Secret;
 use schemas::metal3::{PreprovisioningImage, PreprovisioningImageStatus, SecretStatus};
@@ -74,7 +75,7 @@ pub fn start(manager: &Manager, served: BootImages) {
             let names = |image: &&std::sync::Arc<PreprovisioningImage>| {
                 image.spec.network_data_name.as_deref() == Some(secret.name.as_str())
             };
-            in_namespace.iter().filter(names).map(|image| NamespacedName::of(image.as_ref())).collect()
+            requests_of(in_namespace.iter().filter(names))
         })
         .start(reconciler);
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bmc::Subscription;
+use engine::controller::requests_of;
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer};
 use schemas::metal3::BMCEventSubscription;
 
@@ -25,7 +26,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         .reconciles(&reconciler.subscriptions.clone())
         .watches(&reconciler.hosts.hosts.clone(), move |change| {
             let known = all.by_index(BY_HOST, &change.name().to_string());
-            known.iter().map(|subscription| NamespacedName::of(subscription.as_ref())).collect()
+            requests_of(&known)
         })
         .reads(&reconciler.hosts.secrets.clone())
         .start(reconciler);

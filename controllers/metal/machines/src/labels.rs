@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::object::annotation;
 use engine::{Action, Controller, Descriptor, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::api::core::v1::Node;
@@ -45,7 +46,7 @@ fn start(manager: &Manager) {
         .watches(&reconciler.metal3_clusters.clone(), move |change| {
             let mut machines = all.in_namespace(&change.name().namespace);
             machines.retain(|machine| machine.spec.provider_id.is_some());
-            machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
+            requests_of(&machines)
         })
         .reads(&reconciler.clusters.clone());
     manager.clusters().watch::<Node>(&controller.queue(), |cluster, change| {
@@ -84,10 +85,10 @@ impl LabelReconciler {
     async fn sync(&self, request: &Request) -> Result<()> {
         let Some(machine) = self.machines.get(request) else { return Ok(()) };
         let Some((cluster, prefixes)) = self.prefixes(&machine) else { return Ok(()) };
-        let host = annotation(machine.as_ref(), HOST).and_then(|host| host.split_once('/'));
+        let host = annotation(machine.as_ref(), HOST).and_then(NamespacedName::parse);
         // The annotation may name a host of somebody else.
-        let host = host.filter(|(namespace, _)| *namespace == request.namespace);
-        let host = host.and_then(|(namespace, name)| self.hosts.get(&NamespacedName::new(namespace, name)));
+        let host = host.filter(|host| host.namespace == request.namespace);
+        let host = host.and_then(|host| self.hosts.get(&host));
         // An event of the connection's Nodes comes when the cluster can be reached.
         let (Some(host), Ok(workload)) = (host, self.manager.clusters().get(&cluster)) else { return Ok(()) };
         let nodes = workload.objects::<Node>();

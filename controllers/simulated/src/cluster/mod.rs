@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::conditions;
+use engine::controller::requests_of;
 use engine::{
-    Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects, Outcome,
-    Planned, Request, Result,
+    Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned, Request,
+    Result,
 };
 use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
@@ -47,7 +48,7 @@ fn start(manager: &Manager, backend: &Backend) {
                 owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str())
             };
             let all = by_cluster.in_namespace(&cluster.namespace);
-            all.iter().filter(|dev| owned(dev)).map(|dev| NamespacedName::of(dev.as_ref())).collect()
+            requests_of(all.iter().filter(|dev| owned(dev)))
         })
         .start(Frame::new(controller));
 }

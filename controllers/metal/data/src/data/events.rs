@@ -1,8 +1,6 @@
 //! Starts the controller, and finds the Metal3Data that an event is about.
 
-use std::sync::Arc;
-
-use engine::controller::owner_requests;
+use engine::controller::{owner_requests, requests_of};
 use engine::{Change, Controller, Kind, Manager, NamespacedName, Objects, Request};
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3Machine};
 use schemas::metal3::BareMetalHost;
@@ -36,7 +34,7 @@ pub fn start(manager: &Manager) {
                 None => of_reserved.in_namespace(&change.name().namespace),
             };
             waiting.retain(|data| !is_ready(data));
-            names(&waiting)
+            requests_of(&waiting)
         })
         .owns(&this.address_claims, Metal3Data::GROUP, Metal3Data::KIND)
         .reads(&this.pools)
@@ -60,14 +58,14 @@ pub fn start(manager: &Manager) {
             machine.map(|machine| by_host.of_waiting_machine(&machine)).unwrap_or_default()
         })
         .watches(&this.templates, move |change| {
-            names(&of_template.by_index(BY_WAITING_TEMPLATE, &change.name().to_string()))
+            requests_of(&of_template.by_index(BY_WAITING_TEMPLATE, &change.name().to_string()))
         })
         .watches(&this.clusters, move |change| {
             let paused = |cluster: &schemas::cluster::Cluster| cluster.spec.paused;
             if change.old.as_deref().map(paused) == change.new.as_deref().map(paused) {
                 return Vec::new();
             }
-            names(&of_cluster.by_cluster(&change.name()))
+            requests_of(&of_cluster.by_cluster(&change.name()))
         });
     controller.start(this);
 }
@@ -93,10 +91,6 @@ fn index(this: &DataReconciler) {
 
 fn in_namespace<K: Kind>(object: &K, name: &str) -> String {
     NamespacedName::new(object.meta().namespace.clone().unwrap_or_default(), name).to_string()
-}
-
-fn names<K: Kind>(objects: &[Arc<K>]) -> Vec<Request> {
-    objects.iter().map(|object| NamespacedName::of(object.as_ref())).collect()
 }
 
 fn is_ready(data: &Metal3Data) -> bool {
@@ -132,7 +126,7 @@ struct Finder {
 
 impl Finder {
     fn of_claim(&self, claim: &NamespacedName) -> Vec<Request> {
-        names(&self.data.by_index(BY_CLAIM, &claim.to_string()))
+        requests_of(&self.data.by_index(BY_CLAIM, &claim.to_string()))
     }
 
     fn of_machine(&self, machine: &NamespacedName) -> Vec<Request> {

@@ -101,7 +101,6 @@ impl DataReconciler {
     /// Returns the host with this `NAMESPACE/NAME`, if it is in the namespace of the data: otherwise an annotation would be enough to
     /// read hosts of other namespaces.
     fn host(&self, own: &str, text: &str) -> Option<Arc<BareMetalHost>> {
-        let (namespace, name) = text.split_once('/').filter(|(namespace, _)| *namespace == own)?;
-        self.hosts.get(&NamespacedName::new(namespace, name))
+        self.hosts.get(&NamespacedName::parse(text).filter(|host| host.namespace == own)?)
     }
 }

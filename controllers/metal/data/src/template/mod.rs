@@ -8,6 +8,7 @@ mod plan_tests;
 
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::object::is_deleting;
 use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
@@ -106,7 +107,7 @@ fn of_cluster(templates: &Objects<Metal3DataTemplate>, change: &Change<Cluster>)
         return Vec::new();
     }
     let found = templates.by_index(BY_CLUSTER_NAME, &change.name().to_string());
-    found.iter().map(|template| NamespacedName::of(template.as_ref())).collect()
+    requests_of(&found)
 }
 
 impl Reconciler for TemplateReconciler {

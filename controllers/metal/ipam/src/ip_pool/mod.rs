@@ -9,6 +9,7 @@ mod plan_tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use engine::controller::requests_of;
 use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
     finalizer, object, paused,
@@ -154,7 +155,7 @@ fn of_cluster(pools: &Objects<IPPool>, change: &Change<Cluster>) -> Vec<Request>
         return Vec::new();
     }
     let found = pools.by_index(BY_CLUSTER_NAME, &change.name().to_string());
-    found.iter().map(|pool| NamespacedName::of(pool.as_ref())).collect()
+    requests_of(&found)
 }
 
 impl Reconciler for PoolReconciler {

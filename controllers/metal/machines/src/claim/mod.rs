@@ -12,6 +12,7 @@ mod status;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
     Outcome, Planned, Request, Result, conditions,
@@ -75,11 +76,7 @@ fn waiting(mut claims: Vec<Arc<HostClaim>>, place: Option<&str>) -> Vec<Request>
         _ => true,
     };
     claims.retain(|claim| is_waiting(claim) && may_be_there(claim));
-    names(&claims)
-}
-
-fn names(claims: &[Arc<HostClaim>]) -> Vec<Request> {
-    claims.iter().map(|claim| NamespacedName::of(claim.as_ref())).collect()
+    requests_of(&claims)
 }
 
 /// Requests the consumer of a host. A host that became available is news for the claims that wait for one and may have it.
@@ -104,7 +101,7 @@ fn of_namespace(change: &Change<Namespace>, claims: &Objects<HostClaim>) -> Vec<
 
 /// Requests the claims that refer to a Secret, and the claim for which it was copied.
 fn of_secret(change: &Change<Secret>, claims: &Objects<HostClaim>) -> Vec<Request> {
-    let mut requests = names(&claims.by_index(BY_SECRET, &change.name().to_string()));
+    let mut requests = requests_of(&claims.by_index(BY_SECRET, &change.name().to_string()));
     requests.extend(change.objects().filter_map(|secret| copied_for(secret)));
     requests
 }

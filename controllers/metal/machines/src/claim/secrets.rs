@@ -97,8 +97,7 @@ impl Role {
 
 /// Returns the claim for which a Secret was copied.
 pub(super) fn copied_for(secret: &Secret) -> Option<NamespacedName> {
-    let (namespace, name) = annotation(secret, COPIED_FOR)?.split_once('/')?;
-    Some(NamespacedName::new(namespace, name))
+    NamespacedName::parse(annotation(secret, COPIED_FOR)?)
 }
 
 /// Returns the copy of a Secret for the host of `claim`.

@@ -5,6 +5,7 @@ mod plan;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::{
     Action, Controller, Descriptor, Frame, GroupKind, Manager, Membership, NamespacedName, Objects, Outcome,
     Planned, Result, owners,
@@ -33,7 +34,7 @@ fn start(manager: &Manager) {
     let owned_by = |objects: &Objects<Metal3Cluster>, cluster: &NamespacedName| {
         let mut owned = objects.in_namespace(&cluster.namespace);
         owned.retain(|object| owner(object).as_ref() == Some(cluster));
-        owned.iter().map(|object| NamespacedName::of(object.as_ref())).collect::<Vec<_>>()
+        requests_of(&owned)
     };
     let (of_cluster, of_machine) = (controller.objects.clone(), controller.objects.clone());
     Controller::new(manager, CONTROLLER.name)

@@ -13,6 +13,7 @@ mod status;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::controller::requests_of;
 use engine::object::{annotation, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
@@ -65,7 +66,7 @@ fn start(manager: &Manager) {
         .concurrency(CONCURRENCY)
         .reconciles(&controller.objects)
         .watches(&controller.machines, of_machine)
-        .watches(&controller.clusters, move |change| names(&of_cluster.by_cluster(&change.name())))
+        .watches(&controller.clusters, move |change| requests_of(&of_cluster.by_cluster(&change.name())))
         .watches(&controller.hosts, move |change| of_host(change, &waiting))
         .watches(&controller.claims, |change| vec![change.name()])
         .watches(&controller.data, of_data)
@@ -93,7 +94,7 @@ fn of_host(change: &Change<BareMetalHost>, machines: &Objects<Metal3Machine>) ->
     if became_free(change) {
         let mut all = machines.in_namespace(&change.name().namespace);
         all.retain(|machine| annotation(machine.as_ref(), HOST).is_none());
-        requests.extend(names(&all));
+        requests.extend(requests_of(&all));
     }
     requests.dedup();
     requests
@@ -111,7 +112,7 @@ fn of_data(change: &Change<Metal3Data>) -> Vec<Request> {
 fn watch_nodes(controller: &Metal3MachineController, queue: &Arc<Queue>) {
     let (machines, hosts) = (controller.objects.clone(), controller.hosts.clone());
     let clusters = controller.manager.clusters();
-    clusters.notify(queue, move |cluster| names(&machines.by_cluster(cluster)));
+    clusters.notify(queue, move |cluster| requests_of(&machines.by_cluster(cluster)));
     clusters.watch::<Node>(queue, move |cluster, change| {
         let identity = |node: &Arc<Node>| {
             let id = node.spec.as_ref().and_then(|spec| spec.provider_id.clone());
@@ -129,10 +130,6 @@ fn watch_nodes(controller: &Metal3MachineController, queue: &Arc<Queue>) {
         requests.retain(|request| request.namespace == cluster.namespace);
         requests
     });
-}
-
-fn names(machines: &[Arc<Metal3Machine>]) -> Vec<Request> {
-    machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
 }
 
 impl Planned for Metal3MachineController {

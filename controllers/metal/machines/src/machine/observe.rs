@@ -94,9 +94,9 @@ impl Metal3MachineController {
     fn host_of(&self, object: &Metal3Machine, name: &NamespacedName) -> Option<Arc<BareMetalHost>> {
         let claimed = self.hosts.by_index(BY_CONSUMER, &name.to_string()).into_iter().next();
         claimed.or_else(|| {
-            let (namespace, host) = annotation(object, HOST)?.split_once('/')?;
-            let host = self.hosts.get(&NamespacedName::new(namespace, host))?;
-            (namespace == name.namespace && host.spec.consumer_ref.is_none()).then_some(host)
+            let key = NamespacedName::parse(annotation(object, HOST)?)?;
+            let host = self.hosts.get(&key)?;
+            (key.namespace == name.namespace && host.spec.consumer_ref.is_none()).then_some(host)
         })
     }
 

@@ -7,9 +7,9 @@ mod apply;
 mod observe;
 mod plan;
 
+use engine::controller::requests_of;
 use engine::{
-    Action, Controller, Descriptor, GroupKind, Manager, NamespacedName, Reconciler, Request, Result,
-    finalizer, paused,
+    Action, Controller, Descriptor, GroupKind, Manager, Reconciler, Request, Result, finalizer, paused,
 };
 use schemas::infrastructure::Metal3Remediation;
 
@@ -39,7 +39,7 @@ fn start(manager: &Manager) {
         .watches(&controller.hosts.clone(), move |change| {
             // There are few remediations at a time.
             let beside = all.in_namespace(&change.name().namespace);
-            beside.iter().map(|remediation| NamespacedName::of(remediation.as_ref())).collect()
+            requests_of(&beside)
         })
         .reads(&controller.machines.clone())
         .reads(&controller.metal3_machines.clone())
