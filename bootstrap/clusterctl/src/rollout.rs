@@ -1,6 +1,7 @@
 //! `rollout restart | pause | resume` of MachineDeployments and KubeadmControlPlanes.
 
 use chrono::{DateTime, Utc};
+use engine::names::PAUSED;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use machinery::clock::{Clock, rfc3339};
@@ -8,8 +9,6 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::{Context, Error, Result};
-
-const PAUSED: &str = "cluster.x-k8s.io/paused";
 
 /// A subcommand of `rollout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! Labels, annotations and names that a pivot reads and writes.
 
+pub use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, PAUSED_BY, READY as HAND_OVER_READY};
+pub use schemas::names::{CLUSTER_NAME, PAUSED};
+
 /// On every CustomResourceDefinition that clusterctl installed; a pivot looks only at objects of these.
 pub const CLUSTERCTL: &str = "clusterctl.cluster.x-k8s.io";
 /// On a CustomResourceDefinition or an object: the object moves, or all objects of the kind do.
@@ -12,21 +15,6 @@ pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 /// On every CustomResourceDefinition that clusterctl installed: the provider that it belongs to.
 pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
-/// The cluster that an object belongs to.
-pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
-/// Pauses the object that carries it.
-pub const PAUSED: &str = "cluster.x-k8s.io/paused";
-/// On a Cluster of the source that is about to move: its providers prepare the data that they have to hand over.
-pub const MOVING: &str = "firstlight.dev/moving";
-/// On an object whose provider has to hand over data that is not in any object yet: `needed`, then [`HAND_OVER_READY`].
-pub const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// Everything that the provider has to hand over is now in objects.
-pub const HAND_OVER_READY: &str = "ready";
-/// On an object that its provider has paused for the move, and that nobody at the target might resume: the annotation that pauses it. It
-/// is removed at the target when the Clusters there are active.
-pub const PAUSED_BY: &str = "firstlight.dev/paused-by";
-/// On a source object: the server that it moved to.
-pub const MOVED_TO: &str = "firstlight.dev/moved-to";
 /// On source objects that are about to be deleted: the batch, so that one request deletes exactly these objects.
 pub const BATCH: &str = "firstlight.dev/pivot-batch";
 /// Field manager of writes for which the source has no manager to name instead.

@@ -1,9 +1,8 @@
 //! Well-known labels, annotations and Secret types of Cluster API, and generated names.
 
 use machinery::random::Random;
+pub use schemas::names::{CLUSTER_NAME, PAUSED};
 
-/// Label on every object of a cluster: the cluster's name.
-pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Label on control plane Machines and their infrastructure and bootstrap objects; its value is empty.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label on the same objects as [`CONTROL_PLANE`]: the control plane's name, see
@@ -17,8 +16,6 @@ pub const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
 /// Label on every object managed by a topology; its value is empty.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
-/// Annotation whose presence pauses the object.
-pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Annotation on cloned objects: the template's name.
 pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Annotation on cloned objects: the template's `Kind.group`.

@@ -1,8 +1,8 @@
 //! Moves a workload cluster to another management cluster: its state is saved in Secrets that its DevCluster
 //! owns, so that they are moved with it.
 //!
-//! The program that moves a Cluster pauses it and sets [`MOVING`]. The cluster then refuses writes, its state
-//! is saved, and the DevCluster is marked [`READY`]. On the other management cluster, the first start of the
+//! The program that moves a Cluster pauses it and sets [`MOVING`](schemas::hand_over::MOVING). The cluster then refuses writes, its state
+//! is saved, and the DevCluster is marked [`READY`](schemas::hand_over::READY). On the other management cluster, the first start of the
 //! cluster reads the state.
 
 use engine::object::uid;
@@ -12,17 +12,6 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 use schemas::infrastructure::DevCluster;
-
-/// Annotation on a Cluster that is about to be moved.
-pub const MOVING: &str = "firstlight.dev/moving";
-/// Annotation on a Cluster that another server has taken over.
-pub const MOVED_TO: &str = "firstlight.dev/moved-to";
-/// Annotation on a DevCluster: whether its cluster's state is saved.
-pub const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// Value of [`HAND_OVER`]: the cluster runs, and its state is not saved.
-pub const NEEDED: &str = "needed";
-/// Value of [`HAND_OVER`]: the state is saved and does not change.
-pub const READY: &str = "ready";
 
 /// Bytes of state per Secret. The API server accepts 1 MiB of data, and etcd at most 1.5 MiB of JSON.
 const PART: usize = 512 * 1024;

@@ -11,9 +11,6 @@ use serde_json::{Value, json};
 
 use crate::meta::ObjectMetaTemplate;
 
-/// The label with the name of the Cluster that an object belongs to.
-pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
-
 /// Collects validation errors, and warnings for the client.
 #[derive(Debug, Default)]
 pub struct Errors {

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::common::{CLUSTER_NAME_LABEL, Errors, annotation, at};
+use super::common::{Errors, annotation, at};
 use crate::defaults::{
     API_SERVER_PORT, CLOUD_PROVIDER_ENABLED, EXTENSION_PORT, MAX_SURGE, MAX_UNAVAILABLE,
     NODE_DELETION_TIMEOUT_SECONDS, NODE_STARTUP_TIMEOUT_SECONDS, REMEDIATION_RETRY_LIMIT,
     REMEDIATION_STRATEGY, REMEDIATION_TIMEOUT_SECONDS, REPLICAS, RESOURCE_SET_STRATEGY, ROLLING_UPDATE,
     ROLLOUT_STRATEGY,
 };
+use crate::names::CLUSTER_NAME;
 use crate::naming;
 
 const AUTOSCALER_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
@@ -38,8 +39,8 @@ pub fn machine_deployment(object: &mut Value, old: Option<&Value>, errors: &mut 
     replicas(object, old, errors);
     select_by_name(object, DEPLOYMENT_NAME_LABEL);
     if let Some(cluster) = at(object, &["spec", "clusterName"]).as_str().map(str::to_owned) {
-        put(object, &["spec", "selector", "matchLabels", CLUSTER_NAME_LABEL], cluster.as_str());
-        put(object, &["spec", "template", "metadata", "labels", CLUSTER_NAME_LABEL], cluster.as_str());
+        put(object, &["spec", "selector", "matchLabels", CLUSTER_NAME], cluster.as_str());
+        put(object, &["spec", "template", "metadata", "labels", CLUSTER_NAME], cluster.as_str());
     }
     fill(object, &["spec", "rollout", "strategy", "type"], ROLLOUT_STRATEGY);
     if at(object, &["spec", "rollout", "strategy", "type"]) == ROLLING_UPDATE {
@@ -146,7 +147,7 @@ fn prefix_version(object: &mut Value, path: &[&str]) {
 
 fn label_with_cluster(object: &mut Value) {
     if let Some(cluster) = at(object, &["spec", "clusterName"]).as_str().map(str::to_owned) {
-        put(object, &["metadata", "labels", CLUSTER_NAME_LABEL], cluster);
+        put(object, &["metadata", "labels", CLUSTER_NAME], cluster);
     }
 }
 

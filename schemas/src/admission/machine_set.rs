@@ -5,11 +5,12 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use machinery::selector;
 use serde_json::{Map, Value};
 
-use super::common::{self, CLUSTER_NAME_LABEL, Errors, annotation};
+use super::common::{self, Errors, annotation};
 use super::features;
 use super::machine::{self, TaintsOf};
 use super::request::Request;
 use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
+use crate::names::CLUSTER_NAME;
 
 const SKIP_PREFLIGHT_CHECKS: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 const PREFLIGHT_CHECKS: [&str; 5] =
@@ -117,10 +118,10 @@ fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
 
 /// Checks that a selector's cluster-name label, if present, names this Cluster.
 pub fn selected_cluster(field: &str, selector: &LabelSelector, cluster_name: &str, errors: &mut Errors) {
-    let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME_LABEL));
+    let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME));
     if let Some(label) = label.filter(|label| *label != cluster_name) {
         errors.invalid(
-            format_args!("{field}.matchLabels.{CLUSTER_NAME_LABEL}"),
+            format_args!("{field}.matchLabels.{CLUSTER_NAME}"),
             label.as_str(),
             "must be the same as spec.clusterName",
         );

@@ -19,27 +19,16 @@ use engine::{
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::Cluster;
+use schemas::hand_over::{HAND_OVER, MOVING, NEEDED, PAUSED_BY, READY};
 use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
+use schemas::names::{CLUSTER_NAME, ENVIRONMENT};
 
 use crate::names::{
     DETACHED, ErrorType, HANDED_OVER, PAUSED, PAUSED_BY_PROVIDER, POWER, STATUS, operational,
 };
 use crate::state::HostState;
 
-/// Annotation on a Cluster that is about to be moved.
-const MOVING: &str = "firstlight.dev/moving";
-/// Annotation on a host with data to hand over; the mover waits for [`READY`].
-const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// Value of [`HAND_OVER`]: the data have not been stored yet.
-const NEEDED: &str = "needed";
-/// Value of [`HAND_OVER`]: all data have been stored.
-const READY: &str = "ready";
-/// Annotation on a host that is paused for the move and that no Metal3Machine uses: the annotation that pauses it. Metal3's provider for
-/// Cluster API resumes only the hosts of its machines, so that the mover removes this one at the target.
-const PAUSED_BY: &str = "firstlight.dev/paused-by";
-/// The label with the Cluster that a host belongs to.
-const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Annotation on a handed-over host without a Cluster: the Cluster with which it moves.
 const MOVES_WITH: &str = "metal.firstlight.dev/moves-with";
 /// An address of a documentation network (RFC 5737), at which nothing answers.
@@ -158,6 +147,7 @@ fn hand_over(host: &mut BareMetalHost) -> Result<()> {
     annotations.insert(HANDED_OVER.to_owned(), means.unwrap_or_else(|| NOTHING.to_owned()));
     // An existing pause of another controller stays.
     let paused = annotations.entry(PAUSED.to_owned()).or_insert_with(|| PAUSED_BY_PROVIDER.to_owned());
+    // Metal3's provider for Cluster API resumes only the hosts of its machines.
     if paused == PAUSED_BY_PROVIDER && !is_of_a_machine {
         annotations.insert(PAUSED_BY.to_owned(), PAUSED.to_owned());
     }
@@ -222,7 +212,7 @@ impl HandOverReconciler {
                     metadata: ObjectMeta {
                         name: Some(key.name),
                         namespace: Some(key.namespace),
-                        labels: Some([("environment.metal3.io".to_owned(), "baremetal".to_owned())].into()),
+                        labels: Some([(ENVIRONMENT.0.to_owned(), ENVIRONMENT.1.to_owned())].into()),
                         // The owner reference makes the Secret move with its host.
                         owner_references: Some(vec![owners::reference(host, &())]),
                         ..ObjectMeta::default()

@@ -12,8 +12,6 @@ pub const CLAIM_FINALIZER: &str = "metal3.io/hostclaim";
 pub const PAUSED_BY_CLAIM: &str = "metal3.io/hostclaim";
 /// Annotation of a Secret that was copied for a HostClaim: the claim as `namespace/name`.
 pub const COPIED_FOR: &str = "metal3.io/hostclaim";
-/// Label by which Metal3 finds the Secrets of hosts, and its value.
-pub const ENVIRONMENT: (&str, &str) = ("environment.metal3.io", "baremetal");
 /// Annotation of a Metal3Machine: its host as `namespace/name`.
 pub const HOST: &str = "metal3.io/BareMetalHost";
 /// Label of a Node: the UID of its BareMetalHost.
@@ -32,5 +30,3 @@ pub const LABEL_SYNC_PREFIXES: &str = "metal3.io/metal3-label-sync-prefixes";
 pub const ARCHITECTURE: &str = "kubernetes.io/arch";
 /// The group of this provider's kinds.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
-/// The group of Cluster API's own kinds.
-pub const CLUSTER_API: &str = "cluster.x-k8s.io";

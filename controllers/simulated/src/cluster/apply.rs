@@ -8,9 +8,9 @@ use schemas::meta::ApiEndpoint;
 
 use super::observe::{DevClusterController, Observed};
 use super::plan::{Plan, Step};
-use crate::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 use crate::names::LISTENER;
 use crate::owner::owner_name;
+use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 
 impl DevClusterController {
     /// Carries out the step of the plan.

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::Resource;
 use machinery::clock::rfc3339;
 use schemas::metal3::{BareMetalHost, HardwareData, HardwareDataSpec, HardwareDetails};
+use schemas::names::ENVIRONMENT;
 
 use super::HostReconciler;
 use super::gather::Gathered;
@@ -149,11 +150,7 @@ impl HostReconciler {
             finalizer::remove(&mut wanted, SECRET_FINALIZER);
         } else {
             finalizer::add(&mut wanted, SECRET_FINALIZER);
-            wanted
-                .metadata
-                .labels
-                .get_or_insert_default()
-                .insert("environment.metal3.io".into(), "baremetal".into());
+            wanted.metadata.labels.get_or_insert_default().insert(ENVIRONMENT.0.into(), ENVIRONMENT.1.into());
             let owners = wanted.metadata.owner_references.get_or_insert_default();
             let owner = OwnerReference {
                 controller: None,

@@ -7,10 +7,11 @@ use engine::object::annotation;
 use engine::{NamespacedName, finalizer};
 use metal::names::{PAUSED, REBOOT};
 use schemas::FromJson;
+use schemas::names::ENVIRONMENT;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::names::{COPIED_FOR, ENVIRONMENT};
+use crate::names::COPIED_FOR;
 use crate::testing::merge;
 
 fn parse<T: FromJson>(value: Value) -> Arc<T> {

@@ -10,8 +10,9 @@ use engine::{NamespacedName, owners};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, HostClaimSpec, SecretReference};
+use schemas::names::ENVIRONMENT;
 
-use crate::names::{COPIED_FOR, ENVIRONMENT};
+use crate::names::COPIED_FOR;
 
 /// The use of a Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

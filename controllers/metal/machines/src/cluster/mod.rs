@@ -13,7 +13,7 @@ use engine::{
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::Metal3Cluster;
 
-use crate::names::{CLUSTER_API, CLUSTER_FINALIZER};
+use crate::names::CLUSTER_FINALIZER;
 use plan::Observed;
 
 /// The descriptor of the controller.
@@ -60,7 +60,7 @@ struct Metal3ClusterController {
 
 /// Returns the name of the Cluster that owns a Metal3Cluster.
 fn owner(object: &Metal3Cluster) -> Option<NamespacedName> {
-    let owner = owners::find(object, CLUSTER_API, Cluster::KIND)?;
+    let owner = owners::find(object, Cluster::GROUP, Cluster::KIND)?;
     Some(NamespacedName::new(object.metadata.namespace.clone()?, owner.name.clone()))
 }
 

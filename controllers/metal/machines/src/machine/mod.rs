@@ -150,7 +150,7 @@ impl Planned for Metal3MachineController {
 
     /// Without an owner there is no Cluster yet, and the condition says so.
     fn cluster(&self, object: &Arc<Metal3Machine>) -> Membership {
-        if owners::find(object.as_ref(), crate::names::CLUSTER_API, Machine::KIND).is_none() {
+        if owners::find(object.as_ref(), Machine::GROUP, Machine::KIND).is_none() {
             return Membership::None;
         }
         let name = match self.machine_of(object) {

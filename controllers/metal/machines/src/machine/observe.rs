@@ -17,7 +17,7 @@ use super::node::{self, Identity, NodeState};
 use super::observed::Observed;
 use crate::claiming::Claiming;
 use crate::consumer::ConsumerKind;
-use crate::names::{CLUSTER_API, HOST};
+use crate::names::HOST;
 
 /// Index of hosts by the Metal3Machine that they name as their consumer, `namespace/name`.
 pub(crate) const BY_CONSUMER: &str = "metal3-consumer";
@@ -46,7 +46,7 @@ pub(crate) fn consumer(host: &BareMetalHost) -> Option<NamespacedName> {
 impl Metal3MachineController {
     /// Returns the Machine that owns a Metal3Machine.
     pub(super) fn machine_of(&self, object: &Metal3Machine) -> Option<Arc<Machine>> {
-        let owner = owners::find(object, CLUSTER_API, Machine::KIND)?;
+        let owner = owners::find(object, Machine::GROUP, Machine::KIND)?;
         self.machines.get(&NamespacedName::new(object.metadata.namespace.clone()?, owner.name.as_str()))
     }
 

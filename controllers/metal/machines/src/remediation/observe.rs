@@ -12,7 +12,6 @@ use schemas::metal3::BareMetalHost;
 
 use super::plan::is_out_of_service;
 use crate::machine::BY_CONSUMER;
-use crate::names::CLUSTER_API;
 
 /// The controller of Metal3Remediations.
 pub(super) struct RemediationController {
@@ -46,7 +45,7 @@ impl RemediationController {
     pub(super) async fn read(&self, remediation: Arc<Metal3Remediation>) -> Observed {
         let namespace = remediation.metadata.namespace.clone().unwrap_or_default();
         let name = |name: &str| NamespacedName::new(namespace.as_str(), name);
-        let owner = owners::find(remediation.as_ref(), CLUSTER_API, Machine::KIND);
+        let owner = owners::find(remediation.as_ref(), Machine::GROUP, Machine::KIND);
         let machine = owner.and_then(|owner| self.machines.get(&name(&owner.name)));
         let cluster =
             machine.as_ref().and_then(|machine| self.clusters.get(&name(&machine.spec.cluster_name)));

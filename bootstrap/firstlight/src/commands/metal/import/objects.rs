@@ -9,11 +9,9 @@ use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use metal::names::POWER;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BmcDetails, RootDeviceHints};
+use schemas::names::ENVIRONMENT;
 
 use super::read::Entry;
-
-/// The label by which Metal3's controllers find the Secrets of BMCs.
-const SECRET_LABEL: (&str, &str) = ("environment.metal3.io", "baremetal");
 
 /// The objects of one line.
 pub struct Line {
@@ -110,7 +108,7 @@ fn secret(entry: &Entry) -> Option<Secret> {
         metadata: ObjectMeta {
             name: Some(secret_name(entry)),
             namespace: Some(entry.namespace.clone()),
-            labels: Some([(SECRET_LABEL.0.to_owned(), SECRET_LABEL.1.to_owned())].into()),
+            labels: Some([(ENVIRONMENT.0.to_owned(), ENVIRONMENT.1.to_owned())].into()),
             ..ObjectMeta::default()
         },
         data: Some(data.into()),

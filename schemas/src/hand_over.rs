@@ -1,0 +1,15 @@
+//! The annotations by which a program that moves Clusters and the providers of their objects agree on what is handed over.
+
+/// On a Cluster of the source that is about to move: its providers prepare the data that they have to hand over.
+pub const MOVING: &str = "firstlight.dev/moving";
+/// On a source object: the server that it moved to.
+pub const MOVED_TO: &str = "firstlight.dev/moved-to";
+/// On an object whose provider has to hand over data that is not in any object yet: [`NEEDED`], then [`READY`].
+pub const HAND_OVER: &str = "firstlight.dev/hand-over";
+/// Value of [`HAND_OVER`]: the data have not been stored yet.
+pub const NEEDED: &str = "needed";
+/// Value of [`HAND_OVER`]: everything that the provider has to hand over is in objects, and does not change.
+pub const READY: &str = "ready";
+/// On an object that its provider has paused for the move, and that nobody at the target might resume: the annotation that pauses it. The
+/// mover removes that at the target when the Clusters there are active.
+pub const PAUSED_BY: &str = "firstlight.dev/paused-by";
