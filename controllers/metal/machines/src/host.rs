@@ -1,10 +1,10 @@
-//! What both kinds of consumers do with a host: release it, and pause it. Pure.
+//! What both kinds of consumers do with a host: release it, and pause it.
 
 use std::sync::Arc;
 
-use engine::Change;
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting};
+use engine::{Change, Error, NamespacedName, Objects, Result};
 use metal::metal3_handover::told;
 use metal::names::{BOOTSTRAP, PAUSED, STATUS};
 use metal::state::HostState;
@@ -70,8 +70,16 @@ pub fn release(host: &mut BareMetalHost, reuse: Option<&str>) {
 /// over. Another pause stays.
 ///
 /// # Errors
-/// The status cannot be written as JSON.
-pub fn pause(host: &mut BareMetalHost, by: &str) -> serde_json::Result<()> {
+/// The status cannot be written as JSON, or the API server refused the write.
+pub async fn pause(hosts: &Objects<BareMetalHost>, host: &Arc<BareMetalHost>, by: &str) -> Result<()> {
+    let mut wanted = host.as_ref().clone();
+    let name = NamespacedName::of(host.as_ref());
+    set_pause(&mut wanted, by)
+        .map_err(|error| Error::json(format!("the status of BareMetalHost {name}"), error))?;
+    hosts.patch(host, &wanted, &[]).await.map(drop)
+}
+
+fn set_pause(host: &mut BareMetalHost, by: &str) -> serde_json::Result<()> {
     if annotation(host, PAUSED).is_some() {
         return Ok(());
     }
@@ -115,7 +123,7 @@ mod tests {
             "provisioning": {"state": "provisioned"}, "hardware": {"hostname": "h"},
         });
         let mut paused = host(json!({}), status);
-        pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
+        set_pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
         assert_eq!(annotation(&paused, PAUSED), Some(PAUSED_BY_PROVIDER));
         let told: Value = serde_json::from_str(annotation(&paused, STATUS).unwrap()).unwrap();
         assert_eq!((&told["operationalStatus"], &told["errorType"]), (&json!("OK"), &Value::Null));
@@ -130,7 +138,7 @@ mod tests {
     #[test]
     fn the_pause_of_somebody_else_stays() {
         let mut paused = host(json!({PAUSED: "me"}), json!({}));
-        pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
+        set_pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
         unpause(&mut paused, PAUSED_BY_PROVIDER);
         assert_eq!((annotation(&paused, PAUSED), annotation(&paused, STATUS)), (Some("me"), None));
     }

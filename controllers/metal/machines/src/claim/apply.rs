@@ -1,7 +1,7 @@
 //! Carries out the plan of a HostClaim.
 
 use engine::object::is_deleting;
-use engine::{Error, NamespacedName, Outcome, Result, finalizer, unless_gone};
+use engine::{Error, Outcome, Result, finalizer, unless_gone};
 use schemas::metal3::{BareMetalHost, HostClaim};
 
 use super::observe::HostClaimController;
@@ -64,12 +64,9 @@ impl HostClaimController {
 
     /// Pauses the host of a paused claim. The deletion of a host is not held up.
     pub(super) async fn pause_host(&self, claim: &HostClaim) -> Result<()> {
-        let name = NamespacedName::of(claim);
-        let host = self.given(claim).filter(|host| !is_deleting(host.as_ref()));
-        let Some(host) = host else { return Ok(()) };
-        let mut wanted = host.as_ref().clone();
-        crate::host::pause(&mut wanted, PAUSED_BY_CLAIM)
-            .map_err(|error| Error::json(format!("the status of the host of HostClaim {name}"), error))?;
-        self.hosts.patch(&host, &wanted, &[]).await.map(drop)
+        match self.given(claim).filter(|host| !is_deleting(host.as_ref())) {
+            Some(host) => crate::host::pause(&self.hosts, &host, PAUSED_BY_CLAIM).await,
+            None => Ok(()),
+        }
     }
 }

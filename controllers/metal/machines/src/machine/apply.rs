@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
 use engine::object::{is_deleting, label};
-use engine::{Error, NamespacedName, Outcome, Result, finalizer, unless_gone};
+use engine::{NamespacedName, Outcome, Result, finalizer, unless_gone};
 use k8s_openapi::api::core::v1::Node;
 use metal::names::PAUSED_BY_PROVIDER;
 use schemas::cluster::Cluster;
@@ -107,11 +107,7 @@ impl Metal3MachineController {
         }
         let name = NamespacedName::of(machine);
         for host in self.hosts.by_index(BY_CONSUMER, &name.to_string()) {
-            let mut wanted = host.as_ref().clone();
-            host::pause(&mut wanted, PAUSED_BY_PROVIDER).map_err(|error| {
-                Error::json(format!("the status of the host of Metal3Machine {name}"), error)
-            })?;
-            self.hosts.patch(&host, &wanted, &[]).await?;
+            host::pause(&self.hosts, &host, PAUSED_BY_PROVIDER).await?;
         }
         Ok(())
     }
