@@ -47,7 +47,7 @@ impl Claiming {
                 Err(error) => return Err(error),
             }
         }
-        Err(last.unwrap_or_else(|| Error::failed("every host that fits is being claimed by another machine")))
+        Err(last.unwrap_or_else(|| Error::failed("every host that fits is being claimed by another consumer")))
     }
 }
 

@@ -249,7 +249,7 @@ async fn a_host_has_one_consumer_of_either_kind() {
     host(&world, "rack1").await;
     world
         .until("one has it, and the other says so", |manager| {
-            let taken = "is used by another machine";
+            let taken = "is used by another consumer";
             match consumer(&host_of(manager)) {
                 Some("HostClaim") => machine(manager).message.contains(taken),
                 Some(_) => said(manager, "Associated").2.contains(taken) && machine(manager).status == "True",

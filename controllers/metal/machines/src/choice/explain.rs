@@ -63,7 +63,7 @@ fn hosts(names: &[&str]) -> String {
 fn reason(misfit: &Misfit) -> String {
     match misfit {
         Misfit::Selector(requirement) => format!("does not match hostSelector {requirement}"),
-        Misfit::Used(_) => "is used by another machine".to_owned(),
+        Misfit::Used(_) => "is used by another consumer".to_owned(),
         Misfit::KeptFor(other) => format!("is kept for machines of {other} (node reuse)"),
         Misfit::Deleting => "is being deleted".to_owned(),
         Misfit::Error(message) => format!("has an error: {message}"),

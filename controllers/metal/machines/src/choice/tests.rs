@@ -67,8 +67,8 @@ fn each_reason_is_told() {
         (state("externally provisioned"), "a is externally provisioned"),
         (json!({"status": null}), "a is new"),
         (consumer("Metal3Machine", "m-0"), "own a"),
-        (consumer("Metal3Machine", "m-1"), "a is used by another machine"),
-        (consumer("HostClaim", "m-0"), "a is used by another machine"),
+        (consumer("Metal3Machine", "m-1"), "a is used by another consumer"),
+        (consumer("HostClaim", "m-0"), "a is used by another consumer"),
         (labelled(NODE_REUSE, "md-other"), "a is kept for machines of md-other (node reuse)"),
         (json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), "a is being deleted"),
         (json!({"status": {"errorMessage": "no answer"}}), "a has an error: no answer"),
@@ -135,7 +135,7 @@ fn kept_hosts_come_before_free_ones() {
     assert_eq!(chosen(&[host("reserved", reserved.clone())], json!({}), None, reuse), "kept reserved");
     assert_eq!(
         chosen(&[host("reserved", reserved)], json!({}), None, None),
-        "reserved is used by another machine"
+        "reserved is used by another consumer"
     );
 }
 
@@ -154,7 +154,7 @@ fn many_hosts_are_told_in_few_words() {
     let text = chosen(&hosts, json!({}), None, None);
     assert_eq!(
         text,
-        "100 hosts (used-0, used-1, used-2, used-3, used-4, …): is used by another machine; last is inspecting"
+        "100 hosts (used-0, used-1, used-2, used-3, used-4, …): is used by another consumer; last is inspecting"
     );
     let errors: Vec<_> = (0..=crate::limits::REASONS_NAMED)
         .map(|n| host(&format!("h{n}"), json!({"status": {"errorMessage": format!("error {n}")}})))

@@ -107,7 +107,7 @@ fn a_claim_takes_a_host_that_fits_and_says_nothing_of_the_others() {
             json!({}),
             vec!["metal"],
             vec![used("Metal3Machine")],
-            "no host fits: 1 host is used by another machine",
+            "no host fits: 1 host is used by another consumer",
         ),
         (json!({}), vec!["metal"], two, "no host fits: 2 hosts: has an error"),
         (
