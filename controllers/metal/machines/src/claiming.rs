@@ -47,7 +47,8 @@ impl Claiming {
                 Err(error) => return Err(error),
             }
         }
-        Err(last.unwrap_or_else(|| Error::failed("every host that fits is being claimed by another consumer")))
+        Err(last
+            .unwrap_or_else(|| Error::failed("every host that fits is being claimed by another consumer")))
     }
 }
 

@@ -83,7 +83,10 @@ pub fn plan(host: &BareMetalHost, image: Option<&str>) -> Result<Plan> {
             )
         })?,
     };
-    ensure!(image.format.as_deref() != Some("live-iso"), "a live image is not written to any disk");
+    ensure!(
+        image.format.as_deref() != Some("live-iso"),
+        "a live image is not written to any disk; the disks of a HostClaim's host are cleaned before it and after it"
+    );
     let found = host.status.as_ref().and_then(|status| status.hardware.as_ref());
     let disks: Vec<Disk> = found.into_iter().flat_map(|hardware| &hardware.storage).map(disk).collect();
     ensure!(
