@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::names::CONTROL_PLANE;
 use engine::object::{is_deleting, label};
-use engine::{External, Manager, NamespacedName, Objects, Workload, owners};
+use engine::{External, Manager, NamespacedName, Objects, Request, Workload, owners};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
