@@ -59,7 +59,11 @@ where
     loop {
         let Ok(seat) = seats.clone().acquire_owned().await else { return };
         let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+            Ok((stream, _)) => {
+                // Without it an answer may wait for the client's delayed acknowledgement. An error means that the connection has ended.
+                let _ = stream.set_nodelay(true);
+                stream
+            }
             Err(error) => {
                 tracing::debug!(%error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;

@@ -118,6 +118,21 @@ fn options() -> WebhookOptions {
     options.webhooks
 }
 
+/// A client of the webhooks, as anybody in the network of Pods can be one.
+fn client_of(webhooks: SocketAddr) -> Client {
+    let mut config = Config::new(format!("https://{webhooks}").parse().unwrap());
+    config.accept_invalid_certs = true;
+    Client::try_from(config).unwrap()
+}
+
+/// Returns code and text of the answer to a request; `None` if the connection ends first.
+async fn ask(client: &Client, method: &str, path: &str, body: Vec<u8>) -> Option<(u16, String)> {
+    let request = http::Request::builder().method(method).uri(path);
+    let answer = client.send(request.body(kube::client::Body::from(body)).unwrap()).await.ok()?;
+    let code = answer.status().as_u16();
+    Some((code, String::from_utf8(answer.into_body().collect_bytes().await.ok()?.to_vec()).unwrap()))
+}
+
 fn any(client: &Client, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let plural = engine::contract::plural(kind);
@@ -237,15 +252,8 @@ async fn two_processes_have_the_same_certificates_and_the_server_refuses_what_is
     let (second, _) = cluster.webhooks().await;
     assert_eq!(secrets.get(SECRET).await.unwrap(), made);
 
-    let mut config = Config::new(format!("https://{}", webhooks.address).parse().unwrap());
-    config.accept_invalid_certs = true;
-    let client = Client::try_from(config).unwrap();
-    let ask = async |method: &str, path: &str, body: Vec<u8>| {
-        let request = http::Request::builder().method(method).uri(path);
-        let answer = client.send(request.body(kube::client::Body::from(body)).unwrap()).await.ok()?;
-        let code = answer.status().as_u16();
-        Some((code, String::from_utf8(answer.into_body().collect_bytes().await.ok()?.to_vec()).unwrap()))
-    };
+    let client = client_of(webhooks.address);
+    let ask = async |method: &str, path: &str, body: Vec<u8>| ask(&client, method, path, body).await;
     let largest = || vec![b'x'; REVIEW_BYTES];
     let table = [
         ("GET", "/rules", Vec::new(), 405, "reviews are posted"),
@@ -272,4 +280,32 @@ async fn two_processes_have_the_same_certificates_and_the_server_refuses_what_is
     assert!(first.all_metrics().text().contains(counted));
     first.stop().await;
     second.stop().await;
+}
+
+/// Such a name would make another request of the one for the object, here a watch, which has no end.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_a_scale_review_cannot_change_the_request_for_the_object() {
+    let cluster = Cluster::new().await;
+    let (manager, webhooks) = cluster.webhooks().await;
+    let client = client_of(webhooks.address);
+    for (namespace, name) in
+        [("default", "a?watch=true"), ("default", ""), ("default", "../a"), ("", "a"), ("a/b", "a")]
+    {
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "u", "operation": "UPDATE", "subResource": "scale", "namespace": namespace, "name": name,
+            "resource": {"group": "controlplane.cluster.x-k8s.io", "version": "v1beta2", "resource": "kubeadmcontrolplanes"},
+            "object": {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 3}},
+        }});
+        let asked = ask(&client, "POST", "/rules", review.to_string().into_bytes());
+        let (code, answer) = tokio::time::timeout(DEADLINE, asked).await.unwrap().unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{code}: {answer}"));
+        let status = &answer["response"]["status"];
+        assert_eq!(
+            (code, &answer["response"]["allowed"], &status["code"]),
+            (200, &json!(false), &json!(400))
+        );
+        let message = status["message"].as_str().unwrap();
+        assert!(message.starts_with("request.name, request.namespace: "), "{message}");
+    }
+    manager.stop().await;
 }

@@ -7,10 +7,11 @@ use bytes::Bytes;
 use engine::Manager;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
+use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
 use serde_json::Value;
@@ -95,10 +96,14 @@ impl Site {
         if size > most {
             return Err(self.too_large(most));
         }
-        let units = u32::try_from(size / UNIT + 1).unwrap_or(u32::MAX);
+        let units = u32::try_from(size.div_ceil(UNIT).max(1)).unwrap_or(u32::MAX);
         let _seat = self.bytes.acquire_many(units).await.map_err(|error| bad(error.to_string()))?;
         let body = Limited::new(request.into_body(), size).collect().await;
-        let body = body.map_err(|_| self.too_large(size))?.to_bytes();
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => self.too_large(size),
+            false => bad(format!("the body cannot be read: {error}")),
+        });
+        let body = body?.to_bytes();
         self.reviewed(question, body).await
     }
 
@@ -121,6 +126,14 @@ impl Site {
     /// Returns the object whose `/scale` is written, with the new number of replicas. The review has only the Scale.
     async fn scaled(&self, review: &Value) -> Option<Result<Value, Status>> {
         let (definition, namespace, name, replicas) = scaled(review, &self.definitions)?;
+        // Both become parts of a path, and anybody in the network of Pods may send a review.
+        let problems = [dns1123_label(namespace), dns1123_subdomain(name)].concat();
+        if !problems.is_empty() {
+            return Some(Err(Status::bad_request(format!(
+                "request.name, request.namespace: {}",
+                problems.join(", ")
+            ))));
+        }
         let kind = GroupVersionKind::gvk(&definition.group, &definition.storage_version, &definition.kind);
         let resource = ApiResource::from_gvk_with_plural(&kind, &definition.plural);
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use machinery::status::Status;
 use registry::{Definition, Operation, Subresource};
+use schemas::admission::has_scale_rules;
 use serde_json::{Value, json};
 
 use super::definitions::Definitions;
@@ -59,7 +60,9 @@ pub(crate) fn admission(
                 Purpose::Defaults => {
                     let mut new = object.clone();
                     let outcome = rules.set_defaults(&write, &mut new, &mut warnings);
-                    patch = json_patch::difference(object, &new);
+                    if outcome.is_ok() {
+                        patch = json_patch::difference(object, &new);
+                    }
                     outcome
                 }
             }
@@ -75,7 +78,8 @@ pub(crate) fn admission(
     Ok(json!({"apiVersion": VERSION, "kind": KIND, "response": response}))
 }
 
-/// Returns the definition, the namespace, the name and the new number of replicas if a review is about a write of `/scale`.
+/// Returns the definition, the namespace, the name and the new number of replicas if a review is about a write of `/scale` of a kind that
+/// has rules for it. The names are as the client has sent them.
 pub(crate) fn scaled<'a>(
     review: &'a Value,
     definitions: &'a Definitions,
@@ -83,7 +87,8 @@ pub(crate) fn scaled<'a>(
     let request = &review["request"];
     let definition = definition(request, definitions)?;
     let replicas = request["object"]["spec"]["replicas"].as_i64().unwrap_or_default();
-    (request["subResource"] == "scale" && !text(request, "name").is_empty())
+    let has_rules = has_scale_rules(&definition.group, &definition.kind);
+    (request["subResource"] == "scale" && has_rules)
         .then(|| (definition, text(request, "namespace"), text(request, "name"), replicas))
 }
 
