@@ -1,4 +1,5 @@
-//! A small HTTP/1.1 server for the endpoints of `firstlight controllers`, with limits on connections and on the time of a handshake.
+//! A small HTTP/1.1 server for the endpoints of `firstlight controllers`, with limits on connections, and on the time
+//! of a handshake and of an answer that its client does not take.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use metal_provisioning::http::impatient::Impatient;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -30,6 +32,10 @@ pub(crate) struct Limits {
     pub(crate) head: Duration,
     /// Maximum time of a TLS handshake.
     pub(crate) handshake: Duration,
+    /// Maximum time for which a client accepts nothing of an answer.
+    pub(crate) stalled: Duration,
+    /// The name under which connections are counted that reach `stalled`.
+    pub(crate) stalled_name: &'static str,
 }
 
 /// Listens on `address`, the value of `flag`. Returns `None` if the endpoint is disabled.
@@ -49,9 +55,14 @@ pub(crate) async fn bind(address: Option<&Address>, flag: &str) -> Result<Option
     Ok(None)
 }
 
-/// Serves until the future is dropped. `answer` answers each request.
-pub(crate) async fn serve<A, F>(listener: TcpListener, tls: Option<TlsAcceptor>, limits: Limits, answer: A)
-where
+/// Serves until the future is dropped. `answer` answers each request, and `reached` counts the connections that stall.
+pub(crate) async fn serve<A, F>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    limits: Limits,
+    reached: metrics::Limits,
+    answer: A,
+) where
     A: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
@@ -70,22 +81,37 @@ where
                 continue;
             }
         };
-        let (tls, answer) = (tls.clone(), answer.clone());
+        let (tls, reached, answer) = (tls.clone(), reached.clone(), answer.clone());
         tokio::spawn(async move {
-            match tls {
-                None => connection(stream, limits, answer).await,
-                Some(tls) => {
-                    if let Ok(Ok(stream)) = tokio::time::timeout(limits.handshake, tls.accept(stream)).await {
-                        connection(stream, limits, answer).await;
-                    }
-                }
-            }
+            connection(stream, tls, limits, reached, answer).await;
             drop(seat);
         });
     }
 }
 
-async fn connection<A, F>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: Limits, answer: A)
+/// Serves one connection until it ends.
+pub(crate) async fn connection<A, F>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    tls: Option<TlsAcceptor>,
+    limits: Limits,
+    reached: metrics::Limits,
+    answer: A,
+) where
+    A: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Full<Bytes>>>,
+{
+    let stream = Impatient::new(stream, limits.stalled, reached, limits.stalled_name);
+    match tls {
+        None => requests(stream, limits, answer).await,
+        Some(tls) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(limits.handshake, tls.accept(stream)).await {
+                requests(stream, limits, answer).await;
+            }
+        }
+    }
+}
+
+async fn requests<A, F>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: Limits, answer: A)
 where
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Full<Bytes>>>,
@@ -108,4 +134,57 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, media);
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use machinery::clock::Clock;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        connections: 2,
+        head: Duration::from_secs(20),
+        handshake: Duration::from_secs(30),
+        stalled: Duration::from_secs(10),
+        stalled_name: "stalled",
+    };
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+    fn clock() -> Clock {
+        Clock::simulated(machinery::clock::parse_rfc3339("2026-11-24T00:00:00Z").unwrap())
+    }
+
+    /// Begins a connection whose requests are answered with a mebibyte.
+    fn connect(metrics: &metrics::Metrics) -> (DuplexStream, impl Future<Output = ()>) {
+        let (own, other) = tokio::io::duplex(1024);
+        let reached = metrics::Limits::of(metrics);
+        let answer = |_| async { text(StatusCode::OK, vec![b'x'; 1 << 20]) };
+        (own, connection(other, None, LIMITS, reached, answer))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_ends_if_its_client_takes_nothing_of_an_answer() {
+        let (metrics, clock) = (metrics::Metrics::default(), clock());
+        let (mut client, served) = connect(&metrics);
+        let begun = clock.monotonic();
+        let slow = async {
+            client.write_all(REQUEST).await.unwrap();
+            let mut some = [0; 1024];
+            for _ in 0..4 {
+                clock.sleep(LIMITS.stalled - Duration::from_secs(1)).await;
+                client.read_exact(&mut some).await.unwrap();
+            }
+            clock.monotonic() - begun
+        };
+        let served = async {
+            served.await;
+            clock.monotonic() - begun
+        };
+        let (taken, ended) = tokio::join!(slow, served);
+        assert_eq!(ended, taken + LIMITS.stalled);
+        let counted = "firstlight_limit_reached_total{limit=\"stalled\"} 1\n";
+        assert!(metrics.text().contains(counted), "{}", metrics.text());
+    }
 }

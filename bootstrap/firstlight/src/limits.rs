@@ -20,3 +20,6 @@ pub const WEBHOOK_CONNECTIONS: usize = 256;
 /// The time after which a connection without requests is closed. An API server closes it earlier, so that it never sends a request on a
 /// connection that is being closed.
 pub const WEBHOOK_IDLE: Duration = Duration::from_secs(120);
+
+/// The time for which a client may accept nothing of an answer before its connection is closed. An API server reads answers as they come.
+pub const WEBHOOK_STALLED: Duration = Duration::from_secs(10);

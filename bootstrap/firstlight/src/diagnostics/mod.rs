@@ -25,8 +25,13 @@ use site::Site;
 use crate::http_server::{Limits, bind, serve};
 
 /// A few scrapers and probes connect.
-const LIMITS: Limits =
-    Limits { connections: 32, head: Duration::from_secs(10), handshake: Duration::from_secs(10) };
+const LIMITS: Limits = Limits {
+    connections: 32,
+    head: Duration::from_secs(10),
+    handshake: Duration::from_secs(10),
+    stalled: Duration::from_secs(10),
+    stalled_name: "diagnostics_stalled",
+};
 
 /// The addresses of the running endpoints, which end with the manager. `None` if an endpoint is not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,10 +49,12 @@ impl Diagnostics {
     /// The process cannot listen on an address, or the certificate cannot be created.
     pub async fn start(options: &DiagnosticsOptions, manager: &Manager) -> Result<Self> {
         let mut started = Self::default();
+        let reached = metrics::Limits::of(manager.all_metrics());
         if let Some(listener) = bind(options.health_addr.as_ref(), "--health-addr").await? {
             started.health = Some(listener.local_addr()?);
             let site = Arc::new(Site::Health(manager.clone()));
-            manager.spawn(serve(listener, None, LIMITS, move |request| site.clone().answer(request)));
+            let answer = move |request| site.clone().answer(request);
+            manager.spawn(serve(listener, None, LIMITS, reached.clone(), answer));
         }
         if let Some(listener) = bind(options.diagnostics_address.as_ref(), "--diagnostics-address").await? {
             started.metrics = Some(listener.local_addr()?);
@@ -58,7 +65,8 @@ impl Diagnostics {
                 (Some(acceptor(manager)?), Some(Box::new(Authorizer::new(manager.client().clone()))))
             };
             let site = Arc::new(Site::Metrics { metrics, authorizer });
-            manager.spawn(serve(listener, tls, LIMITS, move |request| site.clone().answer(request)));
+            let answer = move |request| site.clone().answer(request);
+            manager.spawn(serve(listener, tls, LIMITS, reached, answer));
         }
         Ok(started)
     }

@@ -28,8 +28,17 @@ use server::Site;
 
 use crate::admission::ClusterApiAdmission;
 use crate::http_server::{Limits, bind, serve};
-use crate::limits::{REVIEW, WEBHOOK_CONNECTIONS, WEBHOOK_IDLE};
+use crate::limits::{REVIEW, WEBHOOK_CONNECTIONS, WEBHOOK_IDLE, WEBHOOK_STALLED};
 use crate::options::Address;
+
+/// The limits of the server. The time of a handshake is that of a review, which an API server waits for.
+const LIMITS: Limits = Limits {
+    connections: WEBHOOK_CONNECTIONS,
+    head: WEBHOOK_IDLE,
+    handshake: REVIEW,
+    stalled: WEBHOOK_STALLED,
+    stalled_name: "webhook_stalled",
+};
 
 /// The flag of the webhooks.
 #[derive(Debug, Clone, Default, Args)]
@@ -76,8 +85,9 @@ impl Webhooks {
         let tls = TlsAcceptor::from(Arc::new(config));
         let address = listener.local_addr()?;
         let site = Arc::new(Site::new(manager, rules)?);
-        let limits = Limits { connections: WEBHOOK_CONNECTIONS, head: WEBHOOK_IDLE, handshake: REVIEW };
-        manager.spawn(serve(listener, Some(tls), limits, move |request| site.clone().answer(request)));
+        let reached = metrics::Limits::of(manager.all_metrics());
+        let answer = move |request| site.clone().answer(request);
+        manager.spawn(serve(listener, Some(tls), LIMITS, reached, answer));
         manager.spawn(certificates.keep(first, current, sender));
         Ok(Some(Self { address, namespace, authority }))
     }

@@ -65,6 +65,11 @@ impl Metrics {
         self.enrolments.get_or_create(&EnrolmentLabels { result }).inc();
     }
 
+    /// Returns the counter of limits that were reached.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits.clone()
+    }
+
     /// Counts that a limit was reached. `limit` is `netboot_` and the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
         self.limits.reached(limit);

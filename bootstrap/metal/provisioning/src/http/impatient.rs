@@ -5,10 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use metrics::Limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
-
-use crate::metrics::Metrics;
 
 /// Writes fail with [`io::ErrorKind::TimedOut`] if the peer accepted nothing for the given time. Reads have no timeout.
 pub struct Impatient<S> {
@@ -16,14 +15,15 @@ pub struct Impatient<S> {
     patience: Duration,
     /// The deadline of a pending write.
     end: Option<Pin<Box<Sleep>>>,
-    metrics: Metrics,
+    limits: Limits,
+    limit: &'static str,
     is_counted: bool,
 }
 
 impl<S> Impatient<S> {
-    /// Wraps `inner`; `patience` is the timeout of a pending write. A connection that reaches it is counted in `metrics`.
-    pub fn new(inner: S, patience: Duration, metrics: Metrics) -> Self {
-        Self { inner, patience, end: None, metrics, is_counted: false }
+    /// Wraps `inner`; `patience` is the timeout of a pending write. A connection that reaches it is counted as `limit` in `limits`.
+    pub fn new(inner: S, patience: Duration, limits: Limits, limit: &'static str) -> Self {
+        Self { inner, patience, end: None, limits, limit, is_counted: false }
     }
 
     fn waits<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -36,7 +36,7 @@ impl<S> Impatient<S> {
         let is_over = end.as_mut().poll(context).is_ready();
         // Polls after the timeout fail, too, and are not counted again.
         if is_over && !std::mem::replace(&mut self.is_counted, true) {
-            self.metrics.limit("netboot_stalled");
+            self.limits.reached(self.limit);
         }
         if is_over { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
     }
@@ -96,7 +96,7 @@ mod tests {
     async fn who_takes_nothing_is_cut_off_and_who_is_slow_is_not() {
         let (own, mut other) = tokio::io::duplex(16);
         let metrics = metrics::Metrics::default();
-        let mut own = Impatient::new(own, Duration::from_secs(60), Metrics::of(&metrics));
+        let mut own = Impatient::new(own, Duration::from_secs(60), Limits::of(&metrics), "stalled");
         let reads = async {
             let mut buffer = [0; 16];
             for _ in 0..4 {
@@ -106,11 +106,11 @@ mod tests {
         };
         let (written, ()) = tokio::join!(own.write_all(&[7; 64]), reads);
         written.unwrap();
-        assert!(!metrics.text().contains("netboot_stalled"));
+        assert!(!metrics.text().contains("stalled"));
         let ended = own.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
         assert!(own.shutdown().await.is_ok());
-        let counted = "firstlight_limit_reached_total{limit=\"netboot_stalled\"} 1\n";
+        let counted = "firstlight_limit_reached_total{limit=\"stalled\"} 1\n";
         assert!(metrics.text().contains(counted), "{}", metrics.text());
     }
 }

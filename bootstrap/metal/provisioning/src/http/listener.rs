@@ -95,11 +95,10 @@ impl Listener {
         };
         let Some(tls) = &self.tls else {
             let (stream, kernel) = FileSender::new(stream);
-            let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
+            let stream = self.impatient(stream);
             return self.requests(stream, Peer { address, local, certificate: None }, Some(kernel)).await;
         };
-        let stream = Impatient::new(stream, limits::STALLED, self.metrics.clone());
-        let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
+        let handshake = TlsAcceptor::from(tls.clone()).accept(self.impatient(stream));
         match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
             Err(_) => {
                 self.metrics.limit("netboot_handshake");
@@ -112,6 +111,10 @@ impl Listener {
                 self.requests(stream, Peer { address, local, certificate }, None).await;
             }
         }
+    }
+
+    fn impatient<S>(&self, stream: S) -> Impatient<S> {
+        Impatient::new(stream, limits::STALLED, self.metrics.limits(), "netboot_stalled")
     }
 
     async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(

@@ -5,7 +5,7 @@ mod bootstrap;
 pub mod bundles;
 mod counted;
 pub(crate) mod file;
-mod impatient;
+pub mod impatient;
 mod kernel;
 pub mod listener;
 pub mod peer;
