@@ -1,5 +1,9 @@
 //! The HTTP interface of the webhooks.
 
+mod reservation;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -15,16 +19,14 @@ use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+
+use reservation::Memory;
 
 use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use crate::admission::ClusterApiAdmission;
 use crate::http_server::text;
 use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
-
-/// The unit in which the bytes of reviews are counted.
-const UNIT: usize = 1024;
 
 /// A refusal of a request, for which there is no answer to a review.
 type Refusal = (StatusCode, String);
@@ -41,7 +43,7 @@ pub(super) struct Site {
     definitions: Arc<Definitions>,
     rules: ClusterApiAdmission,
     client: Client,
-    bytes: Semaphore,
+    memory: Memory,
     limits: Limits,
 }
 
@@ -55,7 +57,7 @@ impl Site {
             definitions: Arc::new(Definitions::new()?),
             rules,
             client: manager.client().clone(),
-            bytes: Semaphore::new(REVIEWS_BYTES / UNIT),
+            memory: Memory::new(REVIEWS_BYTES),
             limits: Limits::of(manager.all_metrics()),
         })
     }
@@ -71,7 +73,7 @@ impl Site {
         };
         match answer {
             Ok(review) => {
-                let mut answer = Response::new(Full::from(review.to_string()));
+                let mut answer = Response::new(Full::from(review));
                 answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 answer
             }
@@ -82,7 +84,7 @@ impl Site {
         }
     }
 
-    async fn review(&self, request: Request<Incoming>) -> Result<Value, Refusal> {
+    async fn review(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         let (question, most) = match request.uri().path() {
             DEFAULTS => (Question::Admission(Purpose::Defaults), REVIEW_BYTES),
             RULES => (Question::Admission(Purpose::Rules), REVIEW_BYTES),
@@ -96,15 +98,15 @@ impl Site {
         if size > most {
             return Err(self.too_large(most));
         }
-        let units = u32::try_from(size.div_ceil(UNIT).max(1)).unwrap_or(u32::MAX);
-        let _seat = self.bytes.acquire_many(units).await.map_err(|error| bad(error.to_string()))?;
+        let reservation = self.memory.reserve(size).await.map_err(|error| bad(error.to_string()))?;
         let body = Limited::new(request.into_body(), size).collect().await;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
             true => self.too_large(size),
             false => bad(format!("the body cannot be read: {error}")),
         });
         let body = body?.to_bytes();
-        self.reviewed(question, body).await
+        let answer = self.reviewed(question, body).await?;
+        Ok(reservation.answer(answer.to_string()))
     }
 
     async fn reviewed(&self, question: Question, body: Bytes) -> Result<Value, Refusal> {

@@ -1,0 +1,137 @@
+//! The server of the webhooks on a paused clock, over TLS in memory.
+
+use std::time::Duration;
+
+use access::User;
+use engine::network::SimulatedNetwork;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use pki::tls::{ClientCertificates, ServerCertificates, server_config};
+use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
+use registry::Registry;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::json;
+use serving::Server;
+use store::{Memory as MemoryEngine, Store};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::super::LIMITS;
+use super::*;
+use crate::http_server::connection;
+use crate::limits::WEBHOOK_STALLED;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The webhooks of a process, and clients of them.
+struct Webhooks {
+    site: Arc<Site>,
+    manager: Manager,
+    tls: TlsAcceptor,
+    connector: TlsConnector,
+}
+
+impl Webhooks {
+    async fn new() -> Self {
+        let clock = Clock::simulated(machinery::clock::parse_rfc3339("2026-11-24T00:00:00Z").unwrap());
+        let store = Store::open(MemoryEngine::new(), clock.clone()).await.unwrap();
+        let options = registry::Options::default();
+        let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
+        let server = Server::builder(registry, clock.clone()).build();
+        let manager = Manager::new(engine::ManagerOptions {
+            client: Client::new(server.client_service(User::master("test")), "default"),
+            clock: clock.clone(),
+            random: Random::seeded(1),
+            network: Arc::new(SimulatedNetwork::default()),
+            metrics: metrics::Metrics::default(),
+        });
+        let (random, now) = (manager.random(), clock.now());
+        let authority =
+            CertificateAuthority::generate("ca", KeyAlgorithm::default(), None, now, random).unwrap();
+        let leaf = authority.issue(&Leaf::server("webhooks", vec!["webhooks".to_owned()]), now, random);
+        let certificates = Arc::new(ServerCertificates::new(&leaf.unwrap()).unwrap());
+        let config = server_config(certificates, &ClientCertificates::None, &["http/1.1"], &clock).unwrap();
+        let mut roots = RootCertStore::empty();
+        let root = CertificateDer::from_pem_slice(authority.identity().certificate.as_bytes()).unwrap();
+        roots.add(root).unwrap();
+        let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        Self {
+            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default()).unwrap()),
+            manager,
+            tls: TlsAcceptor::from(Arc::new(config)),
+            connector: TlsConnector::from(Arc::new(client)),
+        }
+    }
+
+    async fn connect(&self) -> TlsStream<DuplexStream> {
+        let (own, other) = tokio::io::duplex(16 * 1024);
+        let (site, tls) = (self.site.clone(), self.tls.clone());
+        let reached = Limits::of(self.manager.all_metrics());
+        let answer = move |request| site.clone().answer(request);
+        tokio::spawn(connection(other, Some(tls), LIMITS, reached, answer));
+        self.connector.connect(ServerName::try_from("webhooks").unwrap(), own).await.unwrap()
+    }
+
+    /// Begins a request, and returns its connection when the server has got everything.
+    async fn begin(&self, path: &str, announced: usize, body: &[u8]) -> TlsStream<DuplexStream> {
+        let mut stream = self.connect().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: webhooks\r\nconnection: close\r\ncontent-length: {announced}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body).await.unwrap();
+        stream.flush().await.unwrap();
+        stream
+    }
+
+    /// Lets time pass. On a paused clock, everything that can happen before happens.
+    async fn pass(&self, time: Duration) {
+        self.manager.clock().sleep(time).await;
+    }
+
+    /// How often a limit was reached.
+    fn reached(&self, limit: &str) -> usize {
+        let name = format!("firstlight_limit_reached_total{{limit=\"{limit}\"}} ");
+        let text = self.manager.all_metrics().text();
+        text.lines().find_map(|line| line.strip_prefix(&name)).map_or(0, |count| count.parse().unwrap())
+    }
+}
+
+/// Returns the rest of an answer, until its connection ends.
+async fn rest(mut stream: TlsStream<DuplexStream>) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// A review of an object of this many bytes, which is converted.
+fn conversion_review(bytes: usize) -> Vec<u8> {
+    let group = "infrastructure.cluster.x-k8s.io";
+    let object = json!({"apiVersion": format!("{group}/v1beta1"), "kind": "Metal3Machine", "spec": {},
+        "metadata": {"name": "one", "namespace": "default", "annotations": {"long": "x".repeat(bytes)}}});
+    let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {"uid": "u", "desiredAPIVersion": format!("{group}/v1beta2"), "objects": [object]}});
+    review.to_string().into_bytes()
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_is_reserved_until_an_answer_is_sent() {
+    let webhooks = Webhooks::new().await;
+    let (memory, review) = (&webhooks.site.memory, conversion_review(1 << 20));
+    let all = memory.free();
+
+    let reader = webhooks.begin("/conversion", review.len(), &review).await;
+    let answer = rest(reader).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("Success"), "{:.100}", answer);
+    assert_eq!(memory.free(), all);
+
+    let mut slow = webhooks.begin("/conversion", review.len(), &review).await;
+    slow.read_exact(&mut [0]).await.unwrap();
+    webhooks.pass(WEBHOOK_STALLED - SECOND).await;
+    assert_eq!((memory.free(), webhooks.reached("webhook_stalled")), (all - review.len(), 0));
+    webhooks.pass(2 * SECOND).await;
+    assert_eq!((memory.free(), webhooks.reached("webhook_stalled")), (all, 1));
+}
