@@ -19,8 +19,9 @@ use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
 use serde_json::Value;
+use tokio::task::JoinError;
 
-use reservation::Memory;
+use reservation::{Memory, Reservation};
 
 use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
@@ -105,24 +106,29 @@ impl Site {
             false => bad(format!("the body cannot be read: {error}")),
         });
         let body = body?.to_bytes();
-        let answer = self.reviewed(question, body).await?;
-        Ok(reservation.answer(answer.to_string()))
+        self.reviewed(question, body, reservation).await
     }
 
-    async fn reviewed(&self, question: Question, body: Bytes) -> Result<Value, Refusal> {
-        // Reading and converting a large list takes long, and a panic there must end only this request.
-        let decoded = blocking(move || machinery::decode::json(&body)).await?;
+    async fn reviewed(
+        &self,
+        question: Question,
+        body: Bytes,
+        reservation: Reservation,
+    ) -> Result<Bytes, Refusal> {
+        let (decoded, reservation) =
+            reservation.blocking(move || machinery::decode::json(&body)).await.map_err(failed)?;
         let review = decoded.map_err(|why| bad(format!("the body is no JSON: {why}")))?.value;
-        let definitions = self.definitions.clone();
-        match question {
-            Question::Conversion => blocking(move || conversion(&review, &definitions)).await?,
-            Question::Admission(purpose) => {
-                let object = self.scaled(&review).await;
-                let rules = self.rules.clone();
-                blocking(move || admission(purpose, &review, &definitions, &rules, object)).await?
-            }
-        }
-        .map_err(bad)
+        let object = match question {
+            Question::Conversion => None,
+            Question::Admission(_) => self.scaled(&review).await,
+        };
+        let (definitions, rules) = (self.definitions.clone(), self.rules.clone());
+        let work = move || match question {
+            Question::Conversion => conversion(&review, &definitions),
+            Question::Admission(purpose) => admission(purpose, &review, &definitions, &rules, object),
+        };
+        let (answer, reservation) = reservation.blocking(work).await.map_err(failed)?;
+        Ok(reservation.answer(answer.map_err(bad)?.to_string()))
     }
 
     /// Returns the object whose `/scale` is written, with the new number of replicas. The review has only the Scale.
@@ -160,10 +166,9 @@ impl Site {
     }
 }
 
-/// Runs what may take long where it delays no other request.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-    let failed = |_| (StatusCode::INTERNAL_SERVER_ERROR, "the review could not be answered".to_owned());
-    tokio::task::spawn_blocking(work).await.map_err(failed)
+/// Reading, converting and checking run in threads of their own, where a panic ends only this request.
+fn failed(_: JoinError) -> Refusal {
+    (StatusCode::INTERNAL_SERVER_ERROR, "the review could not be answered".to_owned())
 }
 
 fn bad(why: String) -> Refusal {
