@@ -8,7 +8,7 @@ pub const REVIEW_BYTES: usize = 7 * 1024 * 1024;
 /// The largest ConversionReview in bytes. An API server sends all objects of a list in one, and accepts an answer of this size.
 pub const CONVERSION_BYTES: usize = 64 * 1024 * 1024;
 
-/// The bytes of all reviews that are read or answered at the same time. Further reviews wait.
+/// The bytes of all reviews that are read or answered at the same time, as far as they have arrived. Further reviews wait.
 pub const REVIEWS_BYTES: usize = 128 * 1024 * 1024;
 
 /// The time for reading and answering a review, the same as the time after which an API server gives up a conversion.

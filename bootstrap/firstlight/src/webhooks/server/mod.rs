@@ -11,7 +11,7 @@ use bytes::Bytes;
 use engine::Manager;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
@@ -58,7 +58,7 @@ impl Site {
             definitions: Arc::new(Definitions::new()?),
             rules,
             client: manager.client().clone(),
-            memory: Memory::new(REVIEWS_BYTES),
+            memory: Memory::new(REVIEWS_BYTES, CONVERSION_BYTES),
             limits: Limits::of(manager.all_metrics()),
         })
     }
@@ -95,24 +95,33 @@ impl Site {
         if request.method() != Method::POST {
             return Err((StatusCode::METHOD_NOT_ALLOWED, "reviews are posted".to_owned()));
         }
-        let size = announced(request.headers()).unwrap_or(most);
-        if size > most {
+        if announced(request.headers()).is_some_and(|size| size > most) {
             return Err(self.too_large(most));
         }
-        let reservation = self.memory.reserve(size).await.map_err(|error| bad(error.to_string()))?;
-        let body = Limited::new(request.into_body(), size).collect().await;
-        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => self.too_large(size),
-            false => bad(format!("the body cannot be read: {error}")),
-        });
-        let body = body?.to_bytes();
+        let (body, reservation) = self.read(request.into_body(), most).await?;
         self.reviewed(question, body, reservation).await
+    }
+
+    /// Reads a body of at most this many bytes. Its memory is reserved as it arrives.
+    async fn read(&self, mut body: Incoming, most: usize) -> Result<(Vec<u8>, Reservation), Refusal> {
+        let (mut bytes, mut reservation) = (Vec::new(), self.memory.reservation());
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| bad(format!("the body cannot be read: {error}")))?;
+            // Trailers say nothing about a review.
+            let Ok(data) = frame.into_data() else { continue };
+            if bytes.len() + data.len() > most {
+                return Err(self.too_large(most));
+            }
+            reservation.add(data.len()).await.map_err(|error| bad(error.to_string()))?;
+            bytes.extend_from_slice(&data);
+        }
+        Ok((bytes, reservation))
     }
 
     async fn reviewed(
         &self,
         question: Question,
-        body: Bytes,
+        body: Vec<u8>,
         reservation: Reservation,
     ) -> Result<Bytes, Refusal> {
         let (decoded, reservation) =

@@ -135,3 +135,29 @@ async fn memory_is_reserved_until_an_answer_is_sent() {
     webhooks.pass(2 * SECOND).await;
     assert_eq!((memory.free(), webhooks.reached("webhook_stalled")), (all, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn uploads_that_send_nothing_delay_no_review() {
+    let webhooks = Webhooks::new().await;
+    let mut idle = Vec::new();
+    for (path, most) in [("/rules", REVIEW_BYTES), ("/conversion", CONVERSION_BYTES)] {
+        for _ in 0..REVIEWS_BYTES / most + 1 {
+            idle.push(webhooks.begin(path, most, b"{").await);
+        }
+    }
+    webhooks.pass(SECOND).await;
+    let begun = webhooks.manager.clock().monotonic();
+    let review = conversion_review(1000);
+    for (path, body, expected) in [
+        ("/rules", &b"{}"[..], "the body is no AdmissionReview of admission.k8s.io/v1"),
+        ("/conversion", &review, "\"status\":\"Success\""),
+    ] {
+        let answer = rest(webhooks.begin(path, body.len(), body).await).await;
+        assert!(answer.contains(expected), "{answer}");
+    }
+    assert_eq!(webhooks.manager.clock().monotonic(), begun);
+    for upload in idle {
+        let answer = rest(upload).await;
+        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.ends_with("no answer after 30s"), "{answer}");
+    }
+}
