@@ -9,17 +9,22 @@ use super::{request, text};
 const VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
 
-/// Answers a review. An object that cannot be converted makes the answer a failure, as the API server expects.
+/// Answers a review. Its objects become those of the answer and are never copied, because a list may be large. An object that cannot be
+/// converted makes the answer a failure, as the API server expects.
 ///
 /// # Errors
 /// What is wrong with the review.
-pub(crate) fn conversion(review: &Value, definitions: &Definitions) -> Result<Value, String> {
-    let request = request(review, VERSION, KIND)?;
+pub(crate) fn conversion(mut review: Value, definitions: &Definitions) -> Result<Value, String> {
+    request(&review, VERSION, KIND)?;
+    let request = &mut review["request"];
+    let Value::Array(objects) = request["objects"].take() else {
+        return Err("request.objects is no list".to_owned());
+    };
     let wanted = text(request, "desiredAPIVersion");
-    let objects = request["objects"].as_array().ok_or("request.objects is no list")?;
     let converted: Result<Vec<Value>, String> =
-        objects.iter().map(|object| convert(object, wanted, definitions)).collect();
-    let mut response = json!({"uid": request["uid"]});
+        objects.into_iter().map(|object| convert(object, wanted, definitions)).collect();
+    let mut answer = json!({"apiVersion": VERSION, "kind": KIND, "response": {"uid": request["uid"]}});
+    let response = &mut answer["response"];
     match converted {
         Ok(converted) => {
             response["result"] = json!({"status": "Success"});
@@ -27,11 +32,11 @@ pub(crate) fn conversion(review: &Value, definitions: &Definitions) -> Result<Va
         }
         Err(why) => response["result"] = json!({"status": "Failure", "message": why}),
     }
-    Ok(json!({"apiVersion": VERSION, "kind": KIND, "response": response}))
+    Ok(answer)
 }
 
-fn convert(object: &Value, wanted: &str, definitions: &Definitions) -> Result<Value, String> {
-    let (api_version, kind) = (meta::api_version(object), meta::kind(object));
+fn convert(object: Value, wanted: &str, definitions: &Definitions) -> Result<Value, String> {
+    let (api_version, kind) = (meta::api_version(&object), meta::kind(&object));
     let refused = || format!("an object of {api_version}, Kind={kind} cannot be converted to {wanted:?}");
     let (group, version) = meta::group_version(api_version);
     let (wanted_group, wanted_version) = meta::group_version(wanted);
@@ -40,5 +45,5 @@ fn convert(object: &Value, wanted: &str, definitions: &Definitions) -> Result<Va
     if group != wanted_group || !has(version) || !has(wanted_version) {
         return Err(refused());
     }
-    Ok(definition.converted(object.clone(), wanted_version))
+    Ok(definition.converted(object, wanted_version))
 }

@@ -131,7 +131,7 @@ fn objects_are_converted_there_and_back() {
     let convert = |object: &Value, wanted: &str| {
         let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
             "request": {"uid": "u", "desiredAPIVersion": wanted, "objects": [object]}});
-        conversion(&review, &definitions).unwrap()["response"].clone()
+        conversion(review, &definitions).unwrap()["response"].clone()
     };
     let (old, new) = (format!("{GROUP}/v1beta1"), format!("{GROUP}/v1beta2"));
     let spec = json!({"image": {"url": "http://x/y", "checksum": "http://x/z"}, "automatedCleaningMode": "metadata"});
@@ -153,5 +153,5 @@ fn objects_are_converted_there_and_back() {
     }
     let none =
         json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {"uid": "u"}});
-    assert_eq!(conversion(&none, &definitions), Err("request.objects is no list".to_owned()));
+    assert_eq!(conversion(none, &definitions), Err("request.objects is no list".to_owned()));
 }

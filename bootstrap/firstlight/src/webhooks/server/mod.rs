@@ -132,12 +132,15 @@ impl Site {
             Question::Admission(_) => self.scaled(&review).await,
         };
         let (definitions, rules) = (self.definitions.clone(), self.rules.clone());
-        let work = move || match question {
-            Question::Conversion => conversion(&review, &definitions),
-            Question::Admission(purpose) => admission(purpose, &review, &definitions, &rules, object),
+        let work = move || {
+            let answer = match question {
+                Question::Conversion => conversion(review, &definitions),
+                Question::Admission(purpose) => admission(purpose, &review, &definitions, &rules, object),
+            };
+            answer.map(|answer| answer.to_string())
         };
         let (answer, reservation) = reservation.blocking(work).await.map_err(failed)?;
-        Ok(reservation.answer(answer.map_err(bad)?.to_string()))
+        Ok(reservation.answer(answer.map_err(bad)?))
     }
 
     /// Returns the object whose `/scale` is written, with the new number of replicas. The review has only the Scale.
