@@ -14,8 +14,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use engine::Manager;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use kube::Api;
 use kube::api::PostParams;
-use kube::{Api, Client};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -97,17 +97,11 @@ impl LeaderElection {
         )?;
         let system = rustix::system::uname();
         let host = system.nodename().to_string_lossy();
-        Ok(Some(Self::in_namespace(namespace, &host, timings, manager.client().clone(), manager)))
+        Ok(Some(Self::in_namespace(namespace, &host, timings, manager)))
     }
 
-    /// Creates the election of a process on `host`. `client` reads and writes the lease.
-    fn in_namespace(
-        namespace: &str,
-        host: &str,
-        timings: Timings,
-        client: Client,
-        manager: &Manager,
-    ) -> Self {
+    /// Creates the election of a process on `host`.
+    fn in_namespace(namespace: &str, host: &str, timings: Timings, manager: &Manager) -> Self {
         let (clock, random) = (manager.clock().clone(), manager.random().clone());
         let family = manager.all_metrics().part(|registry| {
             let status = Family::<Labels, Gauge>::default();
@@ -118,7 +112,7 @@ impl LeaderElection {
         let is_leader = family.get_or_create_owned(&Labels { name: LEASE });
         is_leader.set(0);
         Self {
-            leases: Api::namespaced(client, namespace),
+            leases: Api::namespaced(manager.client().clone(), namespace),
             namespace: namespace.to_owned(),
             candidate: Candidate {
                 identity: format!("{host}_{}", random.uid()),

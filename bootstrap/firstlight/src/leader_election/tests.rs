@@ -9,6 +9,7 @@ use std::time::Duration;
 use access::User;
 use engine::network::SimulatedNetwork;
 use http::{Method, Request, Response};
+use kube::Client;
 use kube::client::Body as ClientBody;
 use parking_lot::Mutex;
 use registry::Registry;
@@ -112,13 +113,13 @@ impl World {
         let inner = self.server.client_service(User::master(name));
         let client = Client::new(Faulty { inner, fault: fault.clone() }, "default");
         let manager = Manager::new(engine::ManagerOptions {
-            client: client.clone(),
+            client,
             clock: self.clock.clone(),
             random: Random::seeded(seed),
             network: Arc::new(SimulatedNetwork::default()),
             metrics: metrics::Metrics::default(),
         });
-        let election = LeaderElection::in_namespace("default", name, TIMINGS, client, &manager);
+        let election = LeaderElection::in_namespace("default", name, TIMINGS, &manager);
         let (end, ended) = oneshot::channel::<()>();
         let (acts, clock, began) = (self.acts.clone(), self.clock.clone(), self.began);
         let lives = manager.clone();
