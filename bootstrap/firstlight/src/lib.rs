@@ -8,6 +8,7 @@ pub mod commands;
 pub mod connection;
 pub mod controllers;
 pub mod conversion;
+mod create_or_replace;
 pub mod data_directory;
 pub mod diagnostics;
 pub mod envtest;

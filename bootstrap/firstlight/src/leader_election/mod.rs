@@ -15,7 +15,6 @@ use anyhow::{Context as _, Result};
 use engine::Manager;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::Api;
-use kube::api::PostParams;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -27,6 +26,8 @@ pub use options::{LeaderElectionOptions, Timings};
 
 use options::JITTER_PERCENT;
 use plan::{Candidate, Step, plan, released};
+
+use crate::create_or_replace::create_or_replace;
 
 /// The name of the Lease.
 pub const LEASE: &str = "firstlight-controllers";
@@ -203,14 +204,8 @@ impl LeaderElection {
 
     /// Creates the lease, or replaces exactly the one that was read.
     async fn write(&self, found: Option<Lease>, spec: LeaseSpec) -> kube::Result<()> {
-        let parameters = PostParams::default();
-        let is_new = found.is_none();
-        let mut lease = Lease { spec: Some(spec), ..found.unwrap_or_default() };
-        if is_new {
-            lease.metadata.name = Some(LEASE.to_owned());
-            return self.leases.create(&parameters, &lease).await.map(drop);
-        }
-        self.leases.replace(LEASE, &parameters, &lease).await.map(drop)
+        let lease = Lease { spec: Some(spec), ..found.unwrap_or_default() };
+        create_or_replace(&self.leases, LEASE, lease).await
     }
 
     /// Gives the lease back if this process holds it, so that another process leads at once. Everything that acts must have ended.

@@ -10,6 +10,7 @@ use access::User;
 use engine::network::SimulatedNetwork;
 use http::{Method, Request, Response};
 use kube::Client;
+use kube::api::PostParams;
 use kube::client::Body as ClientBody;
 use parking_lot::Mutex;
 use registry::Registry;

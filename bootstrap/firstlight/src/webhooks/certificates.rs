@@ -10,7 +10,6 @@ use engine::Manager;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
-use kube::api::PostParams;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::RwLock;
@@ -21,6 +20,7 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
 
 use super::names::{SECRET, SERVICE};
+use crate::create_or_replace::create_or_replace;
 
 /// The interval at which the Secret is read. Another process renews the certificates months before they end.
 const CHECK: Duration = Duration::from_secs(60);
@@ -86,15 +86,10 @@ impl Certificates {
         let data = KEYS.into_iter().zip(texts);
         let data: BTreeMap<String, ByteString> =
             data.map(|(key, text)| (key.to_owned(), ByteString(text.clone().into_bytes()))).collect();
-        let (is_new, parameters) = (found.is_none(), PostParams::default());
         let mut secret = found.unwrap_or_default();
         secret.data.get_or_insert_default().extend(data);
-        if is_new {
-            secret.metadata.name = Some(SECRET.to_owned());
-            secret.type_ = Some("kubernetes.io/tls".to_owned());
-            return self.secrets.create(&parameters, &secret).await.map(drop);
-        }
-        self.secrets.replace(SECRET, &parameters, &secret).await.map(drop)
+        secret.type_.get_or_insert_with(|| "kubernetes.io/tls".to_owned());
+        create_or_replace(&self.secrets, SECRET, secret).await
     }
 
     /// Keeps `current` and `authority` as they are in the Secret, and renews the certificates, for ever.
