@@ -10,6 +10,7 @@ use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 
 use super::manifests::{NAME, NAMESPACE};
+use super::until::until;
 
 /// The time within which the Pod must be ready: a node pulls the image, and fetches the bundles.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -22,16 +23,9 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// It is not within [`LIMIT`]; the message says what its Pods wait for.
 pub(super) async fn wait(client: &Client, clock: &Clock) -> Result<()> {
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
-    let available = async {
-        loop {
-            // An API server that restarts does not answer for a while.
-            if deployments.get(NAME).await.is_ok_and(|found| is_available(&found)) {
-                return;
-            }
-            clock.sleep(PAUSE).await;
-        }
-    };
-    if tokio::time::timeout(LIMIT, available).await.is_ok() {
+    // An API server that restarts does not answer for a while.
+    let is_ready = async || Ok(deployments.get(NAME).await.is_ok_and(|found| is_available(&found)));
+    if until(LIMIT, PAUSE, clock, is_ready).await? {
         return Ok(());
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);

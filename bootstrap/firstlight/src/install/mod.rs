@@ -5,6 +5,7 @@ mod available;
 mod bare_metal;
 mod leases;
 mod manifests;
+mod until;
 mod webhooks;
 
 use std::fmt;
@@ -22,6 +23,8 @@ pub use bare_metal::Installation;
 pub use leases::copy_leases;
 pub use manifests::{NAMESPACE, owned, shared};
 pub use webhooks::definitions;
+
+use until::until;
 
 use crate::image;
 use crate::names::FIELD_MANAGER;
@@ -214,18 +217,15 @@ impl Target {
 
     /// Waits until a new kind is served.
     async fn established(&self, clock: &Clock) -> Result<()> {
-        let served = async {
-            loop {
-                let found = self.api.get(&self.name).await.with_context(|| self.failed())?;
-                let conditions = found.data["status"]["conditions"].as_array();
-                let is_true = |one: &Value| one["type"] == "Established" && one["status"] == "True";
-                if conditions.is_some_and(|all| all.iter().any(is_true)) {
-                    return anyhow::Ok(());
-                }
-                clock.sleep(PAUSE).await;
-            }
+        let is_served = async || {
+            let found = self.api.get(&self.name).await.with_context(|| self.failed())?;
+            let conditions = found.data["status"]["conditions"].as_array();
+            let is_true = |one: &Value| one["type"] == "Established" && one["status"] == "True";
+            Ok(conditions.is_some_and(|all| all.iter().any(is_true)))
         };
-        let outcome = tokio::time::timeout(ESTABLISHED, served).await;
-        outcome.with_context(|| format!("{} is not served after {ESTABLISHED:?}", self.label()))?
+        if !until(ESTABLISHED, PAUSE, clock, is_served).await? {
+            bail!("{} is not served after {ESTABLISHED:?}", self.label());
+        }
+        Ok(())
     }
 }
