@@ -138,8 +138,11 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use machinery::clock::Clock;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::net::TcpStream;
 
     use super::*;
 
@@ -151,6 +154,8 @@ mod tests {
         stalled_name: "stalled",
     };
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+    const DEADLINE: Duration = Duration::from_secs(60);
 
     fn clock() -> Clock {
         Clock::simulated(machinery::clock::parse_rfc3339("2026-11-24T00:00:00Z").unwrap())
@@ -186,5 +191,48 @@ mod tests {
         assert_eq!(ended, taken + LIMITS.stalled);
         let counted = "firstlight_limit_reached_total{limit=\"stalled\"} 1\n";
         assert!(metrics.text().contains(counted), "{}", metrics.text());
+    }
+
+    /// Reads an answer with the text `.`.
+    async fn answered(client: &mut TcpStream) {
+        let mut answer = Vec::new();
+        let answer = async {
+            while !answer.ends_with(b"\r\n\r\n.") {
+                answer.push(client.read_u8().await.unwrap());
+            }
+        };
+        tokio::time::timeout(DEADLINE, answer).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_further_connection_waits_until_one_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let counts = count.clone();
+        let answer = move |_| {
+            counts.fetch_add(1, Ordering::Relaxed);
+            async { text(StatusCode::OK, ".") }
+        };
+        let server = tokio::spawn(serve(listener, None, LIMITS, metrics::Limits::default(), answer));
+        let mut clients = Vec::new();
+        for _ in 0..=LIMITS.connections {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(REQUEST).await.unwrap();
+            clients.push(client);
+        }
+        let mut further = clients.pop().unwrap();
+        for client in &mut clients {
+            answered(client).await;
+        }
+        for client in &mut clients {
+            client.write_all(REQUEST).await.unwrap();
+            answered(client).await;
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 2 * LIMITS.connections);
+        clients.pop();
+        answered(&mut further).await;
+        assert_eq!(count.load(Ordering::Relaxed), 2 * LIMITS.connections + 1);
+        server.abort();
     }
 }

@@ -15,14 +15,15 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use serving::Server;
 use store::{Memory as MemoryEngine, Store};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::super::LIMITS;
 use super::*;
 use crate::http_server::connection;
-use crate::limits::WEBHOOK_STALLED;
+use crate::limits::{WEBHOOK_IDLE, WEBHOOK_STALLED};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -66,13 +67,18 @@ impl Webhooks {
         }
     }
 
-    async fn connect(&self) -> TlsStream<DuplexStream> {
+    /// Opens a connection, before its TLS handshake.
+    fn open(&self) -> DuplexStream {
         let (own, other) = tokio::io::duplex(16 * 1024);
         let (site, tls) = (self.site.clone(), self.tls.clone());
         let reached = Limits::of(self.manager.all_metrics());
         let answer = move |request| site.clone().answer(request);
         tokio::spawn(connection(other, Some(tls), LIMITS, reached, answer));
-        self.connector.connect(ServerName::try_from("webhooks").unwrap(), own).await.unwrap()
+        own
+    }
+
+    async fn connect(&self) -> TlsStream<DuplexStream> {
+        self.connector.connect(ServerName::try_from("webhooks").unwrap(), self.open()).await.unwrap()
     }
 
     /// Begins a request, and returns its connection when the server has got everything.
@@ -85,6 +91,23 @@ impl Webhooks {
         stream.write_all(body).await.unwrap();
         stream.flush().await.unwrap();
         stream
+    }
+
+    /// Asks with a body that is sent in chunks, without its size.
+    async fn ask_in_chunks(&self, path: &str, bytes: usize) -> String {
+        let (mut reads, mut writes) = tokio::io::split(self.connect().await);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: webhooks\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{bytes:x}\r\n"
+        );
+        let request = [head.as_bytes(), &vec![b'x'; bytes], b"\r\n0\r\n\r\n"].concat();
+        let mut answer = Vec::new();
+        // The server may end the connection before everything is sent.
+        let (_, _) = tokio::join!(writes.write_all(&request), reads.read_to_end(&mut answer));
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn now(&self) -> Instant {
+        self.manager.clock().monotonic()
     }
 
     /// Lets time pass. On a paused clock, everything that can happen before happens.
@@ -105,6 +128,11 @@ async fn rest(mut stream: TlsStream<DuplexStream>) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     answer
+}
+
+/// Waits until the server ends a connection, on which it sends nothing.
+async fn ended(mut stream: impl AsyncRead + Unpin) {
+    assert!(matches!(stream.read(&mut [0]).await, Ok(0) | Err(_)));
 }
 
 /// A review of an object of this many bytes, which is converted.
@@ -146,7 +174,7 @@ async fn uploads_that_send_nothing_delay_no_review() {
         }
     }
     webhooks.pass(SECOND).await;
-    let begun = webhooks.manager.clock().monotonic();
+    let begun = webhooks.now();
     let review = conversion_review(1000);
     for (path, body, expected) in [
         ("/rules", &b"{}"[..], "the body is no AdmissionReview of admission.k8s.io/v1"),
@@ -155,9 +183,64 @@ async fn uploads_that_send_nothing_delay_no_review() {
         let answer = rest(webhooks.begin(path, body.len(), body).await).await;
         assert!(answer.contains(expected), "{answer}");
     }
-    assert_eq!(webhooks.manager.clock().monotonic(), begun);
+    assert_eq!(webhooks.now(), begun);
     for upload in idle {
         let answer = rest(upload).await;
         assert!(answer.starts_with("HTTP/1.1 408 ") && answer.ends_with("no answer after 30s"), "{answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_review_is_answered_in_time_or_refused() {
+    let webhooks = Webhooks::new().await;
+    let begun = webhooks.now();
+    let mut slow = webhooks.begin("/rules", 2, b"{").await;
+    let never = webhooks.begin("/rules", 2, b"{").await;
+    webhooks.pass(REVIEW - SECOND).await;
+    slow.write_all(b"}").await.unwrap();
+    slow.flush().await.unwrap();
+    let answer = rest(slow).await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("no AdmissionReview"), "{answer}");
+    assert_eq!((webhooks.now() - begun, webhooks.reached("webhook_review")), (REVIEW - SECOND, 0));
+    let answer = rest(never).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!((webhooks.now() - begun, webhooks.reached("webhook_review")), (REVIEW, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_without_a_handshake_or_a_request_end() {
+    let webhooks = Webhooks::new().await;
+    let begun = webhooks.now();
+    ended(webhooks.open()).await;
+    assert_eq!(webhooks.now() - begun, LIMITS.handshake);
+
+    let begun = webhooks.now();
+    ended(webhooks.connect().await).await;
+    assert_eq!(webhooks.now() - begun, WEBHOOK_IDLE);
+
+    let mut late = webhooks.connect().await;
+    webhooks.pass(WEBHOOK_IDLE - SECOND).await;
+    late.write_all(b"GET /rules HTTP/1.1\r\nconnection: close\r\n\r\n").await.unwrap();
+    late.flush().await.unwrap();
+    assert!(rest(late).await.starts_with("HTTP/1.1 405 "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_review_of_the_largest_size_is_read_and_a_larger_one_refused() {
+    let webhooks = Webhooks::new().await;
+    let largest = vec![b'x'; CONVERSION_BYTES];
+    let answer = rest(webhooks.begin("/conversion", largest.len(), &largest).await).await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("the body is no JSON"), "{answer}");
+    let answer = webhooks.ask_in_chunks("/rules", REVIEW_BYTES).await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("the body is no JSON"), "{answer}");
+    assert_eq!(webhooks.reached("webhook_review_bytes"), 0);
+
+    let answer = rest(webhooks.begin("/conversion", CONVERSION_BYTES + 1, b"").await).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("larger than 67108864 bytes"),
+        "{answer}"
+    );
+    let answer = webhooks.ask_in_chunks("/rules", REVIEW_BYTES + 1).await;
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("larger than 7340032 bytes"), "{answer}");
+    assert_eq!(webhooks.reached("webhook_review_bytes"), 2);
 }
