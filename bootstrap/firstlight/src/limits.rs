@@ -21,5 +21,5 @@ pub const WEBHOOK_CONNECTIONS: usize = 256;
 /// connection that is being closed.
 pub const WEBHOOK_IDLE: Duration = Duration::from_secs(120);
 
-/// The time for which a client may accept nothing of an answer before its connection is closed. An API server reads answers as they come.
-pub const WEBHOOK_STALLED: Duration = Duration::from_secs(10);
+/// The time in which a client must accept an answer before its connection is closed, the same as [`REVIEW`]: an API server has given up.
+pub const WEBHOOK_STALLED: Duration = Duration::from_secs(30);

@@ -9,11 +9,20 @@ use metrics::Limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Writes fail with [`io::ErrorKind::TimedOut`] if the peer accepted nothing for the given time. Reads have no timeout.
+/// What a peer must do within a time.
+#[derive(Debug, Clone, Copy)]
+pub enum Patience {
+    /// Accept some of the bytes that wait. It may take any time for all of them, which is right for large files.
+    Some(Duration),
+    /// Accept all bytes that are written before a flush.
+    All(Duration),
+}
+
+/// Writes fail with [`io::ErrorKind::TimedOut`] if the peer does not accept data in time. Reads have no timeout.
 pub struct Impatient<S> {
     inner: S,
-    patience: Duration,
-    /// The deadline of a pending write.
+    patience: Patience,
+    /// The deadline of what waits.
     end: Option<Pin<Box<Sleep>>>,
     limits: Limits,
     limit: &'static str,
@@ -21,17 +30,28 @@ pub struct Impatient<S> {
 }
 
 impl<S> Impatient<S> {
-    /// Wraps `inner`; `patience` is the timeout of a pending write. A connection that reaches it is counted as `limit` in `limits`.
-    pub fn new(inner: S, patience: Duration, limits: Limits, limit: &'static str) -> Self {
+    /// Wraps `inner`. A connection that reaches the end of `patience` is counted as `limit` in `limits`.
+    pub fn new(inner: S, patience: Patience, limits: Limits, limit: &'static str) -> Self {
         Self { inner, patience, end: None, limits, limit, is_counted: false }
     }
 
-    fn waits<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Limits the time of `poll`. `is_all` says whether nothing waits any more if it is ready.
+    fn waits<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: Poll<io::Result<T>>,
+        is_all: bool,
+    ) -> Poll<io::Result<T>> {
+        let (is_enough, patience) = match self.patience {
+            Patience::Some(patience) => (true, patience),
+            Patience::All(patience) => (is_all, patience),
+        };
         if poll.is_ready() {
-            self.end = None;
+            if is_enough {
+                self.end = None;
+            }
             return poll;
         }
-        let patience = self.patience;
         let end = self.end.get_or_insert_with(|| Box::pin(sleep(patience)));
         let is_over = end.as_mut().poll(context).is_ready();
         // Polls after the timeout fail, too, and are not counted again.
@@ -59,7 +79,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.waits(context, poll)
+        self.waits(context, poll, false)
     }
 
     fn poll_write_vectored(
@@ -68,7 +88,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.inner).poll_write_vectored(context, parts);
-        self.waits(context, poll)
+        self.waits(context, poll, false)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -77,12 +97,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.inner).poll_flush(context);
-        self.waits(context, poll)
+        self.waits(context, poll, true)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = Pin::new(&mut self.inner).poll_shutdown(context);
-        self.waits(context, poll)
+        self.waits(context, poll, true)
     }
 }
 
@@ -96,7 +116,8 @@ mod tests {
     async fn who_takes_nothing_is_cut_off_and_who_is_slow_is_not() {
         let (own, mut other) = tokio::io::duplex(16);
         let metrics = metrics::Metrics::default();
-        let mut own = Impatient::new(own, Duration::from_secs(60), Limits::of(&metrics), "stalled");
+        let mut own =
+            Impatient::new(own, Patience::Some(Duration::from_secs(60)), Limits::of(&metrics), "stalled");
         let reads = async {
             let mut buffer = [0; 16];
             for _ in 0..4 {
@@ -112,5 +133,33 @@ mod tests {
         assert!(own.shutdown().await.is_ok());
         let counted = "firstlight_limit_reached_total{limit=\"stalled\"} 1\n";
         assert!(metrics.text().contains(counted), "{}", metrics.text());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_must_take_everything_is_cut_off_if_it_only_takes_some() {
+        for (bytes, expected) in [(64, Ok(())), (96, Err(io::ErrorKind::TimedOut))] {
+            let (own, mut other) = tokio::io::duplex(16);
+            let patience = Patience::All(Duration::from_secs(60));
+            let mut own = Impatient::new(own, patience, Limits::default(), "stalled");
+            let reads = async {
+                loop {
+                    sleep(Duration::from_secs(14)).await;
+                    other.read_exact(&mut [0; 16]).await.unwrap();
+                }
+            };
+            let writes = async {
+                // The time begins again after a flush.
+                for _ in 0..2 {
+                    own.write_all(&vec![7; bytes]).await?;
+                    own.flush().await?;
+                }
+                Ok(())
+            };
+            let outcome: io::Result<()> = tokio::select! {
+                outcome = writes => outcome,
+                () = reads => unreachable!("it never ends"),
+            };
+            assert_eq!(outcome.map_err(|error| error.kind()), expected);
+        }
     }
 }

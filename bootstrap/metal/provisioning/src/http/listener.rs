@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::counted::Counted;
-use super::impatient::Impatient;
+use super::impatient::{Impatient, Patience};
 use super::kernel::{FileSender, Kernel};
 use super::peer::Peer;
 use super::site::Site;
@@ -114,7 +114,7 @@ impl Listener {
     }
 
     fn impatient<S>(&self, stream: S) -> Impatient<S> {
-        Impatient::new(stream, limits::STALLED, self.metrics.limits(), "netboot_stalled")
+        Impatient::new(stream, Patience::Some(limits::STALLED), self.metrics.limits(), "netboot_stalled")
     }
 
     async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
