@@ -67,7 +67,7 @@ fn idle_hosts_cost_their_bmcs_few_requests() {
             };
             for minute in 0.. {
                 life.clock.sleep(Duration::from_secs(60)).await;
-                if hosts.list().iter().filter(|host| is_known(host)).count() == HOSTS {
+                if hosts.cache().all().iter().filter(|host| is_known(host)).count() == HOSTS {
                     break;
                 }
                 assert!(minute < MINUTES, "not all hosts are known");

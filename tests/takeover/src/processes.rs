@@ -95,14 +95,15 @@ impl Ironic {
         let program = Program::start("ironic", &mut argument("ironic"), folder)?;
         let mut started = Self { program, address: format!("http://127.0.0.1:{port}") };
         // The conductor registers its drivers last.
+        let Self { program, address } = &mut started;
+        let address = address.as_str();
         until("Ironic is ready", START, || {
-            let runs = started.program.must_run();
-            let started = &started;
+            let runs = program.must_run();
             async move {
                 if let Err(error) = runs {
                     return Some(Err(error));
                 }
-                let drivers = started.get("/v1/drivers").await.ok()?;
+                let drivers = get(address, "/v1/drivers").await.ok()?;
                 drivers["drivers"].as_array().is_some_and(|all| !all.is_empty()).then_some(Ok(()))
             }
         })
@@ -115,13 +116,16 @@ impl Ironic {
     /// # Errors
     /// It does not answer with JSON.
     pub async fn get(&self, path: &str) -> Result<Value> {
-        let header = format!("X-OpenStack-Ironic-API-Version: {API_VERSION}");
-        let url = format!("{}{path}", self.address);
-        let answer =
-            Command::new("curl").args(["-sS", "-f", "-m", "10", "-H", &header, &url]).output().await?;
-        ensure!(answer.status.success(), "{url}: {}", String::from_utf8_lossy(&answer.stderr));
-        Ok(serde_json::from_slice(&answer.stdout)?)
+        get(&self.address, path).await
     }
+}
+
+async fn get(address: &str, path: &str) -> Result<Value> {
+    let header = format!("X-OpenStack-Ironic-API-Version: {API_VERSION}");
+    let url = format!("{address}{path}");
+    let answer = Command::new("curl").args(["-sS", "-f", "-m", "10", "-H", &header, &url]).output().await?;
+    ensure!(answer.status.success(), "{url}: {}", String::from_utf8_lossy(&answer.stderr));
+    Ok(serde_json::from_slice(&answer.stdout)?)
 }
 
 /// The configuration of an Ironic with the interfaces that baremetal-operator asks for. Powers are compared every 10 s, so that a wrong

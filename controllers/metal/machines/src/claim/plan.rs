@@ -7,7 +7,6 @@ use engine::object::{is_deleting, uid};
 use engine::{Action, NamespacedName, conditions, finalizer, paused};
 use k8s_openapi::api::core::v1::Secret;
 use metal::state::HostState;
-use schemas::HasConditions;
 use schemas::infrastructure::{HostSelector, HostSelectorRequirement};
 use schemas::metal3::{BareMetalHost, HostClaim, HostClaimSelector, SecretReference};
 

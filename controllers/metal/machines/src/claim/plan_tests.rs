@@ -6,11 +6,12 @@ use chrono::DateTime;
 use engine::object::annotation;
 use engine::{NamespacedName, finalizer};
 use metal::names::{PAUSED, REBOOT};
-use schemas::FromJson;
 use schemas::names::ENVIRONMENT;
+use schemas::{FromJson, HasConditions};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::claim::status::PROVISIONED;
 use crate::names::COPIED_FOR;
 use crate::testing::merge;
 
