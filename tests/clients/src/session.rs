@@ -63,18 +63,26 @@ pub fn root() -> PathBuf {
 /// # Errors
 /// The first command with another result than the transcript says, or that the server does not start.
 pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    play_in(directory.path(), path, tools, update).await
+}
+
+/// Like [`play`], in an empty directory of the caller. It becomes the home of the commands, which run in its folder `work`.
+///
+/// # Errors
+/// The errors of [`play`].
+pub async fn play_in(directory: &Path, path: &Path, tools: &Tools, update: bool) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let markdown = path.extension().is_some_and(|end| end == "md");
     let parsed = if markdown { Transcript::parse_markdown(&text) } else { Transcript::parse(&text) };
     let mut transcript = parsed.with_context(|| path.display().to_string())?;
-    let directory = tempfile::tempdir()?;
     // A documentation page uses the default data directory.
     let data = if markdown { ".local/share/firstlight" } else { "data" };
-    let mut session = Session::new(directory.path(), data, tools)?;
+    let mut session = Session::new(directory, data, tools)?;
     let server = match &transcript.server {
         Some(options) => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            Some(Server::start(&tools.firstlight, directory.path(), &options).await?)
+            Some(Server::start(&tools.firstlight, directory, &options).await?)
         }
         None => None,
     };

@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::assets::assets;
-use crate::kubernetes;
 use crate::lab::{ADDRESS, run};
 
 /// An image in a folder that the server serves.
@@ -54,17 +53,6 @@ pub async fn stand_in(folder: &Path) -> Result<Image> {
     let program = std::env::current_exe()?;
     let program = program.to_str().context("a path that is text")?;
     make("make-stand-in", program, folder.join("stand-in.raw")).await
-}
-
-/// Puts the image of a Kubernetes node, which [`kubernetes::prepare`] made, into the folder.
-///
-/// # Errors
-/// Fails if it has not been made.
-pub async fn node(folder: &Path) -> Result<Image> {
-    let path = folder.join("node.qcow2");
-    std::fs::hard_link(kubernetes::disk(), &path)
-        .or_else(|_| std::os::unix::fs::symlink(kubernetes::disk(), &path))?;
-    of(path).await
 }
 
 async fn make(script: &str, what: &str, path: PathBuf) -> Result<Image> {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
 
-/// Name of the bridge.
-pub const BRIDGE: &str = "br0";
+/// Name of the bridge, which is that of an interface in the documentation.
+pub const BRIDGE: &str = "eth1";
 
 /// Name of the bridge of another segment, on which this process does not listen.
 pub const FAR_BRIDGE: &str = "br1";
@@ -43,15 +43,25 @@ pub async fn run(program: &str, arguments: &[&str]) -> Result<String> {
 }
 
 impl Lab {
-    /// Creates the bridge in the network namespace of this process.
+    /// Creates the bridge in the network namespace of this process, with the address [`ADDRESS`].
     ///
     /// # Errors
     /// Fails without the necessary permissions, or if the namespace already has a bridge of that name.
     pub async fn new() -> Result<Self> {
+        Self::at(&[ADDRESS]).await
+    }
+
+    /// Like [`Lab::new`], with other addresses. Each is in a network of 24 bits.
+    ///
+    /// # Errors
+    /// The errors of [`Lab::new`].
+    pub async fn at(addresses: &[Ipv4Addr]) -> Result<Self> {
         let hint = "a network namespace of its own is needed: run `cargo xtask netboot`";
         run("ip", &["link", "set", "lo", "up"]).await.context(hint)?;
         run("ip", &["link", "add", BRIDGE, "type", "bridge"]).await.context(hint)?;
-        run("ip", &["address", "add", &format!("{ADDRESS}/24"), "dev", BRIDGE]).await?;
+        for address in addresses {
+            run("ip", &["address", "add", &format!("{address}/24"), "dev", BRIDGE]).await?;
+        }
         run("ip", &["link", "set", BRIDGE, "up"]).await?;
         run("ip", &["link", "add", FAR_BRIDGE, "type", "bridge"]).await?;
         run("ip", &["link", "set", FAR_BRIDGE, "up"]).await?;

@@ -19,6 +19,7 @@ pub mod lossy;
 pub mod machine;
 pub mod monitor;
 pub mod node;
+pub mod outside;
 pub mod redfish;
 pub mod relay;
 pub mod scenario;

@@ -7,15 +7,32 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::archive::{Archive, Content};
 
-/// The image for pods of tests: busybox.
-pub const BUSYBOX: &str = "localhost/busybox:1";
+/// The image for pods of tests.
+const BUSYBOX: &str = "docker.io/library/busybox:1.37";
+/// The commands of busybox that they call.
+const COMMANDS: [&str; 4] = ["sh", "httpd", "nslookup", "sleep"];
 /// The programs that are one file.
 const KUBERNETES: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"];
 /// What kube-proxy calls.
 const NFT: &str = "/usr/sbin/nft";
 
-/// Writes an archive with the images that kubeadm wants, under the names in the file `images` of `programs`, and [`BUSYBOX`]. `debian` is
-/// the tree with `nft`.
+/// Writes an archive with busybox, under its usual name.
+///
+/// # Errors
+/// Debian's package busybox-static is missing, or the file cannot be written.
+pub fn write_busybox(output: &Path) -> Result<()> {
+    let mut archive = Archive::create(output)?;
+    let mut files = vec![
+        ("/bin/busybox".to_owned(), Content::Of(Path::new("/bin/busybox"))),
+        ("/tmp".to_owned(), Content::Folder),
+    ];
+    files.extend(COMMANDS.map(|name| (format!("/bin/{name}"), Content::Link("busybox"))));
+    let layer = archive.layer(&files)?;
+    archive.image(BUSYBOX, &[&layer], "/bin/sh")?;
+    archive.finish()
+}
+
+/// Writes an archive with the images that kubeadm wants, under the names in the file `images` of `programs`. `debian` is the tree with `nft`.
 ///
 /// # Errors
 /// Fails if a program is missing, or kubeadm wants an unknown image.
@@ -45,12 +62,6 @@ pub(super) fn write(programs: &Path, debian: &Path, output: &Path) -> Result<()>
         let layer = archive.layer(&[(path.to_owned(), Content::Of(&programs.join(part)))])?;
         archive.image(name(part)?, &[&layer], path)?;
     }
-    let busybox = archive.layer(&[
-        ("/bin/busybox".to_owned(), Content::Of(Path::new("/bin/busybox"))),
-        ("/bin/sh".to_owned(), Content::Link("busybox")),
-        ("/tmp".to_owned(), Content::Folder),
-    ])?;
-    archive.image(BUSYBOX, &[&busybox], "/bin/sh")?;
     archive.finish()
 }
 

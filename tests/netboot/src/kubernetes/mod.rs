@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 
-pub use self::containers::BUSYBOX;
+pub use self::containers::write_busybox;
 use crate::assets::assets;
 
 /// Debian's packages for a node. cloud-init sets routes with the program of net-tools, and enlarges the partition with that of

@@ -2,6 +2,7 @@
 //! host.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
@@ -78,13 +79,19 @@ async fn described_as(
     design: Design,
 ) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
     let machine = Arc::new(Machine::new(&scenario.lab, design).await?);
-    let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
-    let identity = Identity::self_signed(&[&ADDRESS.to_string()]);
-    let (bmc, _serving) = service.clone().listen((ADDRESS, 0).into(), Some(identity)).await?;
+    let (service, bmc) = bmc(&machine, (ADDRESS, 0).into()).await?;
     let address = format!("{scheme}://{bmc}/redfish/v1/Systems/1");
     let bmc = json!({"address": address, "disableCertificateVerification": true});
     let host = scenario.host_with_bmc(&machine, bmc).await?;
     Ok((machine, service, host))
+}
+
+/// Starts the BMC of a machine at an address; port 0 is a free one. It has a user `admin`, and a certificate that it has signed itself.
+pub(super) async fn bmc(machine: &Arc<Machine>, address: SocketAddr) -> Result<(Arc<Service>, SocketAddr)> {
+    let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
+    let identity = Identity::self_signed(&[&address.ip().to_string()]);
+    let (address, _serving) = service.clone().listen(address, Some(identity)).await?;
+    Ok((service, address))
 }
 
 /// UEFI HTTP boot -> inspection -> an image with a wrong checksum -> the image -> its user data -> another

@@ -89,6 +89,7 @@ pub(super) struct AfterUp {
     from: Client,
     to: Client,
     called: String,
+    kubeconfig: PathBuf,
     journal: PathBuf,
 }
 
@@ -107,7 +108,8 @@ impl AfterUp {
     /// Returns the pivot from `from`, whose data directory is `folder`, to the cluster of a kubeconfig.
     pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
         let called = address(to, None).await?;
-        Ok(Self { from, to: connect(to, None).await?, called, journal: folder.join(JOURNAL) })
+        let journal = folder.join(JOURNAL);
+        Ok(Self { from, to: connect(to, None).await?, called, kubeconfig: to.to_owned(), journal })
     }
 
     fn journal(&self) -> Result<Journal> {
@@ -137,7 +139,8 @@ impl AfterUp {
     /// Runs or resumes the pivot. Into the management cluster itself, firstlight is installed unless other controllers are there.
     pub(super) async fn run(&self, stage: Stage, options: &UpOptions) -> Result<()> {
         let mut install = options.install.clone();
-        if options.pivot_to.as_deref().is_some_and(is_itself) {
+        let itself = options.pivot_to.as_deref().is_some_and(is_itself);
+        if itself {
             install.install = other_controllers(&self.to).await?.is_none();
         }
         let install = &install;
@@ -148,7 +151,12 @@ impl AfterUp {
             Stage::Interrupted => pivot.resume().await?,
             Stage::New | Stage::Done => pivot.run().await?,
         };
-        say(&format!("{report}{left}"))
+        say(&format!("{report}{left}"))?;
+        if itself {
+            let kubeconfig = self.kubeconfig.display();
+            say(&format!("The cluster manages itself now:\n  export KUBECONFIG={kubeconfig}\n"))?;
+        }
+        Ok(())
     }
 }
 

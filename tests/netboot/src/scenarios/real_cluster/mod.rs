@@ -1,124 +1,82 @@
-//! A cluster with the real programs of Kubernetes, on machines that are switched off at the beginning, which then runs itself.
+//! A cluster with the real programs of Kubernetes, on machines that are switched off at the beginning, which then runs itself: the commands
+//! of `docs/tutorials/air-gap.md`, literally.
 
-mod pivot;
-mod run;
-mod workload;
+mod by_hand;
+mod observer;
+mod picture;
+mod site;
 
-use std::path::Path;
+use std::io::Write as _;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use machinery::clock::Clock;
-use serde_json::Value;
+use anyhow::{Context as _, Result, anyhow};
+use clients::session::{Tools, play_in, root};
 
-use self::pivot::pivot;
-use self::run::Run;
-use self::workload::Workload;
-use super::redfish;
+use self::observer::Observer;
+use self::picture::Picture;
+use self::site::Site;
 use crate::assets::assets;
-use crate::images::{self, Image};
-use crate::lab::{Lab, run as execute};
-use crate::machine::{Design, Firmware};
-use crate::scenario::{IPXE, NAMESPACE, Scenario};
-use crate::server::{Server, binary};
+use crate::kubernetes;
+use crate::lab::run;
+use crate::scenario::IPXE;
 
-/// The manifests.
-const MANIFESTS: [&str; 4] = ["hosts.yaml", "cluster.yaml", "control-plane.yaml", "workers.yaml"];
-/// Addresses of the manifests, and those of the lab. The first is that of the services, which moves into the cluster; the lab's own stays,
-/// because the BMCs have it.
-const ADDRESSES: [(&str, &str); 2] = [("10.0.0.1:", "10.77.0.5:"), ("10.0.0.", "10.77.0.")];
-/// The address of the services.
-const SERVICES: &str = "10.77.0.5";
-/// Limit from power-off to the cluster, on a machine that does something else as well.
-const CLUSTER: Duration = Duration::from_secs(40 * 60);
-/// Limit for each thing that the cluster does then.
-const STEP: Duration = Duration::from_secs(600);
-/// The options of the server.
-const OPTIONS: [&str; 6] = [
-    "--netboot-address",
-    "10.77.0.5/24",
-    // Of the agent, which runs on the same two processors.
-    "--netboot-kernel-arguments",
-    "tsc=reliable",
-    "--netboot-subnet",
-    "10.77.0.0/24,router=10.77.0.1,dns=10.77.0.1,pool=10.77.0.100-10.77.0.200",
-];
+/// The page.
+const PAGE: &str = "docs/tutorials/air-gap.md";
+/// The machine on which the commands run.
+const LAPTOP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 5);
+/// The addresses of the BMCs in the manifests.
+const BMCS: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 4)];
+/// The address of the worker that is started by hand.
+const WORKER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 11);
+/// Limit for each command of the page, on a machine that does something else as well. The longest brings up the cluster and moves into it.
+const COMMAND: Duration = Duration::from_secs(60 * 60);
 
-/// Power off -> inspection -> a control plane and a worker with kubeadm -> a pod on the worker resolves a name and answers -> the pivot into
-/// this cluster, where firstlight runs as a pod -> it adds a third machine, and removes the second.
+/// A bundle -> power-off -> inspection -> a control plane and a worker with kubeadm -> the pivot into this cluster -> a pod on the worker
+/// resolves a name and answers -> the cluster adds a third machine, and removes the second. Nothing asks for an address outside of the site.
+/// Then the peer: the same two machines by hand.
 pub async fn real_cluster() -> Result<()> {
-    let lab = Lab::new().await?;
-    let folder = lab.file("images");
-    std::fs::create_dir(&folder)?;
-    let image = images::node(&folder).await?;
-    let bundle = site_bundle(&lab, &image).await?;
-    let options: Vec<&str> = OPTIONS.into_iter().chain(["--bundle", &bundle]).collect();
-    let server = Server::start_at(&lab, SERVICES.parse()?, &[], &options).await?;
-    let scenario = Scenario { lab, server };
-    let mut machines = Vec::new();
-    let mut hosts = Vec::new();
-    for number in 0..3 {
-        let (machine, _, host) = redfish::described(&scenario, design(number)).await?;
-        machines.push(machine);
-        hosts.push(host);
-    }
-    let objects = manifests(&image, &hosts)?;
-    let run = Run { scenario, machines, start: Clock::system().monotonic() };
-    for object in &objects {
-        run.scenario.server.apply(object).await?;
-    }
-    run.is_provisioned("host-0").await?;
-    run.has("KubeadmControlPlane", "first-control-plane", "Initialized", CLUSTER).await?;
-    run.is_provisioned("host-1").await?;
-    run.has("Cluster", "first", "Available", CLUSTER).await?;
-    run.machines_run().await?;
-    let workload = Workload::connect(&run).await?;
-    workload.node_is_ready("host-0").await?;
-    workload.node_is_ready("host-1").await?;
-    workload.name_service_runs().await?;
-    workload.pod_answers().await?;
-    pivot(&run, &workload, &hosts[2]).await
+    let site = Site::new().await?;
+    let home = site.lab.file("home");
+    std::fs::create_dir(&home)?;
+    let tools = tools(&site).await?;
+    let picture = Picture::new(&home, &tools);
+    let observer = Observer::new(&site, &home, &picture);
+    let page = root().join(PAGE);
+    let played = async { play_in(&home, &page, &tools, false).await.context("the page") };
+    let done = tokio::try_join!(played, observer.first_server());
+    let outcome = match done {
+        Ok(((), cluster)) => observer.is_untouched(&cluster).await.map(|()| cluster),
+        Err(error) => Err(error),
+    };
+    let cluster = match outcome.and_then(|cluster| site.outside.is_silent().map(|()| cluster)) {
+        Ok(cluster) => cluster,
+        Err(error) => return Err(anyhow!("{error:#}{}", observer.explained().await)),
+    };
+    observer.say("the end of the page")?;
+    let seconds = by_hand::both_nodes_are_ready(&site, &cluster).await?;
+    let ratio = cluster.ready.as_secs_f64() / seconds;
+    Ok(writeln!(
+        std::io::stdout(),
+        "figure: real cluster: by hand, from power-on to both Nodes Ready: {seconds:.0} s; the ratio is {ratio:.2}"
+    )?)
 }
 
-fn design(number: u8) -> Design {
-    Design { processors: 2, memory: 2560, ..Scenario::design(number, Firmware::Bios) }
-}
-
-/// Makes the bundle of the site: boot files, the disk image, and the program. Returns its path.
-async fn site_bundle(lab: &Lab, image: &Image) -> Result<String> {
-    let text = |path: &Path| Ok::<_, anyhow::Error>(path.to_str().context("a path that is text")?.to_owned());
-    let (bundle, image, kernel) = (text(&lab.file("site.bundle"))?, text(&image.path)?, text(&assets())?);
-    execute(
-        &binary()?,
-        &["bundle", "create", &bundle, "--kernel", &kernel, "--kernel", IPXE, "--image", &image],
-    )
-    .await?;
-    std::fs::remove_file(&image)?;
-    Ok(bundle)
-}
-
-/// Returns the objects of the example, with the lab's addresses, image and BMCs.
-fn manifests(image: &Image, hosts: &[Value]) -> Result<Vec<Value>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bare-metal/cluster");
-    let mut objects = Vec::new();
-    for name in MANIFESTS {
-        let mut text = std::fs::read_to_string(folder.join(name)).with_context(|| name.to_owned())?;
-        for (theirs, ours) in ADDRESSES {
-            text = text.replace(theirs, ours);
-        }
-        for (_, document) in machinery::decode::yaml_documents(&text).map_err(anyhow::Error::msg)? {
-            let mut object = document.value;
-            object["metadata"]["namespace"] = NAMESPACE.into();
-            if let Some(spec) = object.pointer_mut("/spec/template/spec/image") {
-                spec["checksum"] = image.checksum.clone().into();
-            }
-            if object["kind"] == "BareMetalHost" {
-                let number = objects.iter().filter(|known: &&Value| known["kind"] == "BareMetalHost").count();
-                object["spec"]["bmc"] =
-                    hosts.get(number).context("a BMC for each host")?["spec"]["bmc"].clone();
-            }
-            objects.push(object);
-        }
-    }
-    Ok(objects)
+/// Returns the programs and the files that the page starts with.
+async fn tools(site: &Site) -> Result<Tools> {
+    let boot_files = site.lab.file("boot-files");
+    let text = |path: &std::path::Path| path.to_str().map(str::to_owned).context("a path that is text");
+    run("cp", &["-r", &text(&assets())?, &text(&boot_files)?]).await?;
+    run("cp", &["-r", IPXE, &text(&boot_files)?]).await?;
+    let mut tools = Tools::find().map_err(|reason| anyhow!(reason))?;
+    let busybox = site.lab.file("busybox.tar");
+    kubernetes::write_busybox(&busybox)?;
+    tools.files.extend([
+        ("boot-files", boot_files),
+        ("node.qcow2", kubernetes::disk()),
+        ("busybox.tar", busybox),
+    ]);
+    tools.deadline = COMMAND;
+    Ok(tools)
 }
