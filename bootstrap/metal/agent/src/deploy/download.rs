@@ -1,6 +1,6 @@
 //! Downloads an image over HTTP; a broken connection is resumed where it broke.
 
-use std::io::{self, Read};
+use std::io;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-use super::Image;
+use super::{Image, Pieces};
 use crate::journal::Journal;
 use crate::server::Https;
 
@@ -88,7 +88,7 @@ impl Source {
                 let _ = sender.send(Err(io::Error::other(format!("{error:#}")))).await;
             }
         });
-        Stream { pieces, total: known_total, piece: Bytes::new() }
+        Stream { pieces, total: known_total }
     }
 
     /// Reads `length` bytes from `offset` on. Must be called outside of asynchronous code.
@@ -322,7 +322,6 @@ impl Version {
 pub struct Stream {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     total: watch::Receiver<Option<u64>>,
-    piece: Bytes,
 }
 
 impl Stream {
@@ -332,17 +331,11 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.piece.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.piece = piece?,
-                None => return Ok(0),
-            }
-        }
-        let count = self.piece.len().min(buffer.len());
-        self.piece.copy_to_slice(&mut buffer[..count]);
-        Ok(count)
+impl Iterator for Stream {
+    type Item = io::Result<Bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.pieces.blocking_recv()
     }
 }
 
@@ -361,7 +354,7 @@ impl Fetched {
 }
 
 impl Image for Fetched {
-    fn open(&self) -> Box<dyn Read + Send> {
+    fn open(&self) -> Pieces {
         let _entered = self.runtime.enter();
         let stream = self.source.stream(0);
         *self.total.lock() = Some(stream.total());

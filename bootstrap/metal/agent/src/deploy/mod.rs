@@ -7,12 +7,13 @@ mod download;
 mod hints;
 mod partitions;
 mod qcow2;
+mod summed;
 mod target;
 
 use std::io::{self, Read};
 use std::sync::mpsc::sync_channel;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use machinery::random::Random;
 
 pub use checksum::{Checksum, is_url};
@@ -20,10 +21,11 @@ pub use config_drive::build as build_config_drive;
 pub use download::{Fetched, Source};
 pub use hints::choose;
 pub use partitions::{Completed, EfiSystem};
+pub use summed::Pieces;
 
 use crate::disk::Disk;
-use checksum::Hasher;
 use decode::{Format, Peeked, content, format, is_compressed};
+use summed::Summed;
 use target::Target;
 
 /// The size of the pieces in which content is written.
@@ -33,8 +35,8 @@ const PIECES: usize = 4;
 
 /// The source of an image.
 pub trait Image: Sync {
-    /// Returns a reader of the image from its beginning.
-    fn open(&self) -> Box<dyn Read + Send>;
+    /// Returns the pieces of the image from its beginning.
+    fn open(&self) -> Pieces;
 
     /// Returns the length of the image in bytes, once it is known.
     fn total(&self) -> Option<u64>;
@@ -66,10 +68,27 @@ pub struct Order<'a> {
 /// The image cannot be read, is damaged, too large, or has another checksum; or the disk fails. Until the last step of the write, the
 /// disk then has no partition table.
 pub fn write(disk: &mut dyn Disk, image: &dyn Image, order: &Order<'_>) -> Result<Completed> {
-    let mut summed = Summed { image: image.open(), hasher: order.checksum.hasher() };
-    let peeked = Peeked::new(&mut summed).context("the image does not come")?;
-    let compressed = is_compressed(peeked.first());
-    let target = if compressed {
+    let (mut summed, to_sum) = Summed::new(image.open());
+    std::thread::scope(|scope| {
+        let sum = scope.spawn(|| to_sum.sum(order.checksum));
+        let target = content_to(disk, &mut summed, image, order)?;
+        // The checksum covers the bytes behind the end of the compressed data, too.
+        io::copy(&mut summed, &mut io::sink()).context("the image broke off")?;
+        drop(summed);
+        order.checksum.verify(sum.join().map_err(|_| anyhow!("the image could not be summed"))?)?;
+        complete(target, order)
+    })
+}
+
+/// Writes the content of an image to the disk, but for its ends.
+fn content_to<'a>(
+    disk: &'a mut dyn Disk,
+    summed: &mut Summed,
+    image: &dyn Image,
+    order: &Order<'_>,
+) -> Result<Target<'a>> {
+    let peeked = Peeked::new(summed).context("the image does not come")?;
+    if is_compressed(peeked.first()) {
         let unpacked = Peeked::new(content(peeked)?).context("the image cannot be unpacked")?;
         if format(unpacked.first(), order.format)? == Format::Qcow2 {
             bail!(
@@ -78,26 +97,26 @@ pub fn write(disk: &mut dyn Disk, image: &dyn Image, order: &Order<'_>) -> Resul
         }
         let mut target = Target::begin(disk)?;
         copy(unpacked, &mut target, image, order)?;
-        target
-    } else {
-        match format(peeked.first(), order.format)? {
-            Format::Raw => {
-                fits(image, disk)?;
-                let mut target = Target::begin(disk)?;
-                copy(peeked, &mut target, image, order)?;
-                target
-            }
-            Format::Qcow2 => {
-                let map = qcow2::Map::read(|offset, length| image.range(offset, length), disk.size())?;
-                let mut target = Target::begin(disk)?;
-                map.write(Noted { image: peeked, at: 0, told: 0, of: image, order }, &mut target)?;
-                target
-            }
+        return Ok(target);
+    }
+    match format(peeked.first(), order.format)? {
+        Format::Raw => {
+            fits(image, disk)?;
+            let mut target = Target::begin(disk)?;
+            copy(peeked, &mut target, image, order)?;
+            Ok(target)
         }
-    };
-    // The checksum covers the bytes behind the end of the compressed data, too.
-    io::copy(&mut summed, &mut io::sink()).context("the image broke off")?;
-    order.checksum.verify(summed.hasher)?;
+        Format::Qcow2 => {
+            let map = qcow2::Map::read(|offset, length| image.range(offset, length), disk.size())?;
+            let mut target = Target::begin(disk)?;
+            map.write(Noted { image: peeked, at: 0, told: 0, of: image, order }, &mut target)?;
+            Ok(target)
+        }
+    }
+}
+
+/// Adds the configuration drive, and makes the image valid.
+fn complete(target: Target<'_>, order: &Order<'_>) -> Result<Completed> {
     let mut completed = Completed::default();
     target.finish(|target, ends| {
         completed = partitions::complete(ends, order.drive.map(|drive| drive.len() as u64), order.random)?;
@@ -119,7 +138,7 @@ fn fits(image: &dyn Image, disk: &dyn Disk) -> Result<()> {
     }
 }
 
-/// Reads in one thread, which hashes and decompresses, and writes in another.
+/// Reads in one thread, which decompresses, and writes in another.
 fn copy(
     content: impl Read + Send,
     target: &mut Target<'_>,
@@ -170,20 +189,6 @@ impl<R: Read> Read for Noted<'_, R> {
             self.told = self.at;
             (self.order.progress)(self.at, self.of.total().unwrap_or(0)).map_err(io::Error::other)?;
         }
-        Ok(count)
-    }
-}
-
-/// A reader that hashes the bytes it reads.
-struct Summed {
-    image: Box<dyn Read + Send>,
-    hasher: Hasher,
-}
-
-impl Read for Summed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.image.read(buffer)?;
-        self.hasher.update(&buffer[..count]);
         Ok(count)
     }
 }

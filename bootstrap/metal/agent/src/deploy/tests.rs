@@ -1,6 +1,7 @@
 use std::sync::Mutex;
 
 use agent_protocol::ConfigDrive;
+use bytes::Bytes;
 use fatfs::{FileSystem, FsOptions};
 
 use super::*;
@@ -11,8 +12,9 @@ const SIZE: usize = 16 << 20;
 struct InMemory(Vec<u8>);
 
 impl Image for InMemory {
-    fn open(&self) -> Box<dyn Read + Send> {
-        Box::new(io::Cursor::new(self.0.clone()))
+    fn open(&self) -> Pieces {
+        let pieces: Vec<_> = self.0.chunks(100_000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        Box::new(pieces.into_iter())
     }
 
     fn total(&self) -> Option<u64> {

@@ -106,7 +106,9 @@ async fn fetched(server: Server) -> Result<Vec<u8>> {
     let mut stream = source(&serve(server).await).stream(0);
     let read = tokio::task::spawn_blocking(move || {
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes)?;
+        for piece in stream.by_ref() {
+            bytes.extend(piece?);
+        }
         anyhow::Ok((bytes, *stream.total().borrow()))
     });
     let (bytes, total) = read.await.unwrap()?;
