@@ -4,6 +4,7 @@
 mod bench;
 mod clusters;
 mod durability;
+mod hosts;
 mod http2;
 mod netboot;
 mod objects;
@@ -62,6 +63,7 @@ async fn main() -> Result<()> {
     print("| figure | median | range |\n|---|---|---|");
     start::run(&bench).await?;
     clusters::run(&bench).await?;
+    hosts::run(&bench).await?;
     operations::run(&bench).await?;
     durability::run(&bench).await?;
     watches::run(&bench).await?;

@@ -202,6 +202,12 @@ fn each_dependency_has_its_row_and_its_use() {
         for name in tidy::dependencies::unused(&dependencies, &text, &texts) {
             found.push(format!("{}: {name} is not used", folder.display()));
         }
+        if dependencies.contains("kube") && !dependencies.contains("k8s-openapi") {
+            found.push(format!(
+                "{}: cargo cannot build it alone, because kube needs a feature of k8s-openapi",
+                folder.display()
+            ));
+        }
         taken.extend(dependencies);
     }
     found.extend(declared.difference(&taken).map(|name| format!("no crate depends on {name}")));
