@@ -6,26 +6,29 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
+mod manifests;
+mod moved;
+
+use self::manifests::{WRONG_ARGUMENT, cluster, config};
 use super::redfish;
-use crate::images::{self, Image};
+use crate::images;
 use crate::machine::{Firmware, Machine};
+use crate::redfish::Service;
 use crate::scenario::{IPXE, NAMESPACE, Scenario, starts_with_partitions};
 use crate::wait::{DEADLINE, until};
 
-const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-/// An argument that no kubelet knows.
-const WRONG_ARGUMENT: &str = "no-such-argument";
 /// Limit for a machine's way from a free host to a Node.
 const JOIN: Duration = Duration::from_secs(600);
 
-/// A machine with its host.
+/// A machine with its BMC and its host.
 struct Site {
     machine: Arc<Machine>,
+    bmc: Arc<Service>,
     host: Value,
 }
 
-/// Power off -> inspection -> a control plane, and a worker whose kubeadm fails -> its configuration is corrected -> the worker's host
-/// is given up, cleaned and used again -> the cluster is deleted.
+/// Power off -> inspection -> a control plane, and a worker whose kubeadm fails -> its configuration is corrected -> everything
+/// moves to another server and back -> the worker's host is given up, cleaned and used again -> the cluster is deleted.
 pub async fn two_machines() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::stand_in(&scenario.lab.file("images")).await?;
@@ -62,6 +65,7 @@ pub async fn two_machines() -> Result<()> {
         ensure!(id == format!("metal3://{NAMESPACE}/{name}/{consumer}"), "the provider ID is {id}");
     }
 
+    moved::there_and_back(&scenario, &sites).await?;
     scenario.server.merge(&deployment, json!({"spec": {"replicas": 0}})).await?;
     let is_kept = |host: &Value| {
         host["spec"]["consumerRef"].is_null()
@@ -122,13 +126,13 @@ fn condition<'a>(object: &'a Value, type_: &str) -> &'a Value {
 
 /// Creates a machine with a BMC and its host, which nothing uses.
 async fn site(scenario: &Scenario, number: u8, role: &str) -> Result<Site> {
-    let (machine, _service, mut host) =
+    let (machine, bmc, mut host) =
         redfish::described(scenario, Scenario::design(number, Firmware::Bios)).await?;
     host["metadata"]["labels"] = json!({"role": role});
     host["spec"]["online"] = false.into();
     host["spec"]["bootMode"] = "legacy".into();
     scenario.server.apply(&host).await?;
-    Ok(Site { machine, host })
+    Ok(Site { machine, bmc, host })
 }
 
 /// Waits until an object has a condition that is true.
@@ -165,11 +169,6 @@ async fn explained(scenario: &Scenario, sites: &[&Site]) -> String {
     text
 }
 
-/// Returns a reference to a KubeadmConfigTemplate.
-fn config(name: &str) -> Value {
-    json!({"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": name})
-}
-
 fn object(kind: &str, name: &str, spec: Value) -> Value {
     let version = match kind {
         "KubeadmControlPlane" => "controlplane.cluster.x-k8s.io/v1beta2",
@@ -178,64 +177,4 @@ fn object(kind: &str, name: &str, spec: Value) -> Value {
         _ => "infrastructure.cluster.x-k8s.io/v1beta2",
     };
     json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
-}
-
-/// The manifests of a cluster with one control plane machine and one worker.
-fn cluster(address: &str, image: &Image) -> Vec<Value> {
-    let reference =
-        |kind: &str, group: &str, name: &str| json!({"apiGroup": group, "kind": kind, "name": name});
-    let mut image = image.spec();
-    image["diskFormat"] = image["format"].take();
-    if let Some(image) = image.as_object_mut() {
-        image.remove("format");
-    }
-    let template = |role: &str| json!({"nodeReuse": true, "template": {"spec": {"image": image, "hostSelector": {"matchLabels": {"role": role}}}}});
-    let node = json!({"nodeRegistration": {
-        "name": "{{ ds.meta_data.name }}",
-        "kubeletExtraArgs": [{"name": "node-labels", "value": "metal3.io/uuid={{ ds.meta_data.uuid }}"}],
-    }});
-    let mut wrong = node.clone();
-    wrong["nodeRegistration"]["kubeletExtraArgs"] = json!([{"name": WRONG_ARGUMENT, "value": "true"}]);
-    vec![
-        object(
-            "Cluster",
-            "first",
-            json!({
-                "controlPlaneRef": reference("KubeadmControlPlane", "controlplane.cluster.x-k8s.io", "first-plane"),
-                "infrastructureRef": reference("Metal3Cluster", INFRASTRUCTURE, "first"),
-            }),
-        ),
-        object("Metal3Cluster", "first", json!({"controlPlaneEndpoint": {"host": address, "port": 6443}})),
-        object(
-            "KubeadmControlPlane",
-            "first-plane",
-            json!({
-                "replicas": 1, "version": "v1.36.0",
-                "machineTemplate": {"spec": {"infrastructureRef": reference("Metal3MachineTemplate", INFRASTRUCTURE, "first-plane")}},
-                "kubeadmConfigSpec": {"initConfiguration": node, "joinConfiguration": node},
-            }),
-        ),
-        object("Metal3MachineTemplate", "first-plane", template("control-plane")),
-        object(
-            "MachineDeployment",
-            "first-md",
-            json!({
-                "clusterName": "first", "replicas": 1, "selector": {"matchLabels": {}},
-                // There is no spare host for a rollout.
-                "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}},
-                "template": {"spec": {
-                    "clusterName": "first", "version": "v1.36.0",
-                    "bootstrap": {"configRef": config("wrong")},
-                    "infrastructureRef": reference("Metal3MachineTemplate", INFRASTRUCTURE, "first-md"),
-                }},
-            }),
-        ),
-        object("Metal3MachineTemplate", "first-md", template("worker")),
-        object(
-            "KubeadmConfigTemplate",
-            "first-md",
-            json!({"template": {"spec": {"joinConfiguration": node}}}),
-        ),
-        object("KubeadmConfigTemplate", "wrong", json!({"template": {"spec": {"joinConfiguration": wrong}}})),
-    ]
 }
