@@ -5,6 +5,7 @@ mod idle_bmcs;
 mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;
+mod metal_remediation;
 mod ports;
 mod quorum;
 mod seeds;

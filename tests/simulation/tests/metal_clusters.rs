@@ -24,10 +24,10 @@ use simulation::fleet::{Faults, Guests, Machines, NAMESPACE, cluster, free_host,
 use simulation::world::{Life, World};
 
 /// Simulated time limit of each step.
-const DEADLINE: Duration = Duration::from_secs(48 * 3600);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(48 * 3600);
 /// The address of all workload clusters, which differ in their ports.
-const ADDRESS: &str = "127.0.0.1";
-const FIRST_PORT: u16 = 20_000;
+pub(crate) const ADDRESS: &str = "127.0.0.1";
+pub(crate) const FIRST_PORT: u16 = 20_000;
 
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
@@ -35,7 +35,7 @@ fn number(variable: &str, default: usize) -> usize {
 
 /// What was seen of the hosts over all lives.
 #[derive(Default)]
-struct Witness {
+pub(crate) struct Witness {
     /// The consumer of each host, and the number of images that were written to it when it was first seen as provisioned for it.
     consumers: BTreeMap<String, (String, Option<usize>)>,
     wrong: Vec<String>,
@@ -74,16 +74,16 @@ fn mac_of(host: &BareMetalHost) -> String {
 }
 
 /// A fleet with its clusters.
-struct Site {
-    machines: Machines,
-    hosts: usize,
-    life: Duration,
-    witness: Arc<Mutex<Witness>>,
+pub(crate) struct Site {
+    pub machines: Machines,
+    pub hosts: usize,
+    pub life: Duration,
+    pub witness: Arc<Mutex<Witness>>,
 }
 
 impl Site {
     /// Runs lives of the server, each killed after `life`, until `done` returns true.
-    fn until(
+    pub(crate) fn until(
         &self,
         world: &mut World,
         what: &str,
@@ -170,7 +170,7 @@ fn show(manager: &Manager) {
     }
 }
 
-async fn create(life: &Life, objects: impl IntoIterator<Item = Value>) -> Result<()> {
+pub(crate) async fn create(life: &Life, objects: impl IntoIterator<Item = Value>) -> Result<()> {
     for value in objects {
         let (group, version) =
             value["apiVersion"].as_str().and_then(|text| text.split_once('/')).unwrap_or(("", "v1"));
@@ -189,8 +189,21 @@ async fn create(life: &Life, objects: impl IntoIterator<Item = Value>) -> Result
     Ok(())
 }
 
+/// Creates the namespace, and hosts in it.
+pub(crate) async fn prepare_hosts(life: &Life, hosts: usize) -> Result<()> {
+    let namespaces: Objects<Namespace> = life.manager.objects();
+    namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
+    let secrets: Objects<Secret> = life.manager.objects();
+    for number in 0..hosts {
+        let [secret, host] = free_host(number);
+        secrets.create(&serde_json::from_value(secret)?).await?;
+        create(life, [host]).await?;
+    }
+    Ok(())
+}
+
 /// Returns whether `count` Clusters are available with all their Machines.
-fn are_available(manager: &Manager, count: usize, machines: usize) -> bool {
+pub(crate) fn are_available(manager: &Manager, count: usize, machines: usize) -> bool {
     let clusters = manager.objects::<Cluster>().all();
     let is_available = |cluster: &&Arc<Cluster>| {
         let conditions = cluster.status.iter().flat_map(|status| &status.conditions);
@@ -223,14 +236,7 @@ fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults)
     let mut world = World::new(seed);
     let total: usize = (0..clusters).map(|number| size(number).0 + size(number).1).sum();
     let prepare = async |life: &Life| {
-        let namespaces: Objects<Namespace> = life.manager.objects();
-        namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
-        let secrets: Objects<Secret> = life.manager.objects();
-        for number in 0..hosts {
-            let [secret, host] = free_host(number);
-            secrets.create(&serde_json::from_value(secret)?).await?;
-            create(life, [host]).await?;
-        }
+        prepare_hosts(life, hosts).await?;
         for number in 0..clusters {
             let (control_plane, workers) = size(number);
             let port = FIRST_PORT + u16::try_from(number)?;
@@ -291,14 +297,7 @@ fn upgrade(seed: u64, life: Duration, faults: Faults) -> Result<()> {
     let site = Site { machines: Machines::new(seed, faults), hosts: HOSTS, life, witness };
     let mut world = World::new(seed);
     let prepare = async |life: &Life| {
-        let namespaces: Objects<Namespace> = life.manager.objects();
-        namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
-        let secrets: Objects<Secret> = life.manager.objects();
-        for number in 0..HOSTS {
-            let [secret, host] = free_host(number);
-            secrets.create(&serde_json::from_value(secret)?).await?;
-            create(life, [host]).await?;
-        }
+        prepare_hosts(life, HOSTS).await?;
         create(life, cluster(0, 1, 2, (ADDRESS, FIRST_PORT))).await
     };
     site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 3))?;

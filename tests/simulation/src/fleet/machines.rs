@@ -41,7 +41,8 @@ pub struct Machine {
     pub boot: Option<String>,
     /// When the agent will enrol.
     pub calls_at: Option<DateTime<Utc>>,
-    starts: u64,
+    /// How often it was switched on.
+    pub starts: u64,
     /// Number of images that were written completely.
     pub written: usize,
     /// The current or last instruction of the agent.

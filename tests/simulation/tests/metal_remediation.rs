@@ -1,0 +1,115 @@
+//! A sick machine on bare metal: its host is rebooted, then given up, and the next machine gets another one.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use engine::object::{annotation, label, uid};
+use engine::{Manager, NamespacedName, Objects};
+use schemas::cluster::Machine;
+use schemas::infrastructure::Metal3Remediation;
+use schemas::metal3::BareMetalHost;
+use serde_json::json;
+use simulation::fleet::{Faults, Machines, NAMESPACE, cluster, mac};
+use simulation::world::{Life, World};
+
+use crate::metal_clusters::{ADDRESS, DEADLINE, FIRST_PORT, Site, are_available, create, prepare_hosts};
+
+const HOSTS: usize = 3;
+const REMEDIATION: &str = "sick";
+/// Reboots before the host is given up: the first one, and one retry.
+const REBOOTS: u64 = 2;
+/// What a host that was given up is marked with.
+const UNHEALTHY: &str = "capm3.metal3.io/unhealthy";
+
+/// The number of the host with this name.
+fn number_of(host: &str) -> usize {
+    (0..HOSTS).find(|number| simulation::fleet::name(*number) == host).expect("a host of the fleet")
+}
+
+fn worker(manager: &Manager) -> Option<Arc<Machine>> {
+    let is_worker = |machine: &Arc<Machine>| label(machine.as_ref(), engine::names::CONTROL_PLANE).is_none();
+    manager.objects::<Machine>().all().into_iter().find(is_worker)
+}
+
+/// The name of the host that a Machine uses.
+fn host_of(manager: &Manager, machine: &Machine) -> Option<String> {
+    let consumer = Some(machine.spec.infrastructure_ref.name.as_str());
+    let uses = |host: &&Arc<BareMetalHost>| {
+        host.spec.consumer_ref.as_ref().and_then(|reference| reference.name.as_deref()) == consumer
+    };
+    manager.objects::<BareMetalHost>().all().iter().find(uses)?.metadata.name.clone()
+}
+
+fn is_given_up(manager: &Manager) -> bool {
+    let condition = |machine: Arc<Machine>| {
+        let status = machine.status.clone()?;
+        status.conditions.into_iter().find(|condition| condition.type_ == "OwnerRemediated")
+    };
+    worker(manager).and_then(condition).is_some_and(|condition| condition.status == "False")
+}
+
+/// Creates what a health check creates for a machine that is not healthy. It never becomes healthy.
+async fn remediate(life: &Life) -> Result<()> {
+    life.manager.objects::<BareMetalHost>().wait_until_synced().await;
+    let machine = worker(&life.manager).context("a worker")?;
+    let name = machine.metadata.name.as_deref();
+    let remediations: Objects<Metal3Remediation> = life.manager.objects();
+    remediations
+        .create(&serde_json::from_value(json!({
+            "metadata": {"name": REMEDIATION, "namespace": NAMESPACE, "ownerReferences": [{
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name, "uid": uid(machine.as_ref())}]},
+            "spec": {"strategy": {"type": "Reboot", "retryLimit": REBOOTS - 1, "timeoutSeconds": 300}},
+        }))?)
+        .await?;
+    Ok(())
+}
+
+/// Does what the owner of a Machine does that is to be replaced.
+async fn replace(life: &Life) -> Result<()> {
+    let machines: Objects<Machine> = life.manager.objects();
+    machines.delete(worker(&life.manager).context("a worker")?.as_ref()).await?;
+    let remediations: Objects<Metal3Remediation> = life.manager.objects();
+    remediations.wait_until_synced().await;
+    let key = NamespacedName::new(NAMESPACE, REMEDIATION);
+    remediations.delete(remediations.get(&key).context("a remediation")?.as_ref()).await?;
+    Ok(())
+}
+
+#[test]
+fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
+    let machines = Machines::new(1, Faults { bmc: 0, hang: 0, instruction: 0 });
+    let site = Site { machines, hosts: HOSTS, life: DEADLINE, witness: Default::default() };
+    let mut world = World::new(1);
+    let prepare = async |life: &Life| {
+        prepare_hosts(life, HOSTS).await?;
+        create(life, cluster(0, 1, 1, (ADDRESS, FIRST_PORT))).await
+    };
+    site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 2))?;
+    let seen = std::cell::RefCell::new((String::new(), 0));
+    let begin = async |life: &Life| {
+        remediate(life).await?;
+        let machine = worker(&life.manager).context("a worker")?;
+        let host = host_of(&life.manager, &machine).context("the host of the worker")?;
+        let starts = site.machines.with(&mac(number_of(&host)), |machine| machine.starts);
+        *seen.borrow_mut() = (host, starts);
+        Ok(())
+    };
+    site.until(&mut world, "given up", begin, is_given_up)?;
+    let (sick, before) = seen.into_inner();
+    let host = site.machines.with(&mac(number_of(&sick)), |machine| machine.clone());
+    ensure!(host.starts - before == REBOOTS, "{sick} was switched on {} times", host.starts - before);
+    ensure!(host.written == 1 && host.is_on, "{sick} was only rebooted: {host:?}");
+
+    let is_replaced = |manager: &Manager| {
+        let hosts = manager.objects::<BareMetalHost>();
+        let old = hosts.get(&NamespacedName::new(NAMESPACE, sick.as_str())).expect("the sick host");
+        let is_free = old.spec.consumer_ref.is_none()
+            && old.status.as_ref().is_some_and(|status| status.provisioning.state == "available");
+        are_available(manager, 1, 2) && is_free && annotation(old.as_ref(), UNHEALTHY).is_some()
+    };
+    site.until(&mut world, "replaced", replace, is_replaced)?;
+    let host = site.machines.with(&mac(number_of(&sick)), |machine| machine.clone());
+    ensure!(host.disk.is_none(), "the host that was given up is cleaned");
+    Ok(())
+}
