@@ -12,6 +12,7 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::process::Child;
 
 use super::place::{CLIENT, Firstlight, PEER, Place, SERVER, listens, pinned};
+use super::registry::Bundled;
 use super::{Pair, median};
 use crate::bench::{Bench, print};
 
@@ -29,7 +30,7 @@ pub async fn run(
     firstlight: &Firstlight,
     place: &Place,
     folder: &Path,
-    images: &Path,
+    (images, bundled): (&Path, &Bundled),
 ) -> Result<()> {
     let served = folder.join("served");
     std::fs::create_dir_all(served.join("uki"))?;
@@ -39,6 +40,7 @@ pub async fn run(
     for path in [images.join(IMAGE), served.join("images").join(IMAGE)] {
         std::fs::write(path, &content)?;
     }
+    bundled.put(&served)?;
     tftp_all(bench, place, folder, &served).await?;
     let _nginx = nginx(bench, place, folder, &served).await?;
     for clients in [1, 4] {
@@ -49,7 +51,7 @@ pub async fn run(
         }
         pair.print();
     }
-    Ok(())
+    bundled.measure(bench).await
 }
 
 async fn tftp_all(bench: &Bench, place: &Place, folder: &Path, served: &Path) -> Result<()> {

@@ -10,6 +10,7 @@ mod files;
 mod image;
 mod load;
 mod place;
+mod registry;
 
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +19,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::{Bench, print};
 use place::{ASSETS, Firstlight, Place};
+use registry::Bundled;
 
 /// Runs these benchmarks in new namespaces, which remove everything when they end.
 pub fn run(bench: &Bench) -> Result<()> {
@@ -46,9 +48,10 @@ pub async fn inside(bench: &Bench) -> Result<()> {
     print("| figure | peer | ours | ratio | of the rounds |\n|---|---|---|---|---|");
     let images = folder.path().join("images");
     std::fs::create_dir(&images)?;
-    let firstlight = Firstlight::start(bench, &server, folder.path(), &images).await?;
+    let bundled = Bundled::new(bench, folder.path()).await?;
+    let firstlight = Firstlight::start(bench, &server, folder.path(), &images, &bundled.file).await?;
     dhcp::run(bench, &firstlight, &peer, folder.path()).await?;
-    files::run(bench, &firstlight, &peer, folder.path(), &images).await?;
+    files::run(bench, &firstlight, &peer, folder.path(), (&images, &bundled)).await?;
     drop(firstlight);
     image::run(bench, &peer, folder.path()).await
 }

@@ -112,8 +112,14 @@ pub struct Firstlight {
 }
 
 impl Firstlight {
-    /// Starts the server, which serves `images`.
-    pub async fn start(bench: &Bench, place: &Place, folder: &Path, images: &Path) -> Result<Self> {
+    /// Starts the server, which serves `images` and a bundle.
+    pub async fn start(
+        bench: &Bench,
+        place: &Place,
+        folder: &Path,
+        images: &Path,
+        bundle: &Path,
+    ) -> Result<Self> {
         let (data, log) = (folder.join("data"), folder.join("firstlight.log"));
         let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is no text");
         let binary = std::fs::canonicalize(&bench.binary).context("the binary")?;
@@ -121,7 +127,7 @@ impl Firstlight {
         let mut process = place.program(&binary, &log)?;
         process.args(["serve", "--netboot-interface", "eth0", "--netboot-pool"]);
         process.arg(format!("{}-{}", POOL.0, POOL.1));
-        process.arg("--netboot-images").arg(images).arg("--data-dir").arg(&data);
+        process.arg("--netboot-images").arg(images).arg("--bundle").arg(bundle).arg("--data-dir").arg(&data);
         let mut process = process.spawn()?;
         listens(&bench.clock, (SERVER, 8080).into(), &mut process, &log).await?;
         Ok(Self { _process: process, data })
