@@ -101,8 +101,12 @@ impl Webhooks {
         );
         let request = [head.as_bytes(), &vec![b'x'; bytes], b"\r\n0\r\n\r\n"].concat();
         let mut answer = Vec::new();
+        let send = async {
+            writes.write_all(&request).await?;
+            writes.flush().await
+        };
         // The server may end the connection before everything is sent.
-        let (_, _) = tokio::join!(writes.write_all(&request), reads.read_to_end(&mut answer));
+        let (_, _) = tokio::join!(send, reads.read_to_end(&mut answer));
         String::from_utf8(answer).unwrap()
     }
 
