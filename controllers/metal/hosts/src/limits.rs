@@ -17,7 +17,7 @@ pub const POWER_CHANGE: Duration = Duration::from_secs(2);
 /// The interval at which a missing Secret is looked up, in addition to its events.
 pub const SECRET_RETRY: Duration = Duration::from_secs(10);
 /// The interval at which firmware settings and versions are read.
-pub const FIRMWARE_POLL: Duration = Duration::from_secs(300);
+pub const FIRMWARE_POLL: Duration = Duration::from_secs(15 * 60);
 /// The interval at which firmware settings and versions are read while they should change.
 pub const FIRMWARE_CHANGE: Duration = Duration::from_secs(60);
 /// The interval at which the state of a firmware update is read.

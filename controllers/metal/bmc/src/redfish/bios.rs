@@ -83,8 +83,18 @@ impl Redfish {
             pending.retain(|name, setting| current.get(name) != Some(setting));
         }
         let registry = bios.body["AttributeRegistry"].as_str().unwrap_or_default();
-        let limits = self.registry(registry).await?.as_ref().map(limits).unwrap_or_default();
-        Ok(Settings { current, pending, limits })
+        Ok(Settings { current, pending, limits: self.limits_in(registry).await? })
+    }
+
+    /// Returns the constraints in the registry of this name. They are read once, because other firmware has a registry of another name.
+    async fn limits_in(&self, registry: &str) -> Result<BTreeMap<String, SettingLimits>> {
+        let known = self.limits.lock().clone();
+        if !registry.is_empty() && known.0 == registry {
+            return Ok(known.1);
+        }
+        let found = self.registry(registry).await?.as_ref().map(limits).unwrap_or_default();
+        *self.limits.lock() = (registry.to_owned(), found.clone());
+        Ok(found)
     }
 
     /// Returns the registry of this name, in English if it exists in English.

@@ -1,8 +1,10 @@
 //! The Redfish service of a machine: reads its root, its system and its manager.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::http::Method;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -10,7 +12,7 @@ use super::http::{Http, Resource};
 use super::links::{link, members, paths};
 use super::vendor::Vendor;
 use crate::network::Network;
-use crate::{Credentials, Error, Result, Target, Verification, limits};
+use crate::{Credentials, Error, Result, SettingLimits, Target, Verification, limits};
 
 /// The service root.
 const ROOT: &str = "/redfish/v1";
@@ -22,6 +24,8 @@ pub(crate) struct Redfish {
     path: String,
     root: OnceCell<Value>,
     system: OnceCell<String>,
+    /// The constraints of the firmware's settings, with the name of the registry that they are from.
+    pub(super) limits: Mutex<(String, BTreeMap<String, SettingLimits>)>,
 }
 
 impl Redfish {
@@ -34,7 +38,7 @@ impl Redfish {
         let path = target.path.trim_end_matches('/');
         let path = if path == ROOT { String::new() } else { path.to_owned() };
         let http = Http::new(&target, credentials, verification, network)?;
-        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
+        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new(), limits: Mutex::default() })
     }
 
     /// Returns the service root, which is read only once.
