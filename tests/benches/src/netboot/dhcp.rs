@@ -8,8 +8,8 @@ use machinery::clock::Clock;
 use tokio::process::Child;
 
 use super::load::{Machines, Seen};
+use super::pair::{Pair, median};
 use super::place::{Firstlight, PEER, POOL, Place, SERVER, pinned};
-use super::{Pair, median};
 use crate::bench::{Bench, print};
 
 const MACHINES: u32 = 500;

@@ -11,9 +11,8 @@ use machinery::clock::Clock;
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::process::Child;
 
+use super::pair::{Pair, median};
 use super::place::{CLIENT, Firstlight, PEER, Place, SERVER, listens, pinned};
-use super::registry::Bundled;
-use super::{Pair, median};
 use crate::bench::{Bench, print};
 
 /// Path of the UEFI image over TFTP.
@@ -30,7 +29,7 @@ pub async fn run(
     firstlight: &Firstlight,
     place: &Place,
     folder: &Path,
-    (images, bundled): (&Path, &Bundled),
+    images: &Path,
 ) -> Result<()> {
     let served = folder.join("served");
     std::fs::create_dir_all(served.join("uki"))?;
@@ -40,7 +39,6 @@ pub async fn run(
     for path in [images.join(IMAGE), served.join("images").join(IMAGE)] {
         std::fs::write(path, &content)?;
     }
-    bundled.put(&served)?;
     tftp_all(bench, place, folder, &served).await?;
     let _nginx = nginx(bench, place, folder, &served).await?;
     for clients in [1, 4] {
@@ -51,7 +49,7 @@ pub async fn run(
         }
         pair.print();
     }
-    bundled.measure(bench).await
+    Ok(())
 }
 
 async fn tftp_all(bench: &Bench, place: &Place, folder: &Path, served: &Path) -> Result<()> {

@@ -14,8 +14,9 @@ use metal_images::cache::sum;
 use pki::{CertificateAuthority, KeyAlgorithm};
 use tokio::runtime::Handle;
 
+use super::files;
+use super::pair::{Pair, median};
 use super::place::{PEER, Place, command};
-use super::{Pair, files, median};
 use crate::bench::{Bench, print};
 
 const BYTES: usize = 512 << 20;

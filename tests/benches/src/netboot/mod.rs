@@ -9,6 +9,7 @@ mod dhcp;
 mod files;
 mod image;
 mod load;
+mod pair;
 mod place;
 mod registry;
 
@@ -51,40 +52,8 @@ pub async fn inside(bench: &Bench) -> Result<()> {
     let bundled = Bundled::new(bench, folder.path()).await?;
     let firstlight = Firstlight::start(bench, &server, folder.path(), &images, &bundled.file).await?;
     dhcp::run(bench, &firstlight, &peer, folder.path()).await?;
-    files::run(bench, &firstlight, &peer, folder.path(), (&images, &bundled)).await?;
+    files::run(bench, &firstlight, &peer, folder.path(), &images).await?;
+    bundled.run(bench, &peer, folder.path()).await?;
     drop(firstlight);
     image::run(bench, &peer, folder.path()).await
-}
-
-/// Figures of server and peer, measured alternately.
-struct Pair {
-    name: String,
-    unit: &'static str,
-    peer: Vec<f64>,
-    ours: Vec<f64>,
-}
-
-impl Pair {
-    fn new(name: impl Into<String>, unit: &'static str) -> Self {
-        Self { name: name.into(), unit, peer: Vec::new(), ours: Vec::new() }
-    }
-
-    /// Prints a row of the table: the medians, their ratio, and the range of the ratios.
-    fn print(&self) {
-        let ratios: Vec<f64> = self.ours.iter().zip(&self.peer).map(|(ours, peer)| ours / peer).collect();
-        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = ratios.iter().copied().fold(0.0, f64::max);
-        let (peer, ours) = (median(&self.peer), median(&self.ours));
-        let (name, unit) = (&self.name, self.unit);
-        print(&format!(
-            "| {name} | {peer:.1} {unit} | {ours:.1} {unit} | {:.2} | {low:.2}–{high:.2} |",
-            ours / peer
-        ));
-    }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }

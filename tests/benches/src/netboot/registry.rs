@@ -8,9 +8,9 @@ use machinery::clock::Clock;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Pair;
-use super::files::fetch;
-use super::place::{PEER, SERVER, command, pinned};
+use super::files::{fetch, nginx};
+use super::pair::Pair;
+use super::place::{PEER, Place, SERVER, command, pinned};
 use crate::bench::Bench;
 
 const NODES: usize = 3;
@@ -55,16 +55,13 @@ impl Bundled {
         Ok(Self { file, layer: blobs.join(digest.trim_start_matches("sha256:")), path })
     }
 
-    /// Puts the layer where a server of files has it at the path of the registry.
-    pub fn put(&self, served: &Path) -> Result<()> {
-        let place = served.join(&self.path);
-        fs::create_dir_all(place.parent().context("a folder")?)?;
-        fs::copy(&self.layer, place)?;
-        Ok(())
-    }
-
-    /// Measures both servers.
-    pub async fn measure(&self, bench: &Bench) -> Result<()> {
+    /// Measures both servers. The peer serves the layer as a file at the path of the registry.
+    pub async fn run(&self, bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
+        let served = folder.join("layers");
+        let file = served.join(&self.path);
+        fs::create_dir_all(file.parent().context("a folder")?)?;
+        fs::copy(&self.layer, file)?;
+        let _nginx = nginx(bench, place, folder, &served).await?;
         let name = format!("registry, a layer of 200 MiB to {NODES} nodes at once");
         let mut pair = Pair::new(name, "MB/s");
         for _ in 0..bench.rounds {
