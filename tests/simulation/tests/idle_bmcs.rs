@@ -18,8 +18,8 @@ const NAMESPACE: &str = "metal";
 const HOSTS: usize = 50;
 /// The simulated time until all hosts are known, and the time in which requests are counted.
 const MINUTES: u32 = 60;
-/// The requests that a host may cost per minute: its power is read once, and its firmware in each quarter of an hour.
-const EACH: f64 = 1.5;
+/// The requests that a host may cost per minute: its power is read once, and its firmware by eight requests in each quarter of an hour.
+const EACH: f64 = 1.6;
 
 /// Hosts in use that are on, each with a Redfish service.
 async fn hosts(life: &Life) -> anyhow::Result<Vec<Arc<Service>>> {

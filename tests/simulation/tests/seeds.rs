@@ -13,7 +13,7 @@ use simulation::scenario::WHOLE_LIFE;
 use test_plane::requests::{Kill, Moment};
 
 /// A number in an environment variable.
-fn number(variable: &str, default: u64) -> u64 {
+pub(crate) fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
 

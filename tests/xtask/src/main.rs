@@ -54,6 +54,9 @@ enum Command {
         /// Also so many clusters on the machines of another fleet, which takes some seconds for each.
         #[arg(long, default_value_t = 0)]
         clusters: u64,
+        /// Also short lives: from 80 seeds, and killed at every second write.
+        #[arg(long)]
+        thorough: bool,
     },
     /// Play the transcripts of `tests/clients` with the real kubectl, and run its programs.
     ///
@@ -141,7 +144,7 @@ fn main() -> anyhow::Result<()> {
             suite::cargo(&workspace_root(), &all, &[])
         }
         Command::Ci { all } => ci::run(&workspace_root(), all),
-        Command::Simulate { seeds, from, clusters } => {
+        Command::Simulate { seeds, from, clusters, thorough } => {
             let hosts = (clusters * HOSTS_PER_CLUSTER).to_string();
             let (seeds, from, clusters) = (seeds.to_string(), from.to_string(), clusters.to_string());
             let mut variables = vec![
@@ -153,6 +156,10 @@ fn main() -> anyhow::Result<()> {
             if clusters != "0" {
                 variables.extend([("CLUSTERS", clusters.as_str()), ("CLUSTERS_HOSTS", hosts.as_str())]);
                 names.push("metal_clusters::");
+            }
+            if thorough {
+                variables.extend([("SIMULATE_SHORT_LIVES", "80"), ("SIMULATE_STRIDE", "2")]);
+                names.push("simulation::");
             }
             suite::tests(&workspace_root(), "simulation", &names, &variables)
         }
