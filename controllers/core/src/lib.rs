@@ -4,6 +4,7 @@
 //! `apply` carries out the plan.
 
 mod aggregates;
+mod amount;
 mod belonging;
 mod change;
 pub mod cluster;

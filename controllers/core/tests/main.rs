@@ -3,4 +3,5 @@
 mod deletion;
 mod lifecycle;
 mod resting;
+mod set_remediation;
 mod support;

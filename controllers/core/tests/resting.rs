@@ -175,6 +175,7 @@ fn machine_sets() {
                 infrastructure: snapshot.reference(Some(&spec.infrastructure_ref)),
                 control_plane: snapshot.reference(cluster.spec.control_plane_ref.as_ref()),
                 cluster: cluster.clone(),
+                deployment: snapshot.all("MachineDeployment").pop(),
                 parts: Vec::new(),
                 suffixes: Vec::new(),
                 now: snapshot.now,
