@@ -1,4 +1,4 @@
-//! The controllers of Cluster, Machine, MachineSet and MachineDeployment.
+//! The controllers of Cluster, Machine, MachineSet, MachineDeployment and MachineHealthCheck.
 //!
 //! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
 //! `apply` carries out the plan.
@@ -10,6 +10,7 @@ mod change;
 pub mod cluster;
 pub mod machine;
 pub mod machine_deployment;
+pub mod machine_health_check;
 pub mod machine_set;
 mod messages;
 mod scaling;
@@ -32,7 +33,7 @@ pub const PROVIDERS: &[Provider] = &[Provider {
         machine::CONTROLLER,
         machine_set::CONTROLLER,
         machine_deployment::CONTROLLER,
-        belonging::MACHINE_HEALTH_CHECK,
+        machine_health_check::CONTROLLER,
         belonging::MACHINE_POOL,
     ],
 }];
