@@ -464,7 +464,7 @@ fn what_a_machine_says_about_its_external_remediation() {
     let with = |reason: &str| {
         with_conditions(&[failing.clone(), condition("ExternallyRemediated", "False", reason, EARLY)])
     };
-    let removed = with_conditions(&[failing.clone()]);
+    let removed = with_conditions(std::slice::from_ref(&failing));
     let deleting = json!({"metadata": {"deletionTimestamp": EARLY, "finalizers": ["x"]}});
     let failed = || Reference::Failed("no such kind".to_owned());
     let there = || request(json!({}));

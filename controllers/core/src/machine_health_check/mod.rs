@@ -17,7 +17,7 @@ use engine::{
     Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
     Outcome, Planned, Queue, Request, Result, owners,
 };
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
@@ -105,14 +105,11 @@ fn watch_workloads(
     });
 }
 
-/// Returns what matters of a Node. Heartbeats change nothing of it.
-fn node_facts(node: &Arc<Node>) -> Vec<(String, String, Option<String>, Option<DateTime<Utc>>)> {
-    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+/// Returns what matters of a Node: heartbeats change nothing of it.
+fn node_facts(node: &Arc<Node>) -> Vec<NodeCondition> {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten().cloned());
     conditions
-        .map(|condition| {
-            let since = condition.last_transition_time.as_ref().map(engine::time::utc);
-            (condition.type_.clone(), condition.status.clone(), condition.reason.clone(), since)
-        })
+        .map(|condition| NodeCondition { last_heartbeat_time: None, message: None, ..condition })
         .collect()
 }
 
