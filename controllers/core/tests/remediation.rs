@@ -6,7 +6,9 @@ use std::sync::Arc;
 use engine::object::{is_deleting, uid};
 use engine::{NamespacedName, conditions};
 use k8s_openapi::api::core::v1::{Event, Node};
-use kube::api::{ListParams, Patch, PatchParams};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
 use schemas::infrastructure::Metal3Remediation;
@@ -149,5 +151,45 @@ async fn a_metal3_remediation_is_made_and_deleted() {
     let nodes = kube::Api::<Node>::all(world.workload.clone());
     nodes.patch(&key.name, &PatchParams::default(), &Patch::Merge(ready)).await.unwrap();
     world.until("healthy again", |_| are_healthy(&world, 1) && remediations.get(&key).is_none()).await;
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_no_contract_is_used_in_the_version_of_the_reference() {
+    let world = World::start(1).await;
+    world.create(plain(1)).await;
+    world.until("available", |_| is_available(&world, 1)).await;
+    let definitions: kube::Api<CustomResourceDefinition> = kube::Api::all(world.manager.client().clone());
+    let open = json!({"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+    for (kind, plural) in [("RebootTemplate", "reboottemplates"), ("Reboot", "reboots")] {
+        let versions =
+            json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": open}}]);
+        let names = json!({"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")});
+        let definition = json!({"metadata": {"name": format!("{plural}.remedies.test")},
+            "spec": {"group": "remedies.test", "scope": "Namespaced", "names": names, "versions": versions}});
+        let definition = serde_json::from_value(definition).unwrap();
+        definitions.create(&PostParams::default(), &definition).await.unwrap();
+    }
+    let reference = json!({"apiVersion": "remedies.test/v1", "kind": "RebootTemplate", "name": "hard"});
+    world
+        .create(vec![
+            json!({"apiVersion": "remedies.test/v1", "kind": "RebootTemplate",
+                "metadata": {"name": "hard", "namespace": "default"}, "spec": {"template": {"spec": {"hard": true}}}}),
+            check(json!({"templateRef": reference})),
+        ])
+        .await;
+    world.until("healthy", |_| are_healthy(&world, 1)).await;
+    let machine = workers(&world).remove(0);
+    become_sick(&world, &machine).await;
+    let resource = ApiResource {
+        group: "remedies.test".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "remedies.test/v1".to_owned(),
+        kind: "Reboot".to_owned(),
+        plural: "reboots".to_owned(),
+    };
+    let (reboots, key) = (world.manager.dynamic(&resource), NamespacedName::of(machine.as_ref()));
+    world.until("asked", |_| reboots.get(&key).is_some()).await;
+    assert_eq!(reboots.get(&key).unwrap().data["spec"], json!({"hard": true}));
     world.manager.stop().await;
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
-use engine::external::{change_key, reference_key};
+use engine::external::change_key;
 use engine::object::is_deleting;
 use engine::{
     Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
@@ -21,6 +21,7 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
+use schemas::meta::TemplateReference;
 
 pub use observe::{MachineNode, Observed, Target};
 pub use plan::{Mark, Plan, plan};
@@ -51,7 +52,11 @@ fn start(manager: &Manager) {
         vec![NamespacedName::new(namespace(check), check.spec.cluster_name.as_str()).to_string()]
     });
     checks.index(BY_TEMPLATE, move |check| {
-        template_of(check).map(|template| reference_key(&namespace(check), &template)).into_iter().collect()
+        let key = |template: &TemplateReference| {
+            let (group, _) = template.api_version.split_once('/').unwrap_or_default();
+            format!("{}.{group}/{}/{}", template.kind, namespace(check), template.name)
+        };
+        template_of(check).map(key).into_iter().collect()
     });
     let (clusters, machines) = (manager.objects::<Cluster>(), manager.objects::<Machine>());
     let (of_clusters, of_machines) = (checks.clone(), checks.clone());
@@ -96,12 +101,12 @@ fn watch_workloads(
         .notify(queue, move |cluster| requests_of(&all.by_index(BY_CLUSTER_NAME, &cluster.to_string())));
     let (checks, machines) = (checks.clone(), machines.clone());
     manager.clusters().watch::<Node>(queue, move |cluster, change| {
-        if change.old.as_ref().map(node_facts) == change.new.as_ref().map(node_facts) {
-            return Vec::new();
-        }
         let node = change.name().name;
         let machines = machine::with_node(&machines, cluster, &node);
-        machines.iter().flat_map(|machine| selecting(&checks, machine)).collect()
+        let requests: Vec<Request> =
+            machines.iter().flat_map(|machine| selecting(&checks, machine)).collect();
+        let is_same = || change.old.as_ref().map(node_facts) == change.new.as_ref().map(node_facts);
+        if requests.is_empty() || is_same() { Vec::new() } else { requests }
     });
 }
 
@@ -130,18 +135,19 @@ fn of_cluster(checks: &Objects<MachineHealthCheck>, change: &Change<Cluster>) ->
 
 /// Returns the MachineHealthChecks that select a Machine, or did before the change.
 fn of_machine(checks: &Objects<MachineHealthCheck>, change: &Change<Machine>) -> Vec<Request> {
-    let facts = |machine: &Arc<Machine>| {
-        let meta = &machine.metadata;
-        let node = machine::node_name(machine).map(str::to_owned);
-        (meta.labels.clone(), meta.annotations.clone(), is_deleting(machine.as_ref()), node)
-    };
-    let conditions = |machine: &Arc<Machine>| machine.conditions().to_vec();
-    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts)
-        && change.old.as_ref().map(conditions) == change.new.as_ref().map(conditions)
-    {
-        return Vec::new();
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) if is_same(old, new) => Vec::new(),
+        _ => change.objects().flat_map(|machine| selecting(checks, machine)).collect(),
     }
-    change.objects().flat_map(|machine| selecting(checks, machine)).collect()
+}
+
+/// Returns whether nothing of a Machine changed that the rules depend on.
+fn is_same(old: &Machine, new: &Machine) -> bool {
+    old.conditions() == new.conditions()
+        && old.metadata.labels == new.metadata.labels
+        && old.metadata.annotations == new.metadata.annotations
+        && is_deleting(old) == is_deleting(new)
+        && machine::node_name(old) == machine::node_name(new)
 }
 
 /// Returns the MachineHealthChecks of the Machine that owns an object which asks for its remediation.

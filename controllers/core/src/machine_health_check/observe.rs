@@ -1,17 +1,23 @@
 //! Reads the objects on which the plan of a MachineHealthCheck depends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::{External, Manager, NamespacedName, Objects, Workload};
+use engine::contract::Resolved;
+use engine::{Error, External, ExternalObject, Manager, NamespacedName, Objects, Result, Workload};
 use k8s_openapi::api::core::v1::Node;
+use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
-use schemas::meta::ContractVersionedObjectReference;
+use schemas::meta::TemplateReference;
 
 use crate::change::Reference;
 use crate::machine::node_name;
 use crate::selector;
+
+/// How long the first list of a kind of external remediation may take. A kind that cannot be listed must not hold up the checks.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The Node of a watched Machine.
 #[derive(Debug, Clone, Default)]
@@ -61,41 +67,41 @@ pub(super) struct HealthCheckController {
     pub recorder: engine::events::Recorder,
 }
 
-/// Returns the reference to the template for external remediation, if there is one. As for all references to providers' objects, the
-/// version follows from the contract.
-pub(super) fn template_of(check: &MachineHealthCheck) -> Option<ContractVersionedObjectReference> {
-    let template = check.spec.remediation.as_ref()?.template_ref.as_ref()?;
-    let (group, _) = template.api_version.split_once('/').unwrap_or(("", &template.api_version));
-    Some(ContractVersionedObjectReference {
-        api_group: group.to_owned(),
-        kind: template.kind.clone(),
-        name: template.name.clone(),
-    })
+/// All objects of a kind of external remediation: templates, or objects that are made from them.
+struct ObjectsOfKind {
+    objects: Objects<DynamicObject>,
+    kind: Resolved,
+}
+
+/// Returns the reference to the template for external remediation, if there is one.
+pub(super) fn template_of(check: &MachineHealthCheck) -> Option<&TemplateReference> {
+    check.spec.remediation.as_ref()?.template_ref.as_ref()
 }
 
 impl HealthCheckController {
     /// Reads the state on which the plan of `check` depends.
     pub(super) async fn read(&self, check: Arc<MachineHealthCheck>, cluster: Arc<Cluster>) -> Observed {
-        let namespace = check.metadata.namespace.clone().unwrap_or_default();
-        let reference = template_of(&check);
-        let template = Reference::read(&self.external, &namespace, reference.as_ref()).await;
-        let targets = match self.workload(&cluster) {
-            Err(_) => None,
-            Ok(workload) => {
-                let mut targets = Vec::new();
-                for machine in self.selected(&check, &cluster) {
-                    let node = node_of(workload.as_deref(), &machine);
-                    let request = self.request(reference.as_ref(), &machine).await;
-                    targets.push(Target { machine, node, request });
-                }
-                Some(targets)
-            }
+        let (template, requests) = match template_of(&check) {
+            None => (Reference::None, None),
+            Some(template) => (self.template(&check, template).await, Some(self.requests(template).await)),
         };
+        let targets = self.workload(&cluster).ok().map(|workload| {
+            let machines = self.selected(&check, &cluster).into_iter();
+            machines
+                .map(|machine| Target {
+                    node: node_of(workload.as_deref(), &machine),
+                    request: requests
+                        .as_ref()
+                        .map_or(Reference::None, |requests| request_of(requests, &machine)),
+                    machine,
+                })
+                .collect()
+        });
         Observed { check, cluster, targets, template, now: self.manager.clock().now() }
     }
 
     /// Returns the connection to the workload cluster; `None` if its control plane does not exist yet.
-    fn workload(&self, cluster: &Cluster) -> engine::Result<Option<Arc<Workload>>> {
+    fn workload(&self, cluster: &Cluster) -> Result<Option<Arc<Workload>>> {
         if !cluster.condition_is_true("ControlPlaneInitialized") {
             return Ok(None);
         }
@@ -108,20 +114,53 @@ impl HealthCheckController {
         machines
     }
 
-    /// Reads the object that asks for the remediation of `machine`: it has the kind of the template without `Template`, and the Machine's
-    /// name.
-    async fn request(
-        &self,
-        template: Option<&ContractVersionedObjectReference>,
-        machine: &Machine,
-    ) -> Reference {
-        let kind = template.and_then(|template| Some((template, template.kind.strip_suffix("Template")?)));
-        let Some((template, kind)) = kind else { return Reference::None };
-        let NamespacedName { namespace, name } = NamespacedName::of(machine);
-        let api_group = template.api_group.clone();
-        let reference = ContractVersionedObjectReference { api_group, kind: kind.to_owned(), name };
-        Reference::read(&self.external, &namespace, Some(&reference)).await
+    async fn template(&self, check: &MachineHealthCheck, template: &TemplateReference) -> Reference {
+        match self.open(&template.api_version, &template.kind).await {
+            Err(error) => Reference::Failed(error.to_string()),
+            Ok(ObjectsOfKind { objects, kind }) => {
+                let namespace = check.metadata.namespace.as_deref().unwrap_or_default();
+                found(&objects, &kind, &NamespacedName::new(namespace, template.name.as_str()))
+            }
+        }
     }
+
+    /// Returns the objects that are made from the template: their kind is that of the template without `Template`.
+    async fn requests(&self, template: &TemplateReference) -> Result<ObjectsOfKind> {
+        let kind = template.kind.strip_suffix("Template").ok_or_else(|| {
+            Error::failed(format!(
+                "spec.remediation.templateRef.kind {} is not the kind of a template: its name does not end in Template",
+                template.kind
+            ))
+        })?;
+        self.open(&template.api_version, kind).await
+    }
+
+    async fn open(&self, api_version: &str, kind: &str) -> Result<ObjectsOfKind> {
+        let opened = tokio::time::timeout(READ_TIMEOUT, self.external.objects_in(api_version, kind)).await;
+        let too_long = |_| {
+            Err(Error::failed(format!(
+                "{kind} ({api_version}) could not be listed within {READ_TIMEOUT:?}: either the version is not served, or this controller \
+                 needs the permission"
+            )))
+        };
+        let (objects, kind) = opened.unwrap_or_else(too_long)?;
+        Ok(ObjectsOfKind { objects, kind })
+    }
+}
+
+/// Returns the object that asks for the remediation of `machine`. It has the Machine's name.
+fn request_of(requests: &Result<ObjectsOfKind>, machine: &Machine) -> Reference {
+    match requests {
+        Err(error) => Reference::Failed(error.to_string()),
+        Ok(ObjectsOfKind { objects, kind }) => found(objects, kind, &NamespacedName::of(machine)),
+    }
+}
+
+fn found(objects: &Objects<DynamicObject>, kind: &Resolved, name: &NamespacedName) -> Reference {
+    let object = objects.get(name);
+    object.map_or(Reference::NotFound, |object| {
+        Reference::Found(ExternalObject { object, resource: kind.resource.clone(), contract: kind.contract })
+    })
 }
 
 fn node_of(workload: Option<&Workload>, machine: &Machine) -> MachineNode {

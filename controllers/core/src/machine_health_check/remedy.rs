@@ -95,7 +95,7 @@ fn is_unmarked(machine: &Machine) -> bool {
 }
 
 fn template_not_found(observed: &Observed) -> Condition {
-    let template = template_of(&observed.check).unwrap_or_default();
+    let template = template_of(&observed.check).cloned().unwrap_or_default();
     let namespace = observed.check.metadata.namespace.as_deref().unwrap_or_default();
     let (kind, name) = (template.kind, NamespacedName::new(namespace, template.name));
     is_false(EXTERNAL, TEMPLATE_NOT_FOUND, format!("Error retrieving remediation template {kind} {name}"))
