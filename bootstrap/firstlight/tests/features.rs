@@ -89,11 +89,13 @@ async fn warnings(controllers: &str, kind: &str, plural: &str, spec: Value) -> V
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_that_no_controller_acts_on_is_created_with_a_warning() {
-    let check = || json!({"clusterName": "x", "selector": {"matchLabels": {"a": "b"}}});
-    let expected = "299 - \"no controller of this server reconciles MachineHealthCheck (cluster.x-k8s.io); the object is only stored\"";
-    assert_eq!(warnings("core", "MachineHealthCheck", "machinehealthchecks", check()).await, [expected]);
+    let rule = || json!({"drain": {"behavior": "Skip"}});
+    let expected = "299 - \"no controller of this server reconciles MachineDrainRule (cluster.x-k8s.io); the object is only stored\"";
+    assert_eq!(warnings("core", "MachineDrainRule", "machinedrainrules", rule()).await, [expected]);
     let none: [&str; 0] = [];
-    assert_eq!(warnings("kubeadm", "MachineHealthCheck", "machinehealthchecks", check()).await, none);
+    assert_eq!(warnings("kubeadm", "MachineDrainRule", "machinedrainrules", rule()).await, none);
+    let check = json!({"clusterName": "x", "selector": {"matchLabels": {"a": "b"}}});
+    assert_eq!(warnings("core", "MachineHealthCheck", "machinehealthchecks", check).await, none);
     let reference = |group: &str, kind: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": "x"});
     let cluster = json!({"infrastructureRef": reference("infrastructure", "DevCluster"), "controlPlaneRef": reference("controlplane", "KubeadmControlPlane")});
     assert_eq!(warnings("core", "Cluster", "clusters", cluster).await, none);

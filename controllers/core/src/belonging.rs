@@ -1,5 +1,5 @@
-//! MachineHealthChecks and MachinePools. No controller of this program implements them, but each gets an
-//! owner reference to its Cluster, so that it is deleted with the Cluster and `clusterctl move` moves it.
+//! MachinePools. No controller of this program implements them, but each gets an owner reference to its Cluster,
+//! so that it is deleted with the Cluster and `clusterctl move` moves it.
 
 use std::sync::Arc;
 
@@ -7,52 +7,37 @@ use engine::controller::requests_of;
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{
-    Action, Change, Controller, Descriptor, Kind, Manager, NamespacedName, Objects, Reconciler, Request,
-    Result, owners, paused,
+    Action, Change, Controller, Descriptor, Manager, NamespacedName, Objects, Reconciler, Request, Result,
+    owners, paused,
 };
-use schemas::cluster::{Cluster, MachineHealthCheck, MachinePool};
+use schemas::cluster::{Cluster, MachinePool};
 
 const BY_CLUSTER_NAME: &str = "spec.clusterName";
 
-struct Belonging<K: Kind> {
-    objects: Objects<K>,
+struct Belonging {
+    pools: Objects<MachinePool>,
     clusters: Objects<Cluster>,
-    cluster_name: fn(&K) -> &str,
 }
 
-/// The descriptor of the controller of MachineHealthChecks. It lists no kind, because it does not implement their spec.
-pub const MACHINE_HEALTH_CHECK: Descriptor = Descriptor {
-    name: "machinehealthcheck",
-    reconciles: &[],
-    start: |manager, ()| {
-        start::<MachineHealthCheck>(manager, MACHINE_HEALTH_CHECK.name, |check| &check.spec.cluster_name);
-    },
-};
 /// The descriptor of the controller of MachinePools. It lists no kind, because it does not implement their spec.
-pub const MACHINE_POOL: Descriptor = Descriptor {
-    name: "machinepool",
-    reconciles: &[],
-    start: |manager, ()| start::<MachinePool>(manager, MACHINE_POOL.name, |pool| &pool.spec.cluster_name),
-};
+pub const MACHINE_POOL: Descriptor =
+    Descriptor { name: "machinepool", reconciles: &[], start: |manager, ()| start(manager) };
 
-fn start<K>(manager: &Manager, name: &'static str, cluster_name: fn(&K) -> &str)
-where
-    K: Kind<DynamicType = ()> + PartialEq,
-{
-    let (objects, clusters) = (manager.objects::<K>(), manager.objects::<Cluster>());
-    objects.index(BY_CLUSTER_NAME, move |object| {
-        let namespace = object.meta().namespace.clone().unwrap_or_default();
-        vec![NamespacedName::new(namespace, cluster_name(object)).to_string()]
+fn start(manager: &Manager) {
+    let (pools, clusters) = (manager.objects::<MachinePool>(), manager.objects::<Cluster>());
+    pools.index(BY_CLUSTER_NAME, |pool| {
+        let namespace = pool.metadata.namespace.clone().unwrap_or_default();
+        vec![NamespacedName::new(namespace, pool.spec.cluster_name.as_str()).to_string()]
     });
-    let all = objects.clone();
-    Controller::new(manager, name)
-        .reconciles(&objects)
+    let all = pools.clone();
+    Controller::new(manager, MACHINE_POOL.name)
+        .reconciles(&pools)
         .watches(&clusters, move |change| of_cluster(&all, change))
-        .start(Belonging { objects, clusters, cluster_name });
+        .start(Belonging { pools, clusters });
 }
 
-/// Returns the objects of a Cluster that appeared, was deleted, or whose `spec.paused` changed.
-fn of_cluster<K: Kind>(all: &Objects<K>, change: &Change<Cluster>) -> Vec<Request> {
+/// Returns the MachinePools of a Cluster that appeared, was deleted, or whose `spec.paused` changed.
+fn of_cluster(all: &Objects<MachinePool>, change: &Change<Cluster>) -> Vec<Request> {
     let paused = |cluster: &Arc<Cluster>| cluster.spec.paused;
     if change.old.as_ref().map(paused) == change.new.as_ref().map(paused) {
         return Vec::new();
@@ -61,20 +46,20 @@ fn of_cluster<K: Kind>(all: &Objects<K>, change: &Change<Cluster>) -> Vec<Reques
     requests_of(&found)
 }
 
-impl<K: Kind<DynamicType = ()> + PartialEq> Reconciler for Belonging<K> {
+impl Reconciler for Belonging {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(object) = self.objects.get(&request) else { return Ok(Action::done()) };
-        let name = (self.cluster_name)(&object).to_owned();
+        let Some(pool) = self.pools.get(&request) else { return Ok(Action::done()) };
+        let name = pool.spec.cluster_name.clone();
         let cluster = self.clusters.get(&NamespacedName::new(request.namespace.as_str(), name.as_str()));
         let Some(cluster) = cluster else { return Ok(Action::done()) };
-        if is_deleting(object.as_ref()) || !paused::causes(object.as_ref(), Some(&cluster)).is_empty() {
+        if is_deleting(pool.as_ref()) || !paused::causes(pool.as_ref(), Some(&cluster)).is_empty() {
             return Ok(Action::done());
         }
-        let mut wanted = object.as_ref().clone();
+        let mut wanted = pool.as_ref().clone();
         owners::ensure(&mut wanted, owners::reference(cluster.as_ref(), &()));
-        wanted.meta_mut().labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
-        if wanted.meta() != object.meta() {
-            self.objects.patch(&object, &wanted, &[]).await?;
+        wanted.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
+        if wanted.metadata != pool.metadata {
+            self.pools.patch(&pool, &wanted, &[]).await?;
         }
         Ok(Action::done())
     }

@@ -7,11 +7,11 @@ use engine::object::{is_deleting, label};
 use engine::owners;
 use k8s_openapi::api::core::v1::Event;
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachinePool, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
 
-fn plain(replicas: i32) -> Vec<Value> {
+pub fn plain(replicas: i32) -> Vec<Value> {
     let reference = |group: &str, kind: &str, name: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": name});
     let meta = |name: &str| json!({"name": name, "namespace": "default"});
     let machine = json!({"template": {"spec": {"backend": {"inMemory": {}}}}});
@@ -52,11 +52,11 @@ fn is_blocked(set: &MachineSet) -> bool {
     set.condition("ScalingUp").is_some_and(|condition| condition.message.contains(" is blocked because:"))
 }
 
-fn name(name: &str) -> NamespacedName {
+pub fn name(name: &str) -> NamespacedName {
     NamespacedName::new("default", name)
 }
 
-fn is_available(world: &World, replicas: i32) -> bool {
+pub fn is_available(world: &World, replicas: i32) -> bool {
     let cluster = world.objects::<Cluster>().get(&name("plain"));
     let deployment = world.objects::<MachineDeployment>().get(&name("plain-md"));
     let status = deployment.as_ref().and_then(|deployment| deployment.status.clone()).unwrap_or_default();
@@ -121,29 +121,20 @@ async fn a_cluster_lives() {
     world.manager.stop().await;
 }
 
-/// The Cluster owns MachineHealthChecks and MachinePools, and is deleted after its MachinePools.
+/// The Cluster owns MachinePools, and is deleted after them.
 async fn what_nobody_acts_on_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
-    let of_cluster = |kind: &str, spec: Value| {
-        let metadata = json!({"name": "plain", "namespace": "default"});
-        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec})
-    };
     let template = json!({"spec": {"clusterName": "plain", "bootstrap": {"dataSecretName": "x"},
         "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachinePool", "name": "x"}}});
-    let selector = json!({"matchLabels": {"pool": "plain"}});
-    world
-        .create(vec![
-            of_cluster("MachineHealthCheck", json!({"clusterName": "plain", "selector": selector})),
-            of_cluster("MachinePool", json!({"clusterName": "plain", "template": template})),
-        ])
-        .await;
-    let (checks, pools) = (world.objects::<MachineHealthCheck>(), world.objects::<MachinePool>());
+    let pool = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool",
+        "metadata": {"name": "plain", "namespace": "default"}, "spec": {"clusterName": "plain", "template": template}});
+    world.create(vec![pool]).await;
+    let pools = world.objects::<MachinePool>();
     let owner = engine::object::uid(cluster).to_owned();
     world
         .until("owned", |_| {
-            let check = checks.get(&name("plain")).filter(|it| owners::is_owned_by(it.as_ref(), &owner));
             let pool = pools.get(&name("plain")).filter(|it| owners::is_owned_by(it.as_ref(), &owner));
             let pool = pool.filter(|it| label(it.as_ref(), engine::names::CLUSTER_NAME) == Some("plain"));
-            check.is_some() && pool.is_some()
+            pool.is_some()
         })
         .await;
 }
@@ -180,7 +171,7 @@ fn versions(world: &World) -> Vec<String> {
     workers.map(|machine| machine.spec.version.clone().unwrap_or_default()).collect()
 }
 
-fn is_control_plane(machine: &Machine) -> bool {
+pub fn is_control_plane(machine: &Machine) -> bool {
     engine::object::label(machine, engine::names::CONTROL_PLANE).is_some()
 }
 
@@ -203,7 +194,7 @@ fn check_running(world: &World) {
 }
 
 /// Checks that no controller writes anything once all objects are settled.
-async fn settle(world: &World, when: &str) {
+pub async fn settle(world: &World, when: &str) {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let version = |world: &World| -> Vec<Option<String>> {
         let machines = world.objects::<Machine>().all();
@@ -216,7 +207,7 @@ async fn settle(world: &World, when: &str) {
 
 fn reconciles(world: &World) -> Vec<u64> {
     let metrics = world.manager.metrics();
-    let controllers = ["cluster", "machine", "machineset", "machinedeployment"];
+    let controllers = ["cluster", "machine", "machineset", "machinedeployment", "machinehealthcheck"];
     let count =
         |controller: &&'static str| metrics.count(controller, "success") + metrics.count(controller, "error");
     controllers.iter().map(count).collect()

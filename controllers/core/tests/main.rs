@@ -1,6 +1,9 @@
 //! Tests of the lives of Clusters and Machines under the controllers.
 
 mod deletion;
+mod health_check;
 mod lifecycle;
+mod remediation;
 mod resting;
+mod set_remediation;
 mod support;

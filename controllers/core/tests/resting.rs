@@ -1,19 +1,21 @@
 //! These controllers change nothing in a cluster that Cluster API's own controllers have settled. Each line of
 //! `data/resting.jsonl` holds the objects of a settled cluster, recorded from Cluster API v1.14.0 after it
-//! was created, scaled and upgraded.
+//! was created, scaled and upgraded, and with health checks that find all workers healthy, or too many unhealthy.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use cluster_core::{Reference, cluster, machine, machine_deployment, machine_set};
+use cluster_core::machine_health_check::{MachineNode, Target};
+use cluster_core::{Reference, cluster, machine, machine_deployment, machine_health_check, machine_set};
 use engine::names::CONTROL_PLANE;
 use engine::object::{label, uid};
 use engine::patch::{Difference, difference};
-use engine::{ExternalObject, Health, owners};
+use engine::{Action, ExternalObject, Health, owners};
 use k8s_openapi::api::core::v1::Node;
 use kube::core::ApiResource;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::HasConditions;
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachineSet};
 use schemas::meta::ContractVersionedObjectReference;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,13 +29,14 @@ struct Snapshot {
 
 fn snapshots() -> Vec<Snapshot> {
     let lines = include_str!("data/resting.jsonl").lines();
+    let later = machinery::clock::parse_rfc3339("2026-11-21T04:00:00Z").unwrap();
     lines
         .map(|line| {
             let value: Value = serde_json::from_str(line).unwrap();
             Snapshot {
                 after: value["after"].as_str().unwrap().to_owned(),
                 objects: value["objects"].as_array().unwrap().clone(),
-                now: machinery::clock::parse_rfc3339("2026-11-21T04:00:00Z").unwrap(),
+                now: value["now"].as_str().and_then(machinery::clock::parse_rfc3339).unwrap_or(later),
             }
         })
         .collect()
@@ -83,17 +86,19 @@ fn external(object: &Value) -> ExternalObject {
 fn node(machine: &Machine) -> Option<Arc<Node>> {
     let status = machine.status.as_ref()?;
     let name = &status.node_ref.as_ref()?.name;
+    let ready = machine.condition("NodeReady")?;
+    let (text, reason) = match ready.message.strip_prefix("* Node.Ready: ") {
+        Some(text) => (text, "KubeletNotReady"),
+        None => ("", "KubeletReady"),
+    };
     let condition = |type_: &str, value: &str| {
-        let at = machine.status.iter().flat_map(|status| &status.conditions);
-        let mut at = at
-            .filter(|condition| condition.type_ == "NodeReady")
-            .map(|condition| &condition.last_transition_time);
-        json!({"type": type_, "status": value, "lastTransitionTime": at.next_back()})
+        json!({"type": type_, "status": value, "reason": reason, "message": text,
+            "lastTransitionTime": ready.last_transition_time})
     };
     let node = json!({
         "metadata": {"name": name}, "spec": {"providerID": machine.spec.provider_id},
         "status": {"nodeInfo": status.node_info, "conditions": [
-            condition("Ready", "True"), condition("MemoryPressure", "False"),
+            condition("Ready", &ready.status), condition("MemoryPressure", "False"),
             condition("DiskPressure", "False"), condition("PIDPressure", "False")]},
     });
     Some(Arc::new(serde_json::from_value(node).unwrap()))
@@ -175,6 +180,7 @@ fn machine_sets() {
                 infrastructure: snapshot.reference(Some(&spec.infrastructure_ref)),
                 control_plane: snapshot.reference(cluster.spec.control_plane_ref.as_ref()),
                 cluster: cluster.clone(),
+                deployment: snapshot.all("MachineDeployment").pop(),
                 parts: Vec::new(),
                 suffixes: Vec::new(),
                 now: snapshot.now,
@@ -183,6 +189,7 @@ fn machine_sets() {
             };
             let plan = machine_set::plan(&observed);
             assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.delete.is_empty(), "{plan:?}");
+            assert!(plan.remediate.is_empty(), "{plan:?}");
             check(&snapshot, &observed.set.metadata.name, observed.set.as_ref(), &plan.set);
             for (machine, wanted) in &plan.sync {
                 contains(machine.as_ref(), wanted);
@@ -215,6 +222,34 @@ fn machine_deployments() {
             contains(set.as_ref().unwrap().as_ref(), wanted);
         }
     }
+}
+
+#[test]
+fn machine_health_checks() {
+    let mut results = Vec::new();
+    for snapshot in snapshots() {
+        for health_check in snapshot.all::<MachineHealthCheck>("MachineHealthCheck") {
+            let mut machines: Vec<Arc<Machine>> = snapshot.all("Machine");
+            machines.retain(|machine| label(machine.as_ref(), CONTROL_PLANE).is_none());
+            let target = |machine: Arc<Machine>| {
+                let node = node(&machine).map(MachineNode::Found).unwrap_or_default();
+                Target { machine, node, request: Reference::None }
+            };
+            let observed = machine_health_check::Observed {
+                cluster: snapshot.cluster(),
+                targets: Some(machines.into_iter().map(target).collect()),
+                template: Reference::None,
+                now: snapshot.now,
+                check: health_check,
+            };
+            let plan = machine_health_check::plan(&observed);
+            assert!(plan.marks.is_empty() && plan.errors.is_empty() && plan.events.is_empty(), "{plan:?}");
+            assert_eq!(plan.action, Action::done());
+            check(&snapshot, &observed.check.metadata.name, observed.check.as_ref(), &plan.check);
+            results.push(plan.check.condition("RemediationAllowed").unwrap().reason.clone());
+        }
+    }
+    assert_eq!(results, ["RemediationAllowed", "TooManyUnhealthy"]);
 }
 
 /// Asserts that `whole` already contains everything that would be applied.

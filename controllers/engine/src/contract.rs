@@ -2,6 +2,7 @@
 //! CustomResourceDefinition.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{ApiResource, PartialObjectMeta};
@@ -13,6 +14,9 @@ use crate::objects::Objects;
 
 /// The contracts that the core controllers support, newest first.
 const CONTRACTS: &[&str] = &["v1beta2", "v1beta1"];
+
+/// The metadata of a CustomResourceDefinition.
+pub type Definition = PartialObjectMeta<CustomResourceDefinition>;
 
 /// A provider's kind, in the version that implements the contract.
 #[derive(Debug, Clone)]
@@ -26,7 +30,7 @@ pub struct Resolved {
 /// Resolves contract versions from the cached CustomResourceDefinitions.
 #[derive(Clone)]
 pub struct Contracts {
-    definitions: Objects<PartialObjectMeta<CustomResourceDefinition>>,
+    definitions: Objects<Definition>,
 }
 
 impl Contracts {
@@ -35,7 +39,7 @@ impl Contracts {
     }
 
     /// Returns the handle on the metadata of CustomResourceDefinitions, to wait for or to watch.
-    pub fn definitions(&self) -> &Objects<PartialObjectMeta<CustomResourceDefinition>> {
+    pub fn definitions(&self) -> &Objects<Definition> {
         &self.definitions
     }
 
@@ -45,32 +49,54 @@ impl Contracts {
     /// Fails if the CustomResourceDefinition does not exist, or no version of it implements a supported
     /// contract.
     pub async fn resolve(&self, group: &str, kind: &str) -> Result<Resolved> {
+        let definition = self.definition(group, kind).await?;
+        by_contract(&definition, group, kind).ok_or_else(|| {
+            let name = definition.metadata.name.as_deref().unwrap_or_default();
+            Error::failed(format!(
+                "CustomResourceDefinition {name} has none of the labels cluster.x-k8s.io/v1beta2, cluster.x-k8s.io/v1beta1: \
+                 no version of it speaks a contract that Cluster API knows"
+            ))
+        })
+    }
+
+    /// Like [`Contracts::resolve`], for a reference that names a version: it is used if the kind implements no contract. Then
+    /// `contract` is empty.
+    ///
+    /// # Errors
+    /// Fails if the CustomResourceDefinition does not exist.
+    pub async fn resolve_in(&self, api_version: &str, kind: &str) -> Result<Resolved> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let definition = self.definition(group, kind).await?;
+        let named = || Resolved { resource: resource(group, version, kind), contract: "" };
+        Ok(by_contract(&definition, group, kind).unwrap_or_else(named))
+    }
+
+    async fn definition(&self, group: &str, kind: &str) -> Result<Arc<Definition>> {
         self.definitions.wait_until_synced().await;
-        let plural = plural(kind);
-        let name = format!("{plural}.{group}");
+        let name = format!("{}.{group}", plural(kind));
         let definition = self.definitions.get(&NamespacedName::new("", name.as_str()));
-        let definition = definition.ok_or_else(|| {
+        definition.ok_or_else(|| {
             Error::failed(format!(
                 "CustomResourceDefinition {name} (for kind {kind}) does not exist: install its provider"
             ))
-        })?;
-        for contract in CONTRACTS {
-            let label = object::label(definition.as_ref(), &format!("cluster.x-k8s.io/{contract}"));
-            if let Some(version) = label.and_then(newest) {
-                let resource = ApiResource {
-                    group: group.to_owned(),
-                    version: version.to_owned(),
-                    api_version: format!("{group}/{version}"),
-                    kind: kind.to_owned(),
-                    plural,
-                };
-                return Ok(Resolved { resource, contract });
-            }
-        }
-        Err(Error::failed(format!(
-            "CustomResourceDefinition {name} has none of the labels cluster.x-k8s.io/v1beta2, cluster.x-k8s.io/v1beta1: \
-             no version of it speaks a contract that Cluster API knows"
-        )))
+        })
+    }
+}
+
+fn by_contract(definition: &Definition, group: &str, kind: &str) -> Option<Resolved> {
+    CONTRACTS.iter().copied().find_map(|contract| {
+        let version = newest(object::label(definition, &format!("cluster.x-k8s.io/{contract}"))?)?;
+        Some(Resolved { resource: resource(group, version, kind), contract })
+    })
+}
+
+fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{group}/{version}"),
+        kind: kind.to_owned(),
+        plural: plural(kind),
     }
 }
 

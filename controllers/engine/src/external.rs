@@ -86,13 +86,30 @@ impl External {
     /// Fails if the kind is not installed or implements no contract.
     pub async fn objects(&self, group: &str, kind: &str) -> Result<(Objects<DynamicObject>, Resolved)> {
         let resolved = self.manager.contracts().resolve(group, kind).await?;
-        let objects = self.manager.dynamic(&resolved.resource);
-        if self.watched.lock().insert(format!("{kind}.{group}/{}", resolved.resource.version)) {
-            let (mapper, resource) = (self.mapper.clone(), resolved.resource.clone());
+        Ok((self.open(&resolved.resource).await, resolved))
+    }
+
+    /// Like [`External::objects`], for a reference that names a version: it is used if the kind implements no contract.
+    ///
+    /// # Errors
+    /// Fails if the kind is not installed.
+    pub async fn objects_in(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<(Objects<DynamicObject>, Resolved)> {
+        let resolved = self.manager.contracts().resolve_in(api_version, kind).await?;
+        Ok((self.open(&resolved.resource).await, resolved))
+    }
+
+    async fn open(&self, resource: &ApiResource) -> Objects<DynamicObject> {
+        let objects = self.manager.dynamic(resource);
+        if self.watched.lock().insert(format!("{}.{}/{}", resource.kind, resource.group, resource.version)) {
+            let (mapper, resource) = (self.mapper.clone(), resource.clone());
             objects.notify(&self.queue, move |change| mapper(&resource, change));
         }
         objects.wait_until_synced().await;
-        Ok((objects, resolved))
+        objects
     }
 
     /// Returns the object that `reference` names in `namespace`, or `None` if it does not exist.

@@ -1,22 +1,26 @@
-//! A sick machine on bare metal: its host is rebooted, then given up, and the next machine gets another one.
+//! A machine on bare metal that a health check finds sick: its host is rebooted, then given up, and the next machine gets another one.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use engine::object::{annotation, label, uid};
+use engine::object::{annotation, is_deleting, label};
 use engine::{Manager, NamespacedName, Objects};
+use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::infrastructure::Metal3Remediation;
 use schemas::metal3::BareMetalHost;
-use serde_json::json;
+use serde_json::{Value, json};
 use simulation::fleet::{Faults, Machines, NAMESPACE, cluster, mac};
 use simulation::world::{Life, World};
 
 use crate::metal_clusters::{ADDRESS, DEADLINE, FIRST_PORT, Site, are_available, create, prepare_hosts};
 
 const HOSTS: usize = 3;
-const REMEDIATION: &str = "sick";
+const TEMPLATE: &str = "reboot";
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+/// Keeps a Machine that is being deleted.
+const HOOK: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io/test";
 /// Reboots before the host is given up: the first one, and one retry.
 const REBOOTS: u64 = 2;
 /// What a host that was given up is marked with.
@@ -41,38 +45,40 @@ fn host_of(manager: &Manager, machine: &Machine) -> Option<String> {
     manager.objects::<BareMetalHost>().all().iter().find(uses)?.metadata.name.clone()
 }
 
+/// Whether the owner of the worker has begun to replace it.
 fn is_given_up(manager: &Manager) -> bool {
-    let condition = |machine: Arc<Machine>| {
-        let status = machine.status.clone()?;
-        status.conditions.into_iter().find(|condition| condition.type_ == "OwnerRemediated")
-    };
-    worker(manager).and_then(condition).is_some_and(|condition| condition.status == "False")
+    worker(manager).is_some_and(|machine| {
+        let asked = machine.condition("OwnerRemediated");
+        is_deleting(machine.as_ref()) && asked.is_some_and(|asked| asked.reason == "MachineDeleting")
+    })
 }
 
-/// Creates what a health check creates for a machine that is not healthy. It never becomes healthy.
+/// Creates a health check, and has it find the worker unhealthy. The hook keeps the worker while the test looks at its host.
 async fn remediate(life: &Life) -> Result<()> {
-    life.manager.objects::<BareMetalHost>().wait_until_synced().await;
-    let machine = worker(&life.manager).context("a worker")?;
-    let name = machine.metadata.name.as_deref();
-    let remediations: Objects<Metal3Remediation> = life.manager.objects();
-    remediations
-        .create(&serde_json::from_value(json!({
-            "metadata": {"name": REMEDIATION, "namespace": NAMESPACE, "ownerReferences": [{
-                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name, "uid": uid(machine.as_ref())}]},
-            "spec": {"strategy": {"type": "Reboot", "retryLimit": REBOOTS - 1, "timeoutSeconds": 300}},
-        }))?)
-        .await?;
-    Ok(())
+    let strategy = json!({"strategy": {"type": "Reboot", "retryLimit": REBOOTS - 1, "timeoutSeconds": 300}});
+    let template = json!({
+        "apiVersion": INFRASTRUCTURE, "kind": "Metal3RemediationTemplate",
+        "metadata": {"name": TEMPLATE, "namespace": NAMESPACE}, "spec": {"template": {"spec": strategy}},
+    });
+    let reference =
+        json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3RemediationTemplate", "name": TEMPLATE});
+    let check = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck",
+        "metadata": {"name": "workers", "namespace": NAMESPACE},
+        "spec": {
+            "clusterName": "cluster-0", "remediation": {"templateRef": reference},
+            "selector": {"matchLabels": {"cluster.x-k8s.io/deployment-name": "cluster-0-md"}},
+        },
+    });
+    create(life, [template, check]).await?;
+    annotate(life, json!({"cluster.x-k8s.io/remediate-machine": "", HOOK: ""})).await
 }
 
-/// Does what the owner of a Machine does that is to be replaced.
-async fn replace(life: &Life) -> Result<()> {
+async fn annotate(life: &Life, annotations: Value) -> Result<()> {
+    let machine = worker(&life.manager).context("a worker")?;
     let machines: Objects<Machine> = life.manager.objects();
-    machines.delete(worker(&life.manager).context("a worker")?.as_ref()).await?;
-    let remediations: Objects<Metal3Remediation> = life.manager.objects();
-    remediations.wait_until_synced().await;
-    let key = NamespacedName::new(NAMESPACE, REMEDIATION);
-    remediations.delete(remediations.get(&key).context("a remediation")?.as_ref()).await?;
+    let patch = json!({"metadata": {"annotations": annotations}});
+    machines.merge(&NamespacedName::of(machine.as_ref()), None, patch).await?;
     Ok(())
 }
 
@@ -88,12 +94,12 @@ fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
     site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 2))?;
     let seen = std::cell::RefCell::new((String::new(), 0));
     let begin = async |life: &Life| {
-        remediate(life).await?;
+        life.manager.objects::<BareMetalHost>().wait_until_synced().await;
         let machine = worker(&life.manager).context("a worker")?;
         let host = host_of(&life.manager, &machine).context("the host of the worker")?;
         let starts = site.machines.with(&mac(number_of(&host)), |machine| machine.starts);
         *seen.borrow_mut() = (host, starts);
-        Ok(())
+        remediate(life).await
     };
     site.until(&mut world, "given up", begin, is_given_up)?;
     let (sick, before) = seen.into_inner();
@@ -101,14 +107,19 @@ fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
     ensure!(host.starts - before == REBOOTS, "{sick} was switched on {} times", host.starts - before);
     ensure!(host.written == 1 && host.is_on, "{sick} was only rebooted: {host:?}");
 
+    let release = async |life: &Life| annotate(life, json!({HOOK: null})).await;
     let is_replaced = |manager: &Manager| {
         let hosts = manager.objects::<BareMetalHost>();
         let old = hosts.get(&NamespacedName::new(NAMESPACE, sick.as_str())).expect("the sick host");
         let is_free = old.spec.consumer_ref.is_none()
             && old.status.as_ref().is_some_and(|status| status.provisioning.state == "available");
-        are_available(manager, 1, 2) && is_free && annotation(old.as_ref(), UNHEALTHY).is_some()
+        let remediations = manager.objects::<Metal3Remediation>().all();
+        are_available(manager, 1, 2)
+            && is_free
+            && annotation(old.as_ref(), UNHEALTHY).is_some()
+            && remediations.is_empty()
     };
-    site.until(&mut world, "replaced", replace, is_replaced)?;
+    site.until(&mut world, "replaced", release, is_replaced)?;
     let host = site.machines.with(&mac(number_of(&sick)), |machine| machine.clone());
     ensure!(host.disk.is_none(), "the host that was given up is cleaned");
     Ok(())

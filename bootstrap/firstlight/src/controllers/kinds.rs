@@ -14,7 +14,6 @@ const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(CORE, "ClusterClass"), "core"),
     (GroupKind::new(CORE, "MachineDrainRule"), "core"),
-    (GroupKind::new(CORE, "MachineHealthCheck"), "core"),
     (GroupKind::new(CORE, "MachinePool"), "core"),
     (GroupKind::new(ADDONS, "ClusterResourceSet"), "core"),
     (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
@@ -157,8 +156,8 @@ mod tests {
     fn only_the_family_that_runs_is_missing_something() {
         let is_missing =
             |kind: &str, running: &str| unimplemented(CORE, kind, &running.parse::<Selection>().unwrap());
-        assert!(is_missing("MachineHealthCheck", "all") && is_missing("MachinePool", "core"));
-        assert!(!is_missing("MachineHealthCheck", "kubeadm,simulated") && !is_missing("MachinePool", "none"));
+        assert!(is_missing("MachineDrainRule", "all") && is_missing("MachinePool", "core"));
+        assert!(!is_missing("MachineDrainRule", "kubeadm,simulated") && !is_missing("MachinePool", "none"));
         assert!(!is_missing("Machine", "all"));
     }
 }

@@ -25,6 +25,6 @@ pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
 }
 
 /// Returns the name of the Machine's Node; `None` until the Machine has one.
-pub(super) fn node_name(machine: &Machine) -> Option<&str> {
+pub(crate) fn node_name(machine: &Machine) -> Option<&str> {
     machine.status.as_ref()?.node_ref.as_ref().map(|node| node.name.as_str())
 }

@@ -19,19 +19,19 @@ use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{annotation, is_deleting, label};
 use engine::{
-    Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, Objects, Outcome,
-    Planned, Request, Result,
+    Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
+pub(crate) use facts::node_name;
 pub use observed::{NodeState, Observed};
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
-use facts::node_name;
 use observe::{BY_NODE, BY_PROVIDER_ID, MachineController};
 
 /// Conditions that this controller owns.
@@ -111,13 +111,22 @@ fn watch_workloads(manager: &Manager, machines: &Objects<Machine>, queue: &Arc<e
         let mut requests = Vec::new();
         for node in change.objects() {
             let name = node.metadata.name.as_deref().unwrap_or_default();
-            requests.extend(requests_of(&all.by_index(BY_NODE, &format!("{cluster}/{name}"))));
+            requests.extend(requests_of(&with_node(&all, cluster, name)));
             if let Some(id) = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) {
                 requests.extend(requests_of(&all.by_index(BY_PROVIDER_ID, &format!("{cluster}/{id}"))));
             }
         }
         requests
     });
+}
+
+/// Returns the Machines of a Cluster whose Node has this name.
+pub(crate) fn with_node(
+    machines: &Objects<Machine>,
+    cluster: &NamespacedName,
+    node: &str,
+) -> Vec<Arc<Machine>> {
+    machines.by_index(BY_NODE, &format!("{cluster}/{node}"))
 }
 
 /// Returns `namespace/cluster/value`, an index key that is unique across clusters.

@@ -3,6 +3,8 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::defaults;
 
+use crate::amount;
+
 /// The replica counts of a MachineSet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Set {
@@ -56,16 +58,7 @@ impl Limits {
 
 /// Resolves a number or a percentage of `total`.
 pub fn value(value: Option<&IntOrString>, total: i32, default: i32, round_up: bool) -> i32 {
-    match value {
-        None => default,
-        Some(IntOrString::Int(number)) => (*number).max(0),
-        Some(IntOrString::String(text)) => {
-            let percent: i64 = text.strip_suffix('%').and_then(|number| number.parse().ok()).unwrap_or(0);
-            let product = i64::from(total) * percent.max(0);
-            let rounded = if round_up { (product + 99) / 100 } else { product / 100 };
-            i32::try_from(rounded).unwrap_or(i32::MAX)
-        }
-    }
+    value.map_or(default, |value| amount::resolve(value, total, round_up).unwrap_or(0))
 }
 
 fn total(new: &Set, old: &[Set]) -> i32 {

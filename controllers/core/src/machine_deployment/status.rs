@@ -39,7 +39,7 @@ pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
         scaling.down(),
         machines_ready("MachinesReady", &observed.machines),
         machines_up_to_date("MachinesUpToDate", &observed.machines, now),
-        remediating(&observed.machines, " by MachineDeployment"),
+        remediating(&observed.machines, " by MachineDeployment/MachineSet"),
         deleting(observed),
     ];
     for condition in all {

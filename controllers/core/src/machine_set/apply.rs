@@ -1,11 +1,12 @@
 //! Carries out the plan of a MachineSet.
 
-use engine::{Error, Outcome};
+use engine::{Error, Outcome, Result, unless_gone};
 use schemas::cluster::MachineSet;
 
 use super::create::FIELD_MANAGER;
 use super::observe::{MachineSetController, Observed};
 use super::plan::Plan;
+use super::remediation::{OWNER_REMEDIATED, Remediation};
 use crate::change::{Event, apply_external};
 
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
@@ -15,6 +16,9 @@ impl MachineSetController {
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         errors.extend(apply_external(&self.external, &plan.external).await);
+        for remediation in &plan.remediate {
+            errors.extend(self.remediate(remediation).await.err());
+        }
         for (current, wanted) in &plan.sync {
             let result =
                 self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(current), wanted).await;
@@ -61,6 +65,14 @@ impl MachineSetController {
             }
         }
         Outcome { wanted: Some(plan.set), errors, action: plan.action }
+    }
+
+    /// Writes the Machine's condition, then deletes it. In the other order, a process that ends in between would leave a Machine whose
+    /// deletion does not count as remediation.
+    async fn remediate(&self, remediation: &Remediation) -> Result<()> {
+        let Remediation { machine, wanted, deletes } = remediation;
+        unless_gone(self.machines.patch(machine, wanted, &[OWNER_REMEDIATED]).await)?;
+        if *deletes { self.machines.delete(machine.as_ref()).await } else { Ok(()) }
     }
 
     fn event(&self, observed: &Observed, event: Event) {

@@ -10,7 +10,13 @@ pub(super) fn set_name_label(set: &MachineSet) -> (String, String) {
     (SET_NAME.to_owned(), schemas::naming::label_value(name))
 }
 
+/// Returns the name of the MachineDeployment that controls the MachineSet.
+pub(super) fn deployment_name(set: &MachineSet) -> Option<&str> {
+    let owner = owners::controller(set).filter(|owner| owner.kind == MachineDeployment::KIND);
+    owner.map(|owner| owner.name.as_str())
+}
+
 /// Returns whether a MachineDeployment controls the MachineSet.
 pub(super) fn is_of_deployment(set: &MachineSet) -> bool {
-    owners::controller(set).is_some_and(|owner| owner.kind == MachineDeployment::KIND)
+    deployment_name(set).is_some()
 }

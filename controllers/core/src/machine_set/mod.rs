@@ -7,6 +7,7 @@ mod observe;
 mod plan;
 mod preflight;
 mod priority;
+mod remediation;
 mod status;
 mod sync;
 
@@ -16,18 +17,19 @@ use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::names::CLUSTER_NAME;
-use engine::object::{label, uid};
+use engine::object::{annotation, label, uid};
 use engine::{
     Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
     NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
 };
 use kube::api::DynamicObject;
-use schemas::cluster::{Cluster, Machine, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::{cluster_of, report};
+use crate::machine_deployment::REVISION;
 use crate::selector;
 use observe::{BY_ORPHAN, MachineSetController};
 
@@ -57,13 +59,14 @@ fn start(manager: &Manager) {
         let is_orphan = owners::controller(machine).is_none();
         is_orphan.then(|| machine.metadata.namespace.clone().unwrap_or_default()).into_iter().collect()
     });
-    let clusters = manager.objects::<Cluster>();
-    let (of_cluster, orphans) = (sets.clone(), sets.clone());
+    let (clusters, deployments) = (manager.objects::<Cluster>(), manager.objects::<MachineDeployment>());
+    let (of_cluster, orphans, children) = (sets.clone(), sets.clone(), sets.clone());
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&sets)
         .owns(&machines, MachineSet::GROUP, MachineSet::KIND)
         .watches(&machines, move |change| selected_by(change, &orphans))
+        .watches(&deployments, move |change| of_deployment(change, &children))
         .watches(&clusters, move |change| {
             let facts =
                 |cluster: &Arc<Cluster>| (cluster.spec.paused, cluster.spec.control_plane_ref.clone());
@@ -91,6 +94,7 @@ fn start(manager: &Manager) {
     controller.start(Frame::new(MachineSetController {
         manager,
         clusters,
+        deployments,
         sets,
         machines,
         external,
@@ -118,6 +122,18 @@ fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Ve
         }
     }
     requests
+}
+
+/// Returns the MachineSets of a MachineDeployment of which something changed that limits their remediation.
+fn of_deployment(change: &Change<MachineDeployment>, sets: &Objects<MachineSet>) -> Vec<Request> {
+    let facts = |deployment: &Arc<MachineDeployment>| {
+        let revision = annotation(deployment.as_ref(), REVISION).map(str::to_owned);
+        (revision, deployment.spec.remediation.clone(), deployment.spec.replicas)
+    };
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    change.objects().flat_map(|deployment| requests_of(&sets.by_owner(uid(deployment.as_ref())))).collect()
 }
 
 /// Returns the MachineSets whose selector matches a Machine without a controller.

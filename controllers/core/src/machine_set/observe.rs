@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::object::{is_deleting, uid};
-use engine::{Applied, External, ExternalObject, Manager, Objects, owners};
-use schemas::cluster::{Cluster, Machine, MachineSet};
+use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, owners};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
+use super::facts::deployment_name;
 use crate::change::Reference;
 use crate::selector;
 
@@ -20,6 +21,8 @@ pub struct Observed {
     pub set: Arc<MachineSet>,
     /// The MachineSet's Cluster.
     pub cluster: Arc<Cluster>,
+    /// The MachineDeployment that controls the MachineSet.
+    pub deployment: Option<Arc<MachineDeployment>>,
     /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
@@ -40,6 +43,7 @@ pub struct Observed {
 pub(super) struct MachineSetController {
     pub manager: Manager,
     pub clusters: Objects<Cluster>,
+    pub deployments: Objects<MachineDeployment>,
     pub sets: Objects<MachineSet>,
     pub machines: Objects<Machine>,
     pub external: External,
@@ -57,6 +61,8 @@ impl MachineSetController {
             Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
         let control_plane =
             Reference::read(&self.external, &namespace, cluster.spec.control_plane_ref.as_ref()).await;
+        let deployment = deployment_name(&set)
+            .and_then(|name| self.deployments.get(&NamespacedName::new(namespace.as_str(), name)));
         let mut machines = self.machines.by_owner(uid(set.as_ref()));
         machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
         if !is_deleting(set.as_ref()) {
@@ -72,7 +78,18 @@ impl MachineSetController {
         let suffixes = (0..missing).map(|_| self.manager.random().name_suffix()).collect();
         let parts = self.parts(&set, &machines).await;
         let now = self.manager.clock().now();
-        Observed { set, cluster, machines, bootstrap, infrastructure, control_plane, parts, suffixes, now }
+        Observed {
+            set,
+            cluster,
+            deployment,
+            machines,
+            bootstrap,
+            infrastructure,
+            control_plane,
+            parts,
+            suffixes,
+            now,
+        }
     }
 
     /// Returns the bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself

@@ -11,6 +11,7 @@ use schemas::cluster::{Machine, MachineSet};
 
 use super::facts::is_of_deployment;
 use super::observe::Observed;
+use super::remediation::{self, Remediation};
 use super::{create, preflight, priority, status, sync};
 use crate::change::{Event, ExternalChange, Reference};
 
@@ -34,6 +35,8 @@ pub struct Plan {
     pub sync_parts: Vec<(ExternalObject, DynamicObject)>,
     /// Bootstrap and infrastructure objects without a Machine, to be deleted.
     pub delete_parts: Vec<ExternalObject>,
+    /// Machines whose condition `OwnerRemediated` changes, and those of them that are deleted then.
+    pub remediate: Vec<Remediation>,
     /// Machines to delete.
     pub delete: Vec<Arc<Machine>>,
     /// Machines to create, with their bootstrap and infrastructure objects.
@@ -60,8 +63,9 @@ pub fn plan(observed: &Observed) -> Plan {
         }
     } else {
         templates(&mut plan, observed);
-        sync::plan(&mut plan, observed);
         blocked = preflight::failures(observed);
+        plan.remediate = remediation::plan(observed, &blocked);
+        sync::plan(&mut plan, observed);
         replicas(&mut plan, observed, &blocked);
     }
     status::set(&mut plan, observed, &blocked);
@@ -114,9 +118,13 @@ fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     let Some(replicas) = observed.set.spec.replicas else { return };
     orphaned_parts(plan, observed);
     let replicas = usize::try_from(replicas).unwrap_or(0);
+    // As Machines that are being deleted, those that are remediated go first and still count.
+    let (replaced, rest): (Vec<_>, Vec<_>) =
+        observed.machines.iter().cloned().partition(|machine| plan.is_replaced(machine));
     let existing = observed.machines.len();
     if existing > replicas {
-        plan.delete = priority::choose(&observed.set, &observed.machines, existing - replicas, observed.now);
+        let count = (existing - replicas).saturating_sub(replaced.len());
+        plan.delete = priority::choose(&observed.set, &rest, count, observed.now);
         let is_chosen =
             |machine: &Machine| plan.delete.iter().any(|chosen| uid(chosen.as_ref()) == uid(machine));
         plan.sync.retain(|(machine, _)| !is_chosen(machine));
@@ -147,4 +155,12 @@ fn orphaned_parts(plan: &mut Plan, observed: &Observed) {
             && !observed.machines.iter().any(|machine| machine.metadata.name.as_ref() == name)
     };
     plan.delete_parts = observed.parts.iter().filter(is_orphan).cloned().collect();
+}
+
+impl Plan {
+    /// Returns whether the plan deletes the Machine to have another one in its place.
+    pub(super) fn is_replaced(&self, machine: &Machine) -> bool {
+        let deleted = self.remediate.iter().filter(|remediation| remediation.deletes);
+        deleted.into_iter().any(|remediation| uid(remediation.machine.as_ref()) == uid(machine))
+    }
 }

@@ -16,6 +16,9 @@ use super::plan::Plan;
 /// Plans the changes of each Machine and of its bootstrap and infrastructure objects.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
     for machine in &observed.machines {
+        if plan.is_replaced(machine) {
+            continue;
+        }
         if is_deleting(machine.as_ref()) {
             let wanted = deleting(&observed.set, machine);
             plan.update.push((machine.clone(), wanted));

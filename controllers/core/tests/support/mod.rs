@@ -28,6 +28,8 @@ pub const PORT: u16 = 6443;
 /// The management cluster with its controllers, connected to a workload cluster.
 pub struct World {
     pub manager: Manager,
+    /// A client of the workload cluster.
+    pub workload: Client,
 }
 
 async fn server(clock: &Clock, random: &Random, kinds: Vec<Value>) -> Server {
@@ -93,7 +95,7 @@ impl World {
         cluster_core::start(&manager);
         let workload = client(&workload, "kubelet");
         providers::start(&manager, &workload, kubeconfig);
-        Self { manager }
+        Self { manager, workload }
     }
 
     /// Creates the objects of a manifest.

@@ -1,5 +1,6 @@
 //! kubeadm's `ClusterConfiguration` document.
 
+use engine::time::go_duration;
 use schemas::bootstrap::{
     ApiServer, Arg, ClusterConfiguration, ControlPlaneComponent, Dns, EnvVar, Etcd, HostPathMount,
 };
@@ -80,7 +81,7 @@ pub fn cluster_configuration(
         out.put("featureGates", json!(config.feature_gates));
     }
     if api == ApiVersion::V1Beta4 {
-        let hours = |days: Option<i32>| days.map(|days| super::go_duration(i64::from(days) * 86_400));
+        let hours = |days: Option<i32>| days.map(|days| go_duration(i64::from(days) * 86_400));
         out.text("encryptionAlgorithm", &config.encryption_algorithm);
         out.option("certificateValidityPeriod", hours(config.certificate_validity_period_days));
         out.option("caCertificateValidityPeriod", hours(config.ca_certificate_validity_period_days));

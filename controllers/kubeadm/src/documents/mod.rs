@@ -10,6 +10,7 @@ mod node;
 pub use cluster::{ClusterDocument, cluster_configuration};
 pub use node::{discovery_kubeconfig, init_configuration, join_configuration};
 
+use engine::time::go_duration;
 use schemas::bootstrap::Arg;
 use serde_json::{Map, Value, json};
 
@@ -120,18 +121,6 @@ impl Fields {
     /// Returns the document as a JSON object.
     pub fn value(self) -> Value {
         Value::Object(self.0)
-    }
-}
-
-/// Formats seconds as Go formats durations: `4m0s`, `8760h0m0s`.
-pub(crate) fn go_duration(seconds: i64) -> String {
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}h{minutes}m{rest}s")
-    } else if minutes > 0 {
-        format!("{minutes}m{rest}s")
-    } else {
-        format!("{rest}s")
     }
 }
 

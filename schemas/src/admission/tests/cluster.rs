@@ -226,6 +226,12 @@ fn machine_health_check_and_drain_rule() {
             ),
         ],
     );
+    updates(
+        GROUP,
+        "MachineHealthCheck",
+        &good,
+        &[("other cluster", json!({ "spec": { "clusterName": "two" } }), &["spec.clusterName: Forbidden"])],
+    );
     let good = json!({ "spec": { "drain": { "behavior": "Drain", "order": 5 } } });
     creations(
         GROUP,

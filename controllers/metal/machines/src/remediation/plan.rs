@@ -6,6 +6,7 @@ use engine::{Action, conditions, finalizer};
 use k8s_openapi::api::core::v1::{Node, Taint};
 use machinery::clock::{parse_rfc3339, rfc3339};
 use metal::names::REBOOT;
+use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::infrastructure::{Metal3Remediation, Metal3RemediationStatus};
 use schemas::metal3::BareMetalHost;
@@ -141,7 +142,10 @@ impl Plan {
             let annotations = host.metadata.annotations.get_or_insert_default();
             annotations.entry(UNHEALTHY.to_owned()).or_insert_with(|| UNHEALTHY_NODE.to_owned());
         }
-        if let Some(machine) = &observed.machine {
+        // Once it is asked, the owner says in this condition what it does.
+        let is_asked =
+            |machine: &Machine| conditions::has(machine.conditions(), "OwnerRemediated", conditions::FALSE);
+        if let Some(machine) = observed.machine.as_ref().filter(|machine| !is_asked(machine)) {
             let mut wanted = machine.as_ref().clone();
             let message = "rebooting the host did not help";
             conditions::set(

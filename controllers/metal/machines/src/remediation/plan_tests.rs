@@ -99,6 +99,12 @@ fn a_host_is_switched_off_and_on_and_given_up_at_last() {
     assert_eq!(annotation(host, UNHEALTHY), Some(UNHEALTHY_NODE));
     let asked = state.machine.as_ref().unwrap().condition("OwnerRemediated").unwrap().clone();
     assert_eq!((asked.status.as_str(), asked.reason.as_str()), ("False", "WaitingForRemediation"));
+
+    let mut machine = state.machine.as_deref().unwrap().clone();
+    let deleting = conditions::is_false("OwnerRemediated", "MachineDeleting", "");
+    conditions::set(&mut machine, at(5000), deleting);
+    state.machine = Some(Arc::new(machine));
+    assert!(plan(&state, at(5001)).machine.is_none(), "what the owner says stays");
 }
 
 #[test]

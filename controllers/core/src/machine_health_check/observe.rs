@@ -1,0 +1,170 @@
+//! Reads the objects on which the plan of a MachineHealthCheck depends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::contract::Resolved;
+use engine::{Error, External, ExternalObject, Manager, NamespacedName, Objects, Result, Workload};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::DynamicObject;
+use schemas::HasConditions;
+use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
+use schemas::meta::TemplateReference;
+
+use crate::change::Reference;
+use crate::machine::node_name;
+use crate::selector;
+
+/// How long the first list of a kind of external remediation may take. A kind that cannot be listed must not hold up the checks.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The Node of a watched Machine.
+#[derive(Debug, Clone, Default)]
+pub enum MachineNode {
+    /// The Machine has no Node yet, or no control plane where to look for it.
+    #[default]
+    None,
+    /// The Machine had a Node of this name, which does not exist any more.
+    Deleted(String),
+    /// The Node.
+    Found(Arc<Node>),
+}
+
+/// A Machine that the selector matches.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The Machine.
+    pub machine: Arc<Machine>,
+    /// Its Node.
+    pub node: MachineNode,
+    /// The object that asks an external controller to remediate the Machine; only read if there is a template.
+    pub request: Reference,
+}
+
+/// The state of the world that a MachineHealthCheck's plan depends on.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The reconciled MachineHealthCheck.
+    pub check: Arc<MachineHealthCheck>,
+    /// The MachineHealthCheck's Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The Machines of the Cluster that the selector matches; `None` while their Nodes are out of reach.
+    pub targets: Option<Vec<Target>>,
+    /// The template of the objects that ask for external remediation.
+    pub template: Reference,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
+}
+
+/// The controller of MachineHealthChecks.
+pub(super) struct HealthCheckController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub checks: Objects<MachineHealthCheck>,
+    pub machines: Objects<Machine>,
+    pub external: External,
+    pub recorder: engine::events::Recorder,
+}
+
+/// All objects of a kind of external remediation: templates, or objects that are made from them.
+struct ObjectsOfKind {
+    objects: Objects<DynamicObject>,
+    kind: Resolved,
+}
+
+/// Returns the reference to the template for external remediation, if there is one.
+pub(super) fn template_of(check: &MachineHealthCheck) -> Option<&TemplateReference> {
+    check.spec.remediation.as_ref()?.template_ref.as_ref()
+}
+
+impl HealthCheckController {
+    /// Reads the state on which the plan of `check` depends.
+    pub(super) async fn read(&self, check: Arc<MachineHealthCheck>, cluster: Arc<Cluster>) -> Observed {
+        let (template, requests) = match template_of(&check) {
+            None => (Reference::None, None),
+            Some(template) => (self.template(&check, template).await, Some(self.requests(template).await)),
+        };
+        let targets = self.workload(&cluster).ok().map(|workload| {
+            let machines = self.selected(&check, &cluster).into_iter();
+            machines
+                .map(|machine| Target {
+                    node: node_of(workload.as_deref(), &machine),
+                    request: requests
+                        .as_ref()
+                        .map_or(Reference::None, |requests| request_of(requests, &machine)),
+                    machine,
+                })
+                .collect()
+        });
+        Observed { check, cluster, targets, template, now: self.manager.clock().now() }
+    }
+
+    /// Returns the connection to the workload cluster; `None` if its control plane does not exist yet.
+    fn workload(&self, cluster: &Cluster) -> Result<Option<Arc<Workload>>> {
+        if !cluster.condition_is_true("ControlPlaneInitialized") {
+            return Ok(None);
+        }
+        self.manager.clusters().get(&NamespacedName::of(cluster)).map(Some)
+    }
+
+    fn selected(&self, check: &MachineHealthCheck, cluster: &Cluster) -> Vec<Arc<Machine>> {
+        let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster));
+        machines.retain(|machine| selector::matches(&check.spec.selector, machine.metadata.labels.as_ref()));
+        machines
+    }
+
+    async fn template(&self, check: &MachineHealthCheck, template: &TemplateReference) -> Reference {
+        match self.open(&template.api_version, &template.kind).await {
+            Err(error) => Reference::Failed(error.to_string()),
+            Ok(ObjectsOfKind { objects, kind }) => {
+                let namespace = check.metadata.namespace.as_deref().unwrap_or_default();
+                found(&objects, &kind, &NamespacedName::new(namespace, template.name.as_str()))
+            }
+        }
+    }
+
+    /// Returns the objects that are made from the template: their kind is that of the template without `Template`.
+    async fn requests(&self, template: &TemplateReference) -> Result<ObjectsOfKind> {
+        let kind = template.kind.strip_suffix("Template").ok_or_else(|| {
+            Error::failed(format!(
+                "spec.remediation.templateRef.kind {} is not the kind of a template: its name does not end in Template",
+                template.kind
+            ))
+        })?;
+        self.open(&template.api_version, kind).await
+    }
+
+    async fn open(&self, api_version: &str, kind: &str) -> Result<ObjectsOfKind> {
+        let opened = tokio::time::timeout(READ_TIMEOUT, self.external.objects_in(api_version, kind)).await;
+        let too_long = |_| {
+            Err(Error::failed(format!(
+                "{kind} ({api_version}) could not be listed within {READ_TIMEOUT:?}: either the version is not served, or this controller \
+                 needs the permission"
+            )))
+        };
+        let (objects, kind) = opened.unwrap_or_else(too_long)?;
+        Ok(ObjectsOfKind { objects, kind })
+    }
+}
+
+/// Returns the object that asks for the remediation of `machine`. It has the Machine's name.
+fn request_of(requests: &Result<ObjectsOfKind>, machine: &Machine) -> Reference {
+    match requests {
+        Err(error) => Reference::Failed(error.to_string()),
+        Ok(ObjectsOfKind { objects, kind }) => found(objects, kind, &NamespacedName::of(machine)),
+    }
+}
+
+fn found(objects: &Objects<DynamicObject>, kind: &Resolved, name: &NamespacedName) -> Reference {
+    let object = objects.get(name);
+    object.map_or(Reference::NotFound, |object| {
+        Reference::Found(ExternalObject { object, resource: kind.resource.clone(), contract: kind.contract })
+    })
+}
+
+fn node_of(workload: Option<&Workload>, machine: &Machine) -> MachineNode {
+    let (Some(workload), Some(name)) = (workload, node_name(machine)) else { return MachineNode::None };
+    let node = workload.objects::<Node>().get(&NamespacedName::new("", name));
+    node.map_or_else(|| MachineNode::Deleted(name.to_owned()), MachineNode::Found)
+}

@@ -1,0 +1,67 @@
+//! How many Machines may be unhealthy.
+
+use super::*;
+
+/// Three of five Machines are sick, one of these is not yet old enough to be judged.
+fn five(spec: Value) -> Observed {
+    let mut all = ready_for_10_s();
+    json_patch(&mut all, spec);
+    let nodes = [sick(EARLY), sick(EARLY), sick(RECENT), ready(), ready()];
+    let names = ["e", "d", "c", "b", "a"];
+    let targets = names.into_iter().zip(nodes);
+    let targets = targets.map(|(name, node)| (machine(name, json!({})), node, Reference::None));
+    observed(check(all), targets.collect())
+}
+
+#[test]
+fn too_many_unhealthy_machines_are_left_alone() {
+    let limit = |limit: &str| json!({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": limit}}});
+    let observed = five(limit("40%"));
+    let first = plan(&observed);
+    let message = "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 5, unhealthy: 2, maxUnhealthy: 40%)";
+    let allowed = first.check.condition("RemediationAllowed").unwrap();
+    assert_eq!(
+        (allowed.status.as_str(), allowed.reason.as_str(), allowed.message.as_str()),
+        ("False", "TooManyUnhealthy", message)
+    );
+    let events: Vec<(bool, &str, &str)> =
+        first.events.iter().map(|event| (event.warning, event.reason, event.message.as_str())).collect();
+    assert_eq!(events, [(true, "RemediationRestricted", message)]);
+    let status = first.check.status.clone().unwrap();
+    assert_eq!(status.targets, ["a", "b", "c", "d", "e"]);
+    assert_eq!(
+        (status.expected_machines, status.current_healthy, status.remediations_allowed),
+        (Some(5), Some(2), Some(0))
+    );
+    assert_eq!(status.observed_generation, Some(3));
+    assert_eq!(first.marks.len(), 4, "health is told anyway");
+    assert!(
+        first.marks.iter().all(|mark| mark.wanted.condition("OwnerRemediated").is_none() && !mark.is_new)
+    );
+    assert_eq!(first.action.requeue_after, Some(Duration::from_secs(1)));
+
+    let again = plan(&Observed { check: Arc::new(first.check), ..observed });
+    assert!(again.events.is_empty(), "the event comes once");
+
+    let plan = plan(&five(limit("60%")));
+    assert_eq!(plan.check.condition("RemediationAllowed").unwrap().status, "True");
+    assert_eq!(plan.check.status.unwrap().remediations_allowed, Some(0));
+    assert!(plan.events.is_empty());
+    let marked = plan.marks.iter().filter(|mark| mark.wanted.condition("OwnerRemediated").is_some());
+    assert_eq!(marked.map(|mark| mark.wanted.metadata.name.clone().unwrap()).collect::<Vec<_>>(), ["e", "d"]);
+}
+
+#[test]
+fn a_range_decides_and_a_wrong_one_is_told() {
+    let range = |range: &str| json!({"remediation": {"triggerIf": {"unhealthyInRange": range}}});
+    let outside = plan(&five(range("[1-2]")));
+    let message = "Remediation is not allowed, the number of not started or unhealthy machines does not fall within the range (total: 5, unhealthy: 2, unhealthyRange: [1-2])";
+    assert_eq!(outside.check.condition("RemediationAllowed").unwrap().message, message);
+    let inside = plan(&five(range("[3-5]")));
+    assert_eq!(inside.check.status.as_ref().unwrap().remediations_allowed, Some(2));
+    let wrong = plan(&five(range("[5-3]")));
+    let allowed = wrong.check.condition("RemediationAllowed").unwrap();
+    assert_eq!((allowed.status.as_str(), allowed.reason.as_str()), ("Unknown", "InternalError"));
+    assert!(allowed.message.contains("unhealthyInRange") && wrong.events.is_empty());
+    assert!(wrong.marks.iter().all(|mark| mark.wanted.condition("OwnerRemediated").is_none()));
+}
