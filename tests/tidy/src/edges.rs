@@ -36,6 +36,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("engine", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("cluster-core", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("kubeadm", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("addons", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("addons", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
     ("cluster-core", &["kubeadm", "simulated"], "controllers meet only through the API"),
     ("kubeadm", &["cluster-core", "simulated"], "controllers meet only through the API"),
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),

@@ -9,7 +9,7 @@ mod yaml_words;
 pub use self::document::{Decoded, Format, number};
 pub use self::json::json;
 pub use self::problems::Problems;
-pub use self::yaml::{yaml, yaml_documents};
+pub use self::yaml::{yaml, yaml_documents, yaml_each};
 
 /// Parses JSON that this server wrote, which is no deeper than accepted requests. `serde_json` refuses more than 127
 /// levels by default, fewer than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), so it would fail to read objects that were

@@ -23,8 +23,14 @@ pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
 /// Decodes all documents of a YAML text that are not empty, each with its first line (from 1). The error is a message
 /// with the line in the whole text.
 pub fn yaml_documents(text: &str) -> Result<Vec<(usize, Decoded)>, String> {
+    yaml_each(text).collect()
+}
+
+/// Decodes the documents of [`yaml_documents`] one after the other, for callers that limit what all of them cost
+/// together.
+pub fn yaml_each(text: &str) -> impl Iterator<Item = Result<(usize, Decoded), String>> {
     let documents = split(text).into_iter().filter(|(_, document)| !is_blank(document));
-    documents.map(|(line, document)| Ok((line, decode(document, line)?))).collect()
+    documents.map(|(line, document)| Ok((line, decode(document, line)?)))
 }
 
 /// Splits the text at `---` lines. Returns the first line and the text of each document.

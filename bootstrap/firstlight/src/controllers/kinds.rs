@@ -6,7 +6,6 @@ use super::selection::Selection;
 use super::table::families;
 
 const CORE: &str = "cluster.x-k8s.io";
-const ADDONS: &str = "addons.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
@@ -15,7 +14,6 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(CORE, "ClusterClass"), "core"),
     (GroupKind::new(CORE, "MachineDrainRule"), "core"),
     (GroupKind::new(CORE, "MachinePool"), "core"),
-    (GroupKind::new(ADDONS, "ClusterResourceSet"), "core"),
     (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
 ];
@@ -86,7 +84,6 @@ mod tests {
 
     /// Kinds that no controller reconciles, neither here nor upstream. Controllers of other kinds read or write their objects.
     const DATA: &[GroupKind] = &[
-        GroupKind::new(ADDONS, "ClusterResourceSetBinding"),
         GroupKind::new(BOOTSTRAP, "KubeadmConfigTemplate"),
         GroupKind::new(CONTROL_PLANE, "KubeadmControlPlaneTemplate"),
         GroupKind::new("clusterctl.cluster.x-k8s.io", "Provider"),

@@ -103,11 +103,11 @@ mod tests {
         let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
         assert_eq!(names("core"), Ok(vec!["core"]));
         assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
-        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "simulated", "metal"]));
+        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "addons", "simulated", "metal"]));
         assert_eq!(names("none"), Ok(Vec::new()));
-        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,simulated");
+        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,addons,simulated");
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
-        let expected = "no controller is called \"cores\"; there are core, kubeadm, simulated and metal";
+        let expected = "no controller is called \"cores\"; there are core, kubeadm, addons, simulated and metal";
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }
 }

@@ -20,7 +20,15 @@ fn cluster_resource_set() {
         GROUP,
         "ClusterResourceSet",
         &good,
-        &[("good", json!({}), &[]), ("selects nothing", all, &["spec.clusterSelector: Invalid"])],
+        &[
+            ("good", json!({}), &[]),
+            ("selects nothing", all, &["spec.clusterSelector: Invalid"]),
+            (
+                "no selector",
+                json!({ "spec": { "clusterSelector": { "matchExpressions": [{ "key": "a", "operator": "Near" }] } } }),
+                &["spec.clusterSelector: Invalid"],
+            ),
+        ],
     );
     updates(
         GROUP,
@@ -41,6 +49,12 @@ fn cluster_resource_set() {
         "ClusterResourceSetBinding",
         &json!({ "spec": { "clusterName": "one" } }),
         &[("cluster", json!({ "spec": { "clusterName": "two" } }), &["spec.clusterName: Invalid"])],
+    );
+    updates(
+        GROUP,
+        "ClusterResourceSetBinding",
+        &json!({ "spec": { "clusterName": "" } }),
+        &[("first cluster", json!({ "spec": { "clusterName": "one" } }), &[])],
     );
 }
 

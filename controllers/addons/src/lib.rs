@@ -1,0 +1,15 @@
+//! ClusterResourceSets: the manifests in Secrets and ConfigMaps that are applied to the workload clusters that a set selects.
+//!
+//! A ClusterResourceSetBinding records for each Cluster what was applied (`contract/controllers.md`, §9).
+
+mod binding;
+pub mod limits;
+mod names;
+pub mod resource_set;
+mod selector;
+
+use engine::Provider;
+
+/// The table of the controllers of add-ons. They are no provider of their own: upstream's core provider contains them.
+pub const PROVIDERS: &[Provider] =
+    &[Provider { inventory: None, controllers: &[resource_set::CONTROLLER, binding::CONTROLLER] }];

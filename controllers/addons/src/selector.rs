@@ -1,0 +1,58 @@
+//! Label selectors.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+/// Returns whether the labels match. Unlike in Kubernetes an empty selector matches nothing, and so does one with an unknown operator.
+pub fn matches(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
+    let get = |key: &str| labels.and_then(|labels| labels.get(key));
+    let exact = selector.match_labels.as_ref();
+    let expressions = selector.match_expressions.as_deref().unwrap_or_default();
+    if exact.is_none_or(BTreeMap::is_empty) && expressions.is_empty() {
+        return false;
+    }
+    exact.into_iter().flatten().all(|(key, value)| get(key) == Some(value))
+        && expressions.iter().all(|expression| {
+            let values = expression.values.as_deref().unwrap_or_default();
+            let value = get(&expression.key);
+            match expression.operator.as_str() {
+                "In" => value.is_some_and(|value| values.contains(value)),
+                "NotIn" => value.is_none_or(|value| !values.contains(value)),
+                "Exists" => value.is_some(),
+                "DoesNotExist" => value.is_none(),
+                _ => false,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn labels_are_matched_and_an_empty_selector_matches_nothing() {
+        let labels = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+        let expression = |operator: &str, values: Value| json!({"matchExpressions": [{"key": "a", "operator": operator, "values": values}]});
+        for (selector, with, without) in [
+            (json!({}), false, false),
+            (json!({"matchLabels": {}}), false, false),
+            (json!({"matchLabels": {"a": "1"}}), true, false),
+            (json!({"matchLabels": {"a": "2"}}), false, false),
+            (expression("In", json!(["1", "2"])), true, false),
+            (expression("NotIn", json!(["1"])), false, true),
+            (expression("Exists", json!(null)), true, false),
+            (expression("DoesNotExist", json!(null)), false, true),
+            (expression("Gt", json!(["0"])), false, false),
+        ] {
+            let parsed: LabelSelector = serde_json::from_value(selector.clone()).unwrap();
+            assert_eq!(
+                (matches(&parsed, Some(&labels)), matches(&parsed, None)),
+                (with, without),
+                "{selector}"
+            );
+        }
+    }
+}

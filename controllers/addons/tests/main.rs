@@ -1,0 +1,6 @@
+//! The tests of the controllers as a whole.
+
+mod kills;
+mod lives;
+mod resting;
+mod support;
