@@ -36,7 +36,9 @@ impl Picture {
 
     /// Keeps the screen of the live view.
     pub(super) fn keep(&self, view: &Terminal) {
-        self.frames.lock().push(view.with_screen(|screen| Frame::read(UP, screen, |text| text)));
+        let home = self.home.display().to_string();
+        let named = |text: String| text.replace(&home, "/root");
+        self.frames.lock().push(view.with_screen(|screen| Frame::read(UP, screen, named)));
     }
 
     /// Adds what kubectl prints about the cluster of a kubeconfig, and writes the picture if that is wanted.
