@@ -107,7 +107,8 @@ mod tests {
         assert_eq!(names("none"), Ok(Vec::new()));
         assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,addons,simulated");
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
-        let expected = "no controller is called \"cores\"; there are core, kubeadm, addons, simulated and metal";
+        let expected =
+            "no controller is called \"cores\"; there are core, kubeadm, addons, simulated and metal";
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }
 }

@@ -70,8 +70,8 @@ async fn kept(server: &Objects, sites: &[&Site]) -> Result<Vec<Value>> {
         let consumer = host["spec"]["consumerRef"]["name"].as_str().context("a consumer")?;
         let machine = server.get(&object("Metal3Machine", consumer, json!({}))).await?;
         let mut status = host["status"].clone();
-        // When it was last looked at, and conditions, whose transitions are not the host's.
-        for field in ["lastUpdated", "conditions"] {
+        // When it was last looked at; conditions, whose transitions are not the host's; and the `resourceVersion` of its Secret.
+        for field in ["lastUpdated", "conditions", "triedCredentials", "goodCredentials"] {
             status.as_object_mut().and_then(|status| status.remove(field));
         }
         all.push(json!({
