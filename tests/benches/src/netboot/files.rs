@@ -23,14 +23,14 @@ const IMAGE_BYTES: usize = 300 << 20;
 pub const PORT: u16 = 8080;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Runs these benchmarks.
+/// Runs these benchmarks. Returns the peer, which serves the folder `served`.
 pub async fn run(
     bench: &Bench,
     firstlight: &Firstlight,
     place: &Place,
     folder: &Path,
     images: &Path,
-) -> Result<()> {
+) -> Result<Child> {
     let served = folder.join("served");
     std::fs::create_dir_all(served.join("uki"))?;
     std::fs::copy(firstlight.unified(), served.join(BOOT_FILE))?;
@@ -40,7 +40,7 @@ pub async fn run(
         std::fs::write(path, &content)?;
     }
     tftp_all(bench, place, folder, &served).await?;
-    let _nginx = nginx(bench, place, folder, &served).await?;
+    let nginx = nginx(bench, place, folder, &served).await?;
     for clients in [1, 4] {
         let mut pair = Pair::new(format!("HTTP, 300 MiB, {clients} at once"), "MB/s");
         for _ in 0..bench.rounds {
@@ -49,7 +49,7 @@ pub async fn run(
         }
         pair.print();
     }
-    Ok(())
+    Ok(nginx)
 }
 
 async fn tftp_all(bench: &Bench, place: &Place, folder: &Path, served: &Path) -> Result<()> {

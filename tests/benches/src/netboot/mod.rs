@@ -52,8 +52,9 @@ pub async fn inside(bench: &Bench) -> Result<()> {
     let bundled = Bundled::new(bench, folder.path()).await?;
     let firstlight = Firstlight::start(bench, &server, folder.path(), &images, &bundled.file).await?;
     dhcp::run(bench, &firstlight, &peer, folder.path()).await?;
-    files::run(bench, &firstlight, &peer, folder.path(), &images).await?;
-    bundled.run(bench, &peer, folder.path()).await?;
+    let nginx = files::run(bench, &firstlight, &peer, folder.path(), &images).await?;
+    bundled.run(bench, &folder.path().join("served")).await?;
+    drop(nginx);
     drop(firstlight);
     image::run(bench, &peer, folder.path()).await
 }

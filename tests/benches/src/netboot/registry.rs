@@ -8,9 +8,9 @@ use machinery::clock::Clock;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::files::{fetch, nginx};
+use super::files::fetch;
 use super::pair::Pair;
-use super::place::{PEER, Place, SERVER, command, pinned};
+use super::place::{PEER, SERVER, command, pinned};
 use crate::bench::Bench;
 
 const NODES: usize = 3;
@@ -55,13 +55,11 @@ impl Bundled {
         Ok(Self { file, layer: blobs.join(digest.trim_start_matches("sha256:")), path })
     }
 
-    /// Measures both servers. The peer serves the layer as a file at the path of the registry.
-    pub async fn run(&self, bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
-        let served = folder.join("layers");
+    /// Measures both servers. The peer serves the folder `served`, with the layer as a file at the path of the registry.
+    pub async fn run(&self, bench: &Bench, served: &Path) -> Result<()> {
         let file = served.join(&self.path);
         fs::create_dir_all(file.parent().context("a folder")?)?;
         fs::copy(&self.layer, file)?;
-        let _nginx = nginx(bench, place, folder, &served).await?;
         let name = format!("registry, a layer of 200 MiB to {NODES} nodes at once");
         let mut pair = Pair::new(name, "MB/s");
         for _ in 0..bench.rounds {
