@@ -6,7 +6,6 @@ mod binding;
 pub mod limits;
 mod names;
 pub mod resource_set;
-mod selector;
 
 use engine::Provider;
 

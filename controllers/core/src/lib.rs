@@ -14,7 +14,6 @@ pub mod machine_health_check;
 pub mod machine_set;
 mod messages;
 mod scaling;
-mod selector;
 mod versions;
 
 pub use change::Reference;

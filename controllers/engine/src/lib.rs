@@ -31,6 +31,7 @@ pub mod patch;
 pub mod paused;
 pub mod planned;
 pub mod queue;
+pub mod selector;
 pub mod time;
 mod watch;
 

@@ -31,7 +31,7 @@ pub use source::Source;
 pub use status::{RESOURCES_APPLIED, conclude};
 
 use crate::names::FINALIZER;
-use crate::selector;
+use engine::selector;
 use observe::ResourceSetController;
 
 /// Index of sets by the Secrets and ConfigMaps that they name, see [`resource_key`].

@@ -14,7 +14,7 @@ use super::observe::Observed;
 use super::record;
 use super::source::{Owned, Source};
 use crate::names::{FINALIZER, RECONCILE};
-use crate::selector;
+use engine::selector;
 
 /// What to do for a ClusterResourceSet.
 #[derive(Default)]

@@ -25,7 +25,7 @@ pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, REVISION, plan};
 
 use crate::change::{cluster_of, report};
-use crate::selector;
+use engine::selector;
 use observe::MachineDeploymentController;
 
 const OWNED: &[&str] = &[

@@ -9,7 +9,7 @@ use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 use crate::change::Reference;
-use crate::selector;
+use engine::selector;
 
 /// The state of the world that a MachineDeployment's plan depends on.
 #[derive(Debug, Clone)]

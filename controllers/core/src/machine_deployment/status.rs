@@ -13,7 +13,8 @@ use super::observe::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
-use crate::{selector, versions};
+use crate::versions;
+use engine::selector;
 
 /// Sets status and conditions of the planned MachineDeployment.
 pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {

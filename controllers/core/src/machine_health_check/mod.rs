@@ -27,7 +27,8 @@ pub use observe::{MachineNode, Observed, Target};
 pub use plan::{Mark, Plan, plan};
 
 use crate::change::cluster_of;
-use crate::{machine, selector};
+use crate::machine;
+use engine::selector;
 use observe::{HealthCheckController, template_of};
 
 /// The condition of Machines that this controller owns. What it says after that is left to those who remediate.

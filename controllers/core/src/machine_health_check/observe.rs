@@ -14,7 +14,7 @@ use schemas::meta::TemplateReference;
 
 use crate::change::Reference;
 use crate::machine::node_name;
-use crate::selector;
+use engine::selector;
 
 /// How long the first list of a kind of external remediation may take. A kind that cannot be listed must not hold up the checks.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);

@@ -30,7 +30,7 @@ pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
-use crate::selector;
+use engine::selector;
 use observe::{BY_ORPHAN, MachineSetController};
 
 const OWNED: &[&str] =

@@ -9,7 +9,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 use super::facts::deployment_name;
 use crate::change::Reference;
-use crate::selector;
+use engine::selector;
 
 /// Index of Machines without a controller, by namespace.
 pub(super) const BY_ORPHAN: &str = "orphan";

@@ -10,7 +10,8 @@ use super::observe::Observed;
 use super::plan::Plan;
 use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
-use crate::{selector, versions};
+use crate::versions;
+use engine::selector;
 
 /// Sets status and conditions of the planned MachineSet. `blocked` has the reasons why no Machine may be
 /// created.
