@@ -20,6 +20,8 @@ pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Annotation on cloned objects: the template's `Kind.group`.
 pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+/// Annotation on Machines that are to be remediated, whatever health checks say.
+pub const REMEDIATE_MACHINE: &str = "cluster.x-k8s.io/remediate-machine";
 /// Type of the Secrets that Cluster API creates.
 pub const SECRET_TYPE: &str = "cluster.x-k8s.io/secret";
 

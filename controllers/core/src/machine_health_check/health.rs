@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use engine::conditions::{self, TRUE};
-use engine::names::CONTROL_PLANE;
+use engine::names::{CONTROL_PLANE, REMEDIATE_MACHINE};
 use engine::object::{annotation, is_deleting, label};
 use engine::time::{go_duration, utc};
 use k8s_openapi::api::core::v1::Node;
@@ -12,9 +12,6 @@ use schemas::cluster::{Cluster, HealthChecks, Machine};
 use schemas::defaults::NODE_STARTUP_TIMEOUT_SECONDS;
 
 use super::observe::MachineNode;
-
-/// Annotation on Machines that are to be remediated, whatever the checks say.
-const REMEDIATE: &str = "cluster.x-k8s.io/remediate-machine";
 
 /// The health of a Machine.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,8 +34,9 @@ pub fn of(
     node: &MachineNode,
     now: DateTime<Utc>,
 ) -> Health {
-    if annotation(machine, REMEDIATE).is_some() {
-        let message = format!("Health check failed: marked for remediation via {REMEDIATE} annotation");
+    if annotation(machine, REMEDIATE_MACHINE).is_some() {
+        let message =
+            format!("Health check failed: marked for remediation via {REMEDIATE_MACHINE} annotation");
         return Health::Unhealthy("HasRemediateAnnotation", message);
     }
     if !is_evaluated(cluster, machine) {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use engine::conditions::{self, FALSE, TRUE, is_false};
+use engine::names::REMEDIATE_MACHINE;
 use engine::object::{annotation, is_deleting, uid};
 use engine::owners;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -21,8 +22,6 @@ pub(super) const OWNER_REMEDIATED: &str = "OwnerRemediated";
 const HEALTH_CHECK_SUCCEEDED: &str = "HealthCheckSucceeded";
 const MACHINE_DELETING: &str = "MachineDeleting";
 const DEFERRED: &str = "RemediationDeferred";
-/// Annotation on Machines that somebody wants to be remediated: they go first.
-const REMEDIATE: &str = "cluster.x-k8s.io/remediate-machine";
 
 /// What the remediation of a Machine needs.
 #[derive(Debug, Clone)]
@@ -46,7 +45,8 @@ pub fn plan(observed: &Observed, blocked: &[String]) -> Vec<Remediation> {
     let mut candidates: Vec<&Arc<Machine>> =
         own.iter().filter(|machine| is_candidate(machine)).copied().collect();
     candidates.sort_by_key(|machine| {
-        let is_wanted = annotation(machine.as_ref(), REMEDIATE).is_some();
+        // Machines that somebody wants to be remediated go first.
+        let is_wanted = annotation(machine.as_ref(), REMEDIATE_MACHINE).is_some();
         let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
         (!is_wanted, Reverse(created), machine.metadata.name.clone())
     });
