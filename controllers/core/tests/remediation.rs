@@ -193,3 +193,32 @@ async fn a_kind_of_no_contract_is_used_in_the_version_of_the_reference() {
     assert_eq!(reboots.get(&key).unwrap().data["spec"], json!({"hard": true}));
     world.manager.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_not_served_holds_up_nothing() {
+    let world = World::start(1).await;
+    world.create(plain(1)).await;
+    world.until("available", |_| is_available(&world, 1)).await;
+    let references = ["metal3.io/v8", "metal3.io/v9"]
+        .map(|version| json!({"apiVersion": version, "kind": "BareMetalHostTemplate", "name": "reboot"}));
+    for (number, reference) in references.into_iter().enumerate() {
+        let mut check = check(json!({"templateRef": reference}));
+        check["metadata"]["name"] = format!("workers-{number}").into();
+        world.create(vec![check]).await;
+    }
+    let machine = workers(&world).remove(0);
+    become_sick(&world, &machine).await;
+    let (machines, key) = (world.objects::<Machine>(), NamespacedName::of(machine.as_ref()));
+    world
+        .until("sick", |_| {
+            machines.get(&key).is_some_and(|machine| {
+                conditions::has(machine.conditions(), "HealthCheckSucceeded", conditions::FALSE)
+            })
+        })
+        .await;
+    assert!(
+        world.manager.is_synced(),
+        "a kind that cannot be listed has no cache, which would never be complete"
+    );
+    world.manager.stop().await;
+}

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::DynamicObject;
+use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::ApiResource;
 use parking_lot::Mutex;
 use schemas::meta::ContractVersionedObjectReference;
@@ -19,6 +20,9 @@ use crate::names;
 use crate::object::{NamespacedName, Request};
 use crate::objects::Objects;
 use crate::queue::Queue;
+
+/// How long the first list of a kind may take. A kind that cannot be listed must not hold up the objects that refer to it.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Mapper = Arc<dyn Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync>;
 
@@ -83,39 +87,54 @@ impl External {
     /// Returns the handle on a kind, and the kind's version that implements the contract.
     ///
     /// # Errors
-    /// Fails if the kind is not installed or implements no contract.
+    /// Fails if the kind is not installed, implements no contract or cannot be listed.
     pub async fn objects(&self, group: &str, kind: &str) -> Result<(Objects<DynamicObject>, Resolved)> {
         let resolved = self.manager.contracts().resolve(group, kind).await?;
-        Ok((self.open(&resolved.resource).await, resolved))
+        Ok((self.open(&resolved.resource).await?, resolved))
     }
 
     /// Like [`External::objects`], for a reference that names a version: it is used if the kind implements no contract.
     ///
     /// # Errors
-    /// Fails if the kind is not installed.
+    /// Fails if the kind is not installed, or cannot be listed in this version.
     pub async fn objects_in(
         &self,
         api_version: &str,
         kind: &str,
     ) -> Result<(Objects<DynamicObject>, Resolved)> {
         let resolved = self.manager.contracts().resolve_in(api_version, kind).await?;
-        Ok((self.open(&resolved.resource).await, resolved))
+        Ok((self.open(&resolved.resource).await?, resolved))
     }
 
-    async fn open(&self, resource: &ApiResource) -> Objects<DynamicObject> {
-        let objects = self.manager.dynamic(resource);
-        if self.watched.lock().insert(format!("{}.{}/{}", resource.kind, resource.group, resource.version)) {
-            let (mapper, resource) = (self.mapper.clone(), resource.clone());
-            objects.notify(&self.queue, move |change| mapper(&resource, change));
-        }
-        objects.wait_until_synced().await;
-        objects
+    /// Opens a kind. One that cannot be listed is an error, and is not watched: its cache would never be complete, and so the process
+    /// never ready.
+    async fn open(&self, resource: &ApiResource) -> Result<Objects<DynamicObject>> {
+        let what = || format!("list {} ({})", resource.kind, resource.api_version);
+        let open = async {
+            let key = format!("{}.{}/{}", resource.kind, resource.group, resource.version);
+            let is_watched = self.watched.lock().contains(&key);
+            if !is_watched {
+                let all: Api<DynamicObject> = Api::all_with(self.manager.client().clone(), resource);
+                let listed = all.list_metadata(&ListParams::default().limit(1)).await;
+                listed.map_err(|error| Error::api(what(), error))?;
+            }
+            let objects = self.manager.dynamic(resource);
+            if self.watched.lock().insert(key) {
+                let (mapper, resource) = (self.mapper.clone(), resource.clone());
+                objects.notify(&self.queue, move |change| mapper(&resource, change));
+            }
+            objects.wait_until_synced().await;
+            Ok(objects)
+        };
+        let opened = tokio::time::timeout(LIST_TIMEOUT, open).await;
+        opened
+            .unwrap_or_else(|_| Err(Error::failed(format!("{}: no answer within {LIST_TIMEOUT:?}", what()))))
     }
 
     /// Returns the object that `reference` names in `namespace`, or `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the kind is not installed or implements no contract.
+    /// Fails if the kind is not installed, implements no contract or cannot be listed.
     pub async fn get(
         &self,
         namespace: &str,

@@ -1,7 +1,6 @@
 //! Reads the objects on which the plan of a MachineHealthCheck depends.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use engine::contract::Resolved;
@@ -15,9 +14,6 @@ use schemas::meta::TemplateReference;
 use crate::change::Reference;
 use crate::machine::node_name;
 use engine::selector;
-
-/// How long the first list of a kind of external remediation may take. A kind that cannot be listed must not hold up the checks.
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The Node of a watched Machine.
 #[derive(Debug, Clone, Default)]
@@ -136,14 +132,7 @@ impl HealthCheckController {
     }
 
     async fn open(&self, api_version: &str, kind: &str) -> Result<ObjectsOfKind> {
-        let opened = tokio::time::timeout(READ_TIMEOUT, self.external.objects_in(api_version, kind)).await;
-        let too_long = |_| {
-            Err(Error::failed(format!(
-                "{kind} ({api_version}) could not be listed within {READ_TIMEOUT:?}: either the version is not served, or this controller \
-                 needs the permission"
-            )))
-        };
-        let (objects, kind) = opened.unwrap_or_else(too_long)?;
+        let (objects, kind) = self.external.objects_in(api_version, kind).await?;
         Ok(ObjectsOfKind { objects, kind })
     }
 }
