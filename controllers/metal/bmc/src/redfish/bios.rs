@@ -86,11 +86,12 @@ impl Redfish {
         Ok(Settings { current, pending, limits: self.limits_in(registry).await? })
     }
 
-    /// Returns the constraints in the registry of this name. They are read once, because other firmware has a registry of another name.
+    /// Returns the constraints in the registry of this name. Once found they are not read again, because other firmware has a registry of
+    /// another name.
     async fn limits_in(&self, registry: &str) -> Result<BTreeMap<String, SettingLimits>> {
-        let known = self.limits.lock().clone();
-        if !registry.is_empty() && known.0 == registry {
-            return Ok(known.1);
+        let (known, constraints) = self.limits.lock().clone();
+        if known == registry && !constraints.is_empty() {
+            return Ok(constraints);
         }
         let found = self.registry(registry).await?.as_ref().map(limits).unwrap_or_default();
         *self.limits.lock() = (registry.to_owned(), found.clone());
