@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use futures::future::try_join_all;
 use http::Method;
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ use crate::bench::Bench;
 use crate::objects::cluster;
 use crate::server::Server;
 
-/// Limit for each cluster.
-const LIMIT: Duration = Duration::from_secs(180);
+/// How much later than it happened something is seen.
+const INTERVAL: Duration = Duration::from_millis(20);
 const OLD: &str = "v1.35.0";
 const NEW: &str = "v1.36.0";
 const MERGE: &str = "application/merge-patch+json";
@@ -67,12 +67,13 @@ pub async fn bring_up(bench: &Bench, server: &Server, name: &str, workers: i64) 
     }
     wait_available(bench, server, name).await?;
     let machines = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines";
-    wait(bench, server, machines, "nodes", |list| {
-        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        items.len() as i64 == 1 + workers
-            && items.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
-    })
-    .await
+    server
+        .until(&bench.clock, machines, INTERVAL, |list| {
+            let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+            items.len() as i64 == 1 + workers
+                && items.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+        })
+        .await
 }
 
 async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
@@ -82,31 +83,14 @@ async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
     Ok(())
 }
 
-async fn wait(
-    bench: &Bench,
-    server: &Server,
-    path: &str,
-    what: &str,
-    reached: impl Fn(&Value) -> bool,
-) -> Result<()> {
-    let started = bench.clock.monotonic();
-    while bench.clock.monotonic() - started < LIMIT {
-        let object = server.send(Method::GET, path, "", None).await?;
-        if reached(&object) {
-            return Ok(());
-        }
-        bench.clock.sleep(Duration::from_millis(20)).await;
-    }
-    bail!("{path}: not {what} after {LIMIT:?}")
-}
-
 async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Result<()> {
     let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/{name}");
-    wait(bench, server, &path, "Available", |cluster| {
-        let conditions = cluster["status"]["conditions"].as_array();
-        conditions.into_iter().flatten().any(|c| c["type"] == "Available" && c["status"] == "True")
-    })
-    .await
+    server
+        .until(&bench.clock, &path, INTERVAL, |cluster| {
+            let conditions = cluster["status"]["conditions"].as_array();
+            conditions.into_iter().flatten().any(|c| c["type"] == "Available" && c["status"] == "True")
+        })
+        .await
 }
 
 async fn upgrade(bench: &Bench) -> Result<f64> {
@@ -127,10 +111,10 @@ async fn upgrade(bench: &Bench) -> Result<f64> {
         }
     };
     server.send(Method::PATCH, control_plane, MERGE, Some(&json!({"spec": {"version": NEW}}))).await?;
-    wait(bench, &server, control_plane, "upgraded", done(1)).await?;
+    server.until(&bench.clock, control_plane, INTERVAL, done(1)).await?;
     server
         .send(Method::PATCH, workers, MERGE, Some(&json!({"spec": {"template": {"spec": {"version": NEW}}}})))
         .await?;
-    wait(bench, &server, workers, "upgraded", done(3)).await?;
+    server.until(&bench.clock, workers, INTERVAL, done(3)).await?;
     Ok((bench.clock.monotonic() - started).as_secs_f64() / UPGRADE_DURATIONS)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use http::Method;
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ use crate::server::Server;
 /// The number of machines that want a host at the same moment.
 const MACHINES: usize = 100;
 const CLIENTS: usize = 16;
-/// Limit for each step.
-const LIMIT: Duration = Duration::from_secs(120);
+/// How much later than it happened something is seen.
+const INTERVAL: Duration = Duration::from_millis(5);
 const CORE: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default";
 const METAL3: &str = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default";
 const HOSTS: &str = "/apis/metal3.io/v1alpha1/namespaces/default/baremetalhosts";
@@ -44,17 +44,20 @@ async fn chosen(bench: &Bench, hosts: usize) -> Result<Cost> {
         create(&server, &path, &object).await?;
     }
     let path = format!("{CORE}/clusters/{CLUSTER}");
-    wait(bench, &server, &path, |found| {
-        found["status"]["initialization"]["infrastructureProvisioned"] == true
-    })
-    .await?;
+    server
+        .until(&bench.clock, &path, INTERVAL, |found| {
+            found["status"]["initialization"]["infrastructureProvisioned"] == true
+        })
+        .await?;
     pause(&server, true).await?;
     let all: Vec<Value> = (0..hosts).map(host).collect();
     concurrently(&all, async |host| create(&server, HOSTS, host).await).await?;
     let numbers: Vec<usize> = (0..MACHINES).collect();
     concurrently(&numbers, async |number| machine(&server, *number).await).await?;
     let last = format!("{HOSTS}/{}", host_name(hosts - 1));
-    wait(bench, &server, &last, |host| host["status"]["provisioning"]["state"] == "available").await?;
+    server
+        .until(&bench.clock, &last, INTERVAL, |host| host["status"]["provisioning"]["state"] == "available")
+        .await?;
     // What the creations cause has ended when no processor time is used any more.
     let mut before = server.cpu()?;
     loop {
@@ -68,7 +71,7 @@ async fn chosen(bench: &Bench, hosts: usize) -> Result<Cost> {
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     pause(&server, false).await?;
     let machines = format!("{METAL3}/metal3machines");
-    wait(bench, &server, &machines, |list| hosts_of(list).len() == MACHINES).await?;
+    server.until(&bench.clock, &machines, INTERVAL, |list| hosts_of(list).len() == MACHINES).await?;
     let wall = (bench.clock.monotonic() - started).as_secs_f64();
     let cost = Cost { wall, cpu: server.cpu()? - cpu };
     let used = hosts_of(&server.send(Method::GET, &machines, "", None).await?);
@@ -100,17 +103,6 @@ async fn create(server: &Server, path: &str, object: &Value) -> Result<()> {
 async fn pause(server: &Server, paused: bool) -> Result<()> {
     let (path, patch) = (format!("{CORE}/clusters/{CLUSTER}"), json!({"spec": {"paused": paused}}));
     server.send(Method::PATCH, &path, "application/merge-patch+json", Some(&patch)).await.map(drop)
-}
-
-async fn wait(bench: &Bench, server: &Server, path: &str, reached: impl Fn(&Value) -> bool) -> Result<()> {
-    let started = bench.clock.monotonic();
-    while bench.clock.monotonic() - started < LIMIT {
-        if reached(&server.send(Method::GET, path, "", None).await?) {
-            return Ok(());
-        }
-        bench.clock.sleep(Duration::from_millis(5)).await;
-    }
-    bail!("{path}: not within {LIMIT:?}")
 }
 
 fn cluster() -> [(String, Value); 2] {

@@ -1,8 +1,9 @@
 //! A server process under measurement: its start, its CPU time, its memory.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kube::Client;
 use machinery::clock::Clock;
 use serde_json::Value;
@@ -19,6 +20,9 @@ pub struct Server {
     /// A client with the administrator's kubeconfig.
     pub client: Client,
 }
+
+/// Limit for what a benchmark waits for.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Clock ticks per second in `/proc/<pid>/stat`, the same on every supported Linux.
 const TICKS: f64 = 100.0;
@@ -87,5 +91,26 @@ impl Server {
         }
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         Ok(self.client.request(request.body(body)?).await?)
+    }
+
+    /// Reads a path each `interval` until `reached` holds for what is there.
+    ///
+    /// # Errors
+    /// Returns the server's refusal; fails if it does not hold within [`LIMIT`].
+    pub async fn until(
+        &self,
+        clock: &Clock,
+        path: &str,
+        interval: Duration,
+        reached: impl Fn(&Value) -> bool,
+    ) -> Result<()> {
+        let started = clock.monotonic();
+        while clock.monotonic() - started < LIMIT {
+            if reached(&self.send(http::Method::GET, path, "", None).await?) {
+                return Ok(());
+            }
+            clock.sleep(interval).await;
+        }
+        bail!("{path}: not what is waited for after {LIMIT:?}")
     }
 }
