@@ -19,6 +19,7 @@ use crate::commands::up::UpOptions;
 use crate::commands::verbs::Verb;
 use crate::commands::verbs::tools::GlobalOptions;
 use crate::commands::wait::WaitOptions;
+use crate::options::features::variable;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -187,6 +188,9 @@ impl Cli {
         match &self.command {
             Command::Up(options) => options.server.features().map(drop),
             Command::Serve(options) => options.server.features().map(drop),
+            Command::Controllers(options) => {
+                options.features.features(&options.controllers, variable).map(drop)
+            }
             _ => Ok(()),
         }
     }
@@ -243,7 +247,8 @@ mod tests {
             let cli = Cli::try_parse_from(["firstlight", "serve"].iter().chain(arguments))
                 .map_err(|error| error.to_string())?;
             let Command::Serve(options) = cli.command else { return Err("not serve".to_owned()) };
-            options.server.features()
+            let server = &options.server;
+            server.features.features(&server.controllers, |_| None)
         };
         let on = ["--feature-gates", "ClusterTopology=true"];
         let none = ["--controllers", "none"];

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clusterctl::connection::Choice;
-use engine::Manager;
 use engine::network::RealNetwork;
+use engine::{Manager, Settings};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -20,13 +20,19 @@ pub async fn client(path: &Path) -> Result<Client> {
     Ok(choice.connect().await?.client)
 }
 
-/// Returns a manager for controllers and views that use another process's API server.
+/// Returns a manager for views of another process's API server, with default settings.
 pub fn manager(client: Client) -> Manager {
+    manager_with(client, Settings::default())
+}
+
+/// Returns a manager for controllers that use another process's API server.
+pub fn manager_with(client: Client, settings: Settings) -> Manager {
     Manager::new(engine::ManagerOptions {
         client,
         clock: Clock::system(),
         random: Random::system(),
         network: Arc::new(RealNetwork),
         metrics: metrics::Metrics::default(),
+        settings,
     })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
-use engine::Manager;
 use engine::network::Network;
+use engine::{Manager, Settings};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Client;
@@ -57,6 +57,7 @@ pub struct Plane {
     /// The metrics registry of server, store and controllers.
     pub metrics: metrics::Metrics,
     doors: Doors,
+    settings: Settings,
 }
 
 impl Plane {
@@ -86,6 +87,7 @@ impl Plane {
         keys: TokenKeys,
         cluster_api: ClusterApiAdmission,
     ) -> Result<Self> {
+        let settings = Settings { features: cluster_api.features, ..Settings::default() };
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
@@ -108,7 +110,7 @@ impl Plane {
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();
-        let plane = Self { registry, server, metrics, doors: doors.clone() };
+        let plane = Self { registry, server, metrics, doors: doors.clone(), settings };
         plane.install_kinds().await?;
         Ok(plane)
     }
@@ -167,6 +169,7 @@ impl Plane {
             random: self.doors.random.clone(),
             network: self.doors.network.clone(),
             metrics: self.metrics.clone(),
+            settings: self.settings.clone(),
         })
     }
 }

@@ -12,12 +12,12 @@ pub const MAX_RESOURCE_COST: usize = 32 * 1024 * 1024;
 /// Cost of a value besides its text.
 pub const VALUE_COST: usize = 16;
 /// Number of Clusters of one ClusterResourceSet that are worked on at the same time. Each has its own connection, and a dead one occupies
-/// one place for [`REQUEST_TIMEOUT`].
+/// one place until its client gives up. The first request without an answer ends the work on that cluster until the next attempt.
 pub const CLUSTERS_AT_ONCE: usize = 16;
-/// Time limit of one request to a workload cluster. The first request without an answer ends the work on that cluster until the next attempt.
-pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit of all work on one workload cluster in one reconcile.
 pub const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit of one reconcile of a ClusterResourceSet, which may work on hundreds of clusters.
+pub const RECONCILE: Duration = Duration::from_secs(15 * 60);
 /// Number of failures that a condition lists.
 pub const FAILURES_NAMED: usize = 5;
 /// Maximum size of the reason of one failure in a condition, in bytes.

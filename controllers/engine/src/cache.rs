@@ -272,10 +272,10 @@ impl<K: Kind> Cache<K> {
         state.deleted.contains(uid) || state.objects.get(key).is_some_and(known)
     }
 
-    /// Records the deletion of `object` that the watch reported.
-    pub(crate) fn observe_deleted(&self, object: &K) {
-        self.state.write().deleted.insert(object::uid(object));
-        self.remove(&NamespacedName::of(object), object::uid(object));
+    /// Records the deletion of the object with this UID that the watch reported.
+    pub(crate) fn observe_deleted(&self, key: &NamespacedName, uid: &str) {
+        self.state.write().deleted.insert(uid);
+        self.remove(key, uid);
     }
 
     /// Records the deletion of the object with this UID that a response to this process's own request
@@ -303,8 +303,9 @@ impl<K: Kind> Cache<K> {
         self.publish(&change);
     }
 
-    /// Replaces the contents by a complete list as of `version`; objects newer than the list stay.
-    pub(crate) fn observe_list(&self, objects: Vec<K>, version: u64) {
+    /// Replaces the contents by a complete list as of `version`; objects newer than the list stay, and those of the names in `unreadable`,
+    /// which exist but could not be decoded.
+    pub(crate) fn observe_list(&self, objects: Vec<K>, unreadable: &[NamespacedName], version: u64) {
         let listed: BTreeMap<NamespacedName, String> = objects
             .iter()
             .map(|object| (NamespacedName::of(object), object::uid(object).to_owned()))
@@ -314,6 +315,7 @@ impl<K: Kind> Cache<K> {
             let is_gone = |key: &NamespacedName, object: &K| {
                 listed.get(key).is_none_or(|uid| uid != object::uid(object))
                     && object::version(object) <= version
+                    && !unreadable.contains(key)
             };
             let all = state.objects.iter();
             all.filter(|(key, object)| is_gone(key, object))
@@ -379,7 +381,7 @@ mod tests {
         cache.observe(object("a", "1", 6));
         assert!(cache.get(&key("a")).is_none(), "a late event of a deleted object");
         cache.observe(object("a", "2", 7));
-        cache.observe_deleted(&object("a", "1", 8));
+        cache.observe_deleted(&key("a"), "1");
         assert_eq!(cache.get(&key("a")).unwrap().metadata.uid.as_deref(), Some("2"));
     }
 
@@ -389,7 +391,7 @@ mod tests {
     fn a_late_answer_does_not_bring_an_object_back() {
         let cache = Cache::<ConfigMap>::default();
         cache.observe(object("a", "1", 5));
-        cache.observe_deleted(&object("a", "1", 7));
+        cache.observe_deleted(&key("a"), "1");
         cache.observe(object("a", "1", 6));
         assert!(cache.get(&key("a")).is_none());
     }
@@ -399,8 +401,9 @@ mod tests {
         let cache = Cache::<ConfigMap>::default();
         cache.observe(object("old", "1", 3));
         cache.observe(object("young", "2", 12));
-        cache.observe_list(vec![object("listed", "3", 4)], 10);
+        cache.observe(object("unreadable", "4", 5));
+        cache.observe_list(vec![object("listed", "3", 4)], &[key("unreadable")], 10);
         let names: Vec<_> = cache.all().iter().map(|object| object.metadata.name.clone().unwrap()).collect();
-        assert_eq!(names, ["listed", "young"]);
+        assert_eq!(names, ["listed", "unreadable", "young"]);
     }
 }

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::cache::Cache;
 use crate::object::Kind;
 use crate::objects::Objects;
+use crate::scope::Scope;
 use crate::watch::Watcher;
 
 pub(crate) struct Caches {
@@ -25,6 +26,8 @@ pub(crate) struct Caches {
     pub tasks: TaskTracker,
     /// Whether the caches belong to a workload cluster.
     pub is_remote: bool,
+    /// The scope of a cache that is opened without one.
+    pub scope: Scope,
     open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
     /// For each open cache, whether it is synced.
     synced: Mutex<Vec<watch::Receiver<bool>>>,
@@ -38,6 +41,7 @@ impl Caches {
             shutdown,
             tasks,
             is_remote: false,
+            scope: Scope::default(),
             open: Mutex::default(),
             synced: Mutex::default(),
         }
@@ -45,8 +49,13 @@ impl Caches {
 
     /// Returns the handle on a kind; the first call starts its watch.
     pub fn objects<K: Kind>(&self, dynamic: &K::DynamicType) -> Objects<K> {
-        let name =
-            format!("{} {} {}", K::api_version(dynamic), K::plural(dynamic), std::any::type_name::<K>());
+        self.objects_in(dynamic, &self.scope)
+    }
+
+    /// Returns the handle on the objects of a kind in `scope`; the first call with this scope starts its watch.
+    pub fn objects_in<K: Kind>(&self, dynamic: &K::DynamicType, scope: &Scope) -> Objects<K> {
+        let (version, plural) = (K::api_version(dynamic), K::plural(dynamic));
+        let name = format!("{version} {plural} {} {}", std::any::type_name::<K>(), scope.key());
         let mut open = self.open.lock();
         let existing = open.get(&name).and_then(|cache| cache.clone().downcast::<Cache<K>>().ok());
         let cache = existing.unwrap_or_else(|| {
@@ -56,6 +65,7 @@ impl Caches {
             let watcher = Watcher {
                 client: self.client.clone(),
                 dynamic: dynamic.clone(),
+                scope: scope.clone(),
                 cache: cache.clone(),
                 clock: self.clock.clone(),
                 is_remote: self.is_remote,

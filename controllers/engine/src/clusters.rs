@@ -23,6 +23,7 @@ use crate::network::workload_client;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::queue::Queue;
+use crate::scope::Scope;
 
 /// Interval between two probes of a connected cluster.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
@@ -56,6 +57,11 @@ impl Workload {
     /// [`ClusterCache::watch`] are cached and synced before the cluster counts as connected.
     pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
         self.caches.objects(&())
+    }
+
+    /// Returns the handle on the objects of a kind in `scope`; the first call with this scope starts its cache.
+    pub fn objects_in<K: Kind<DynamicType = ()>>(&self, scope: &Scope) -> Objects<K> {
+        self.caches.objects_in(&(), scope)
     }
 
     /// Returns whether this is the first call with `what` since the cluster was connected; used for
@@ -186,9 +192,20 @@ impl ClusterCache {
         queue: &Arc<Queue>,
         mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
     ) {
+        self.watch_in(queue, Scope::default(), mapper);
+    }
+
+    /// Like [`ClusterCache::watch`], for the objects in `scope`. A kind of which a production cluster has many objects, such as Pod, needs
+    /// one.
+    pub fn watch_in<K: Kind<DynamicType = ()>>(
+        &self,
+        queue: &Arc<Queue>,
+        scope: Scope,
+        mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
+    ) {
         let (queue, mapper) = (queue.clone(), Arc::new(mapper));
         self.0.registrations.lock().push(Arc::new(move |workload| {
-            let objects = workload.objects::<K>();
+            let objects = workload.objects_in::<K>(&scope);
             let (mapper, cluster) = (mapper.clone(), workload.cluster.clone());
             objects.notify(&queue, move |change| mapper(&cluster, change));
             async move { objects.wait_until_synced().await }.boxed()

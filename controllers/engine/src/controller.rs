@@ -14,10 +14,12 @@ use crate::error::{Error, Result};
 use crate::failures::Failures;
 use crate::manager::Manager;
 use crate::metrics::Outcome;
-use crate::object::{Kind, NamespacedName, Request};
+use crate::names;
+use crate::object::{Kind, NamespacedName, Request, label};
 use crate::objects::Objects;
 use crate::owners;
 use crate::queue::Queue;
+use crate::resync::{self, Names};
 
 /// When to reconcile an object again without an event. Only needed for a point in time, which no event
 /// reports.
@@ -59,8 +61,8 @@ pub trait Reconciler: Send + Sync + 'static {
 const CONCURRENCY: usize = 10;
 
 /// A reconcile that takes longer is cancelled, as if the process had ended there, and retried, since the
-/// response it awaits may never come. No reconcile that gets its responses takes nearly this long.
-const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// response it awaits may never come. Upstream's managers have the same limit.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Builds and starts a controller.
 pub struct Controller {
@@ -70,7 +72,12 @@ pub struct Controller {
     concurrency: usize,
     time_limit: Duration,
     synced: Vec<BoxFuture<'static, ()>>,
+    resyncs: Vec<Names>,
+    is_filtered_out: Vec<Filter>,
 }
+
+/// Returns whether an object exists that the watch filter leaves to another process.
+type Filter = Arc<dyn Fn(&Request) -> bool + Send + Sync>;
 
 impl Controller {
     /// Creates a controller; `name` appears in logs, events and metrics.
@@ -84,11 +91,24 @@ impl Controller {
             concurrency: CONCURRENCY,
             time_limit: TIME_LIMIT,
             synced: Vec::new(),
+            resyncs: Vec::new(),
+            is_filtered_out: Vec::new(),
         }
     }
 
-    /// Reconciles each object of this kind when it changes.
-    pub fn reconciles<K: Kind>(self, objects: &Objects<K>) -> Self {
+    /// Reconciles each object of this kind when it changes, and once in each interval of the resync. If the manager has a watch filter,
+    /// objects without its label are not reconciled.
+    pub fn reconciles<K: Kind>(mut self, objects: &Objects<K>) -> Self {
+        let cache = objects.cache().clone();
+        self.resyncs.push(Box::new(move || requests_of(&cache.all())));
+        if let Some(value) = self.manager.settings().watch_filter.clone() {
+            let cache = objects.cache().clone();
+            self.is_filtered_out.push(Arc::new(move |request| {
+                let object = cache.get(request);
+                object
+                    .is_some_and(|object| label(object.as_ref(), names::WATCH_FILTER) != Some(value.as_str()))
+            }));
+        }
         self.watches(objects, |change| vec![change.name()])
     }
 
@@ -146,6 +166,9 @@ impl Controller {
         for synced in self.synced {
             synced.await;
         }
+        for names in self.resyncs {
+            self.manager.spawn(resync::run(self.manager.clone(), self.queue.clone(), names));
+        }
         let mut running = JoinSet::new();
         let failures = Arc::<Failures>::default();
         loop {
@@ -157,6 +180,10 @@ impl Controller {
                 biased;
                 Some(_) = running.join_next(), if !running.is_empty() => {}
                 request = self.queue.next() => {
+                    if self.is_filtered_out.iter().any(|is_filtered_out| is_filtered_out(&request)) {
+                        self.queue.done(&request);
+                        continue;
+                    }
                     let (name, manager) = (self.name, self.manager.clone());
                     let (queue, failures) = (self.queue.clone(), failures.clone());
                     let task = Task { name, manager, queue, failures, time_limit: self.time_limit };

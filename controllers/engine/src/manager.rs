@@ -10,6 +10,7 @@ use kube::core::ApiResource;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::Mutex;
+use schemas::admission::Features;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,6 +37,19 @@ pub struct ManagerOptions {
     pub network: Arc<dyn Network>,
     /// The metrics registry in which the controllers count.
     pub metrics: metrics::Metrics,
+    /// What the user chose for all controllers.
+    pub settings: Settings,
+}
+
+/// What the user chose for all controllers of a process, as for upstream's managers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The feature gates (`--feature-gates`).
+    pub features: Features,
+    /// The only namespace whose objects are read and reconciled (`--namespace`); `None` for all.
+    pub namespace: Option<String>,
+    /// The value that the label `cluster.x-k8s.io/watch-filter` must have on each object that is reconciled (`--watch-filter`).
+    pub watch_filter: Option<String>,
 }
 
 /// State shared by all controllers: client, caches, clock, randomness, network, connections to workload
@@ -58,10 +72,12 @@ impl Manager {
     pub fn new(options: ManagerOptions) -> Self {
         let (client, clock) = (options.client.clone(), options.clock.clone());
         let metrics = Metrics::of(&options.metrics);
+        let mut caches = Caches::new(client, clock, CancellationToken::new(), TaskTracker::new());
+        caches.scope.namespace.clone_from(&options.settings.namespace);
         Self(Arc::new(Inner {
             options,
             metrics,
-            caches: Caches::new(client, clock, CancellationToken::new(), TaskTracker::new()),
+            caches,
             queues: Mutex::default(),
             clusters: OnceLock::new(),
             contracts: OnceLock::new(),
@@ -87,6 +103,16 @@ impl Manager {
     /// Returns the network, through which connections to other machines are made.
     pub fn network(&self) -> &Arc<dyn Network> {
         &self.0.options.network
+    }
+
+    /// Returns the features that are on.
+    pub fn features(&self) -> Features {
+        self.0.options.settings.features
+    }
+
+    /// Returns what the user chose for all controllers.
+    pub fn settings(&self) -> &Settings {
+        &self.0.options.settings
     }
 
     /// Returns the metrics of all controllers.

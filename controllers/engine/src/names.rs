@@ -16,6 +16,8 @@ pub const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
 /// Label on every object managed by a topology; its value is empty.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
+/// Label on objects that only the managers with this value of `--watch-filter` reconcile.
+pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
 /// Annotation on cloned objects: the template's name.
 pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Annotation on cloned objects: the template's `Kind.group`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, pin_mut};
 use kube::Client;
-use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::api::WatchEvent;
 use kube::core::{ListMeta, Request};
 use machinery::clock::Clock;
 use serde::Deserialize;
@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 use crate::answers::{Identity, without_managed_fields};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::object::Kind;
+use crate::object::{Kind, NamespacedName};
+use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
@@ -35,6 +36,7 @@ struct List {
 pub(crate) struct Watcher<K: Kind> {
     pub client: Client,
     pub dynamic: K::DynamicType,
+    pub scope: Scope,
     pub cache: Arc<Cache<K>>,
     pub clock: Clock,
     /// Whether the cluster is a workload cluster. It may disappear at any time, so failures are logged at
@@ -52,7 +54,7 @@ enum End {
 
 impl<K: Kind> Watcher<K> {
     fn request(&self) -> Request {
-        Request::new(K::url_path(&self.dynamic, None))
+        Request::new(self.scope.path::<K>(&self.dynamic))
     }
 
     /// Runs until it is dropped.
@@ -89,7 +91,7 @@ impl<K: Kind> Watcher<K> {
 
     async fn list(&self) -> Result<String> {
         let what = || format!("list {}", K::plural(&self.dynamic));
-        let parameters = ListParams::default();
+        let parameters = self.scope.list_parameters();
         let request = if K::metadata_api() {
             self.request().list_metadata(&parameters)
         } else {
@@ -99,18 +101,36 @@ impl<K: Kind> Watcher<K> {
         let text = self.client.request_text(request).await.map_err(|error| Error::api(what(), error))?;
         let failed = |error| Error::json(what(), error);
         let list: List = machinery::decode::own(text.as_bytes()).map_err(failed)?;
-        let items = list.items.unwrap_or_default().into_iter();
-        let items = items.map(|item| K::from_json(without_managed_fields(item.get()).as_bytes()));
-        let items = items.collect::<serde_json::Result<Vec<K>>>().map_err(failed)?;
+        let (mut objects, mut unreadable) = (Vec::new(), Vec::new());
+        for item in list.items.unwrap_or_default() {
+            match self.decode(item.get()) {
+                Ok(object) => objects.push(object),
+                Err(key) => unreadable.extend(key),
+            }
+        }
         let version = list.metadata.resource_version.unwrap_or_default();
-        self.cache.observe_list(items, version.parse().unwrap_or(u64::MAX));
+        self.cache.observe_list(objects, &unreadable, version.parse().unwrap_or(u64::MAX));
         Ok(version)
+    }
+
+    /// Decodes an object. One that is not of the kind's structure must not hold up the others: it is logged, and the cache keeps the last
+    /// state that could be decoded.
+    ///
+    /// # Errors
+    /// The object's name, if it has one.
+    fn decode(&self, text: &str) -> std::result::Result<K, Option<NamespacedName>> {
+        let text = without_managed_fields(text);
+        K::from_json(text.as_bytes()).map_err(|error| {
+            let (kind, key) = (K::kind(&self.dynamic), Identity::read(&text).map(|identity| identity.key()));
+            let object = key.as_ref().map(ToString::to_string).unwrap_or_default();
+            tracing::error!(%kind, object, %error, "an object is left out, because it cannot be decoded");
+            key
+        })
     }
 
     async fn watch(&self, version: &mut String) -> Result<End> {
         let what = || format!("watch {}", K::plural(&self.dynamic));
-        let seconds = u32::try_from(WATCH_TIMEOUT.as_secs()).ok();
-        let parameters = WatchParams { timeout: seconds, bookmarks: true, ..WatchParams::default() };
+        let parameters = self.scope.watch_parameters(u32::try_from(WATCH_TIMEOUT.as_secs()).ok());
         let request = if K::metadata_api() {
             self.request().watch_metadata(&parameters, version)
         } else {
@@ -138,19 +158,18 @@ impl<K: Kind> Watcher<K> {
 
     fn event(&self, event: WatchEvent<Box<RawValue>>, version: &mut String) -> Result<Option<End>> {
         let what = || format!("watch {}", K::plural(&self.dynamic));
-        let decode = |text: &str| K::from_json(text.as_bytes()).map_err(|error| Error::json(what(), error));
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                let text = without_managed_fields(object.get());
-                if !self.has(&text, version) {
-                    self.cache.observe(decode(&text)?);
+                if !self.has(object.get(), version)
+                    && let Ok(object) = self.decode(object.get())
+                {
+                    self.cache.observe(object);
                 }
             }
             WatchEvent::Deleted(object) => {
-                let object = decode(&without_managed_fields(object.get()))?;
-                self.cache.observe_deleted(&object);
-                if let Some(at) = object.meta().resource_version.as_ref() {
-                    version.clone_from(at);
+                if let Some(identity) = Identity::read(object.get()) {
+                    (*identity.resource_version).clone_into(version);
+                    self.cache.observe_deleted(&identity.key(), &identity.uid);
                 }
             }
             WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,

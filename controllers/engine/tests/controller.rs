@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use engine::network::SimulatedNetwork;
-use engine::{Action, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result};
+use engine::{Action, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result, Settings};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -16,15 +16,16 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::json;
 
-/// Returns a manager whose server lists one ConfigMap; its watches stay open and silent.
-fn manager() -> Manager {
+/// Returns a manager whose server lists one ConfigMap, and one that cannot be decoded; its watches stay open and silent.
+fn manager(settings: Settings) -> Manager {
     let service = tower::service_fn(|request: http::Request<Body>| async move {
         if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
             std::future::pending::<()>().await;
         }
-        let object =
-            json!({"metadata": {"name": "one", "namespace": "default", "uid": "1", "resourceVersion": "5"}});
-        let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [object]});
+        let object = json!({"metadata": {"name": "one", "namespace": "default", "uid": "1", "resourceVersion": "5",
+            "labels": {"cluster.x-k8s.io/watch-filter": "blue"}}});
+        let broken = json!({"metadata": {"name": "broken", "namespace": "default", "uid": "2", "resourceVersion": "6"}, "data": 7});
+        let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [broken, object]});
         Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
     });
     Manager::new(ManagerOptions {
@@ -33,6 +34,7 @@ fn manager() -> Manager {
         random: Random::seeded(1),
         network: Arc::new(SimulatedNetwork::new()),
         metrics: Default::default(),
+        settings,
     })
 }
 
@@ -52,7 +54,7 @@ impl Reconciler for Stumbles {
 
 #[tokio::test(start_paused = true)]
 async fn panics_and_errors_are_retried_and_requeues_kept() {
-    let manager = manager();
+    let manager = manager(Settings::default());
     let objects = manager.objects::<ConfigMap>();
     let calls = Arc::new(AtomicUsize::new(0));
     Controller::new(&manager, "stumbles").reconciles(&objects).start(Stumbles(calls.clone()));
@@ -96,7 +98,7 @@ impl Reconciler for Waits {
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_ever_is_ended_and_tried_again() {
-    let manager = manager();
+    let manager = manager(Settings::default());
     let objects = manager.objects::<ConfigMap>();
     let calls = Arc::new(AtomicUsize::new(0));
     let limit = Duration::from_secs(60);
@@ -105,5 +107,52 @@ async fn what_waits_for_ever_is_ended_and_tried_again() {
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(calls.load(Ordering::Relaxed), 2);
+    manager.stop().await;
+}
+
+struct Counts(Arc<AtomicUsize>);
+
+impl Reconciler for Counts {
+    async fn reconcile(&self, _: Request) -> Result<Action> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Action::done())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_without_events_is_reconciled_again_in_each_interval() {
+    let manager = manager(Settings::default());
+    let objects = manager.objects::<ConfigMap>();
+    let calls = Arc::new(AtomicUsize::new(0));
+    Controller::new(&manager, "counts").reconciles(&objects).start(Counts(calls.clone()));
+    tokio::time::sleep(Duration::from_secs(8 * 60)).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "only the first list");
+    tokio::time::sleep(Duration::from_secs(100 * 60)).await;
+    let count = calls.load(Ordering::Relaxed);
+    assert!((9..=12).contains(&count), "{count} reconciles in 108 minutes");
+    manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_filter_leaves_other_objects_to_other_processes() {
+    for (filter, expected) in [(None, 1), (Some("blue"), 1), (Some("green"), 0)] {
+        let manager = manager(Settings { watch_filter: filter.map(str::to_owned), ..Settings::default() });
+        let objects = manager.objects::<ConfigMap>();
+        let calls = Arc::new(AtomicUsize::new(0));
+        Controller::new(&manager, "counts").reconciles(&objects).start(Counts(calls.clone()));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(calls.load(Ordering::Relaxed), expected, "{filter:?}");
+        assert!(manager.is_idle(Duration::from_secs(30)), "{filter:?}");
+        manager.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
+    let manager = manager(Settings::default());
+    let objects = manager.objects::<ConfigMap>();
+    objects.wait_until_synced().await;
+    let names: Vec<String> = objects.all().iter().filter_map(|object| object.metadata.name.clone()).collect();
+    assert_eq!(names, ["one"]);
     manager.stop().await;
 }

@@ -73,6 +73,7 @@ fn manager(object: &Arc<Mutex<Value>>) -> Manager {
         random: Random::seeded(1),
         network: Arc::new(SimulatedNetwork::new()),
         metrics: Default::default(),
+        settings: Default::default(),
     })
 }
 

@@ -2,61 +2,73 @@
 
 use std::str::FromStr;
 
-/// Optional features of Cluster API. The defaults are those of Cluster API's feature gates.
+/// Optional features of Cluster API, for admission and for the controllers. Every feature that this program implements is on by default,
+/// also those that are alpha upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
     /// `ClusterTopology`: ClusterClasses, and Clusters created from them.
     pub cluster_topology: bool,
+    /// `KubeadmBootstrapFormatIgnition`.
+    pub kubeadm_bootstrap_format_ignition: bool,
     /// `MachinePool`.
     pub machine_pool: bool,
     /// `MachineSetPreflightChecks`.
     pub machine_set_preflight_checks: bool,
     /// `MachineTaintPropagation`: the field `taints` of Machines.
     pub machine_taint_propagation: bool,
-    /// `KubeadmBootstrapFormatIgnition`.
-    pub kubeadm_bootstrap_format_ignition: bool,
+    /// `MachineWaitForVolumeDetachConsiderVolumeAttachments`: a deleted Machine waits for VolumeAttachments, too.
+    pub volume_attachments: bool,
     /// `RuntimeSDK`: ExtensionConfig.
     pub runtime_sdk: bool,
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Self {
-            cluster_topology: false,
-            machine_pool: true,
-            machine_set_preflight_checks: true,
-            machine_taint_propagation: false,
-            kubeadm_bootstrap_format_ignition: false,
-            runtime_sdk: false,
-        }
+        Gates::default().features()
     }
 }
 
-/// The feature gates of Cluster API 1.14, each with its name and whether it is alpha. Gates that only upstream's managers use are included,
-/// so that the same flag value works for both.
-const GATES: &[(&str, bool)] = &[
-    ("ClusterResourceSet", false),
-    ("ClusterTopology", true),
-    ("InPlaceUpdates", true),
-    ("KubeadmBootstrapFormatIgnition", true),
-    ("MachinePool", false),
-    ("MachineSetPreflightChecks", false),
-    ("MachineTaintPropagation", true),
-    ("MachineWaitForVolumeDetachConsiderVolumeAttachments", false),
-    ("PriorityQueue", false),
-    ("ReconcilerRateLimiting", false),
-    ("RuntimeSDK", true),
-];
+/// A feature gate of Cluster API 1.14.
+struct Gate {
+    name: &'static str,
+    /// The variable of clusterctl's provider manifests that sets the gate.
+    variable: &'static str,
+    is_alpha: bool,
+    /// The family of controllers (`--controllers`) that would have to implement the gate, if this program does not. If such a gate were on
+    /// while that family runs, the server would accept objects and nothing would happen.
+    missing_in: Option<&'static str>,
+}
 
-/// Feature gates that the controllers of this program do not implement, each with the family of controllers (`--controllers`) that would
-/// implement it. If such a gate were on while that family runs, the server would accept objects and nothing would happen.
-const NOT_IMPLEMENTED: &[(&str, &str)] = &[
-    ("ClusterTopology", "core"),
-    ("InPlaceUpdates", "core"),
-    ("KubeadmBootstrapFormatIgnition", "kubeadm"),
-    ("MachineTaintPropagation", "core"),
-    ("RuntimeSDK", "core"),
+const fn gate(name: &'static str, variable: &'static str) -> Gate {
+    Gate { name, variable, is_alpha: false, missing_in: None }
+}
+
+impl Gate {
+    const fn alpha(self) -> Self {
+        Self { is_alpha: true, ..self }
+    }
+
+    const fn missing_in(self, family: &'static str) -> Self {
+        Self { missing_in: Some(family), ..self }
+    }
+}
+
+/// All gates. ClusterResourceSet is always on since Cluster API 1.10, and the two about queues only concern upstream's managers; they are known
+/// so that the same flag value works for both.
+const GATES: &[Gate] = &[
+    gate("ClusterResourceSet", "EXP_CLUSTER_RESOURCE_SET"),
+    gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha().missing_in("core"),
+    gate("InPlaceUpdates", "EXP_IN_PLACE_UPDATES").alpha().missing_in("core"),
+    gate("KubeadmBootstrapFormatIgnition", "EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION").alpha(),
+    gate("MachinePool", "EXP_MACHINE_POOL"),
+    gate("MachineSetPreflightChecks", "EXP_MACHINE_SET_PREFLIGHT_CHECKS"),
+    gate("MachineTaintPropagation", "EXP_MACHINE_TAINT_PROPAGATION").alpha(),
+    gate(VOLUME_ATTACHMENTS, "EXP_MACHINE_WAITFORVOLUMEDETACH_CONSIDER_VOLUMEATTACHMENTS"),
+    gate("PriorityQueue", "EXP_PRIORITY_QUEUE"),
+    gate("ReconcilerRateLimiting", "EXP_RECONCILER_RATE_LIMITING"),
+    gate("RuntimeSDK", "EXP_RUNTIME_SDK").alpha().missing_in("core"),
 ];
+const VOLUME_ATTACHMENTS: &str = "MachineWaitForVolumeDetachConsiderVolumeAttachments";
 
 /// Feature gates turned on or off by the user: `ClusterTopology=true,MachinePool=false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,11 +101,26 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 impl Gates {
+    /// Reads the variables with which clusterctl sets the gates of upstream's managers, such as `EXP_MACHINE_POOL=false`.
+    ///
+    /// # Errors
+    /// The value of a variable is no boolean.
+    pub fn from_environment(read: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut gates = Self::default();
+        for gate in GATES {
+            let Some(value) = read(gate.variable).filter(|value| !value.is_empty()) else { continue };
+            let value = boolean(&value)
+                .ok_or_else(|| format!("{}: {value:?} is not valid; write true or false", gate.variable))?;
+            gates.0.push((gate.name, value));
+        }
+        Ok(gates)
+    }
+
     /// On without being asked for: what only families of controllers can implement that are not `running` here. Whoever runs them
     /// decides.
     pub fn left_to_others(running: &[&str]) -> Self {
-        let theirs = NOT_IMPLEMENTED.iter().filter(|(_, family)| !running.contains(family));
-        Self(theirs.map(|(name, _)| (*name, true)).collect())
+        let is_theirs = |gate: &&Gate| gate.missing_in.is_some_and(|family| !running.contains(&family));
+        Self(GATES.iter().filter(is_theirs).map(|gate| (gate.name, true)).collect())
     }
 
     /// Combines both sets of gates; `others` takes precedence.
@@ -103,15 +130,22 @@ impl Gates {
         self
     }
 
+    /// Returns the set without the gates of these names.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        self.0.retain(|(name, _)| !names.contains(name));
+        self
+    }
+
     fn set(&mut self, name: &str, value: bool) -> Result<(), String> {
-        let is_meant = |(gate, alpha): &&(&'static str, bool)| match name {
-            "AllAlpha" => *alpha,
-            "AllBeta" => !*alpha,
-            name => *gate == name,
+        let is_meant = |gate: &&Gate| match name {
+            "AllAlpha" => gate.is_alpha,
+            "AllBeta" => !gate.is_alpha,
+            name => gate.name == name,
         };
-        let found: Vec<_> = GATES.iter().filter(is_meant).map(|(gate, _)| (*gate, value)).collect();
+        let found: Vec<_> = GATES.iter().filter(is_meant).map(|gate| (gate.name, value)).collect();
         if found.is_empty() {
-            let known: Vec<&str> = GATES.iter().map(|(name, _)| *name).collect();
+            let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
             return Err(format!("there is no feature gate {name:?}; there are {}", known.join(", ")));
         }
         self.0.extend(found);
@@ -124,34 +158,32 @@ impl Gates {
 
     /// Gates that are on and that the families of controllers which are `running` do not implement.
     pub fn not_implemented(&self, running: &[&str]) -> Vec<&'static str> {
-        let ours = NOT_IMPLEMENTED.iter().filter(|(_, family)| running.contains(family));
-        ours.map(|(name, _)| *name).filter(|name| self.get(name) == Some(true)).collect()
+        let is_missing = |gate: &&Gate| gate.missing_in.is_some_and(|family| running.contains(&family));
+        let missing = GATES.iter().filter(is_missing).map(|gate| gate.name);
+        missing.filter(|name| self.get(name) == Some(true)).collect()
     }
 
-    /// Returns the features: Cluster API's defaults, changed by these gates.
+    /// Returns the features: all that this program implements, changed by these gates.
     pub fn features(&self) -> Features {
-        let default = Features::default();
-        let get = |name: &str, default: bool| self.get(name).unwrap_or(default);
+        let is_on = |name: &str| {
+            let is_implemented = || GATES.iter().any(|gate| gate.name == name && gate.missing_in.is_none());
+            self.get(name).unwrap_or_else(is_implemented)
+        };
         Features {
-            cluster_topology: get("ClusterTopology", default.cluster_topology),
-            machine_pool: get("MachinePool", default.machine_pool),
-            machine_set_preflight_checks: get(
-                "MachineSetPreflightChecks",
-                default.machine_set_preflight_checks,
-            ),
-            machine_taint_propagation: get("MachineTaintPropagation", default.machine_taint_propagation),
-            kubeadm_bootstrap_format_ignition: get(
-                "KubeadmBootstrapFormatIgnition",
-                default.kubeadm_bootstrap_format_ignition,
-            ),
-            runtime_sdk: get("RuntimeSDK", default.runtime_sdk),
+            cluster_topology: is_on("ClusterTopology"),
+            kubeadm_bootstrap_format_ignition: is_on("KubeadmBootstrapFormatIgnition"),
+            machine_pool: is_on("MachinePool"),
+            machine_set_preflight_checks: is_on("MachineSetPreflightChecks"),
+            machine_taint_propagation: is_on("MachineTaintPropagation"),
+            volume_attachments: is_on(VOLUME_ATTACHMENTS),
+            runtime_sdk: is_on("RuntimeSDK"),
         }
     }
 }
 
 /// Returns the error for using a feature whose gate is off.
 pub(super) fn off(gate: &str) -> String {
-    if NOT_IMPLEMENTED.iter().any(|(name, _)| *name == gate) {
+    if GATES.iter().any(|known| known.name == gate && known.missing_in.is_some()) {
         return format!(
             "the feature gate {gate} is off: the controllers of this program do not implement it; where upstream's managers run \
              instead, start the server with --controllers none --feature-gates {gate}=true"
@@ -178,6 +210,12 @@ mod tests {
         let all = features("AllAlpha=true").unwrap();
         assert_eq!(all, Gates::left_to_others(&[]).features());
         assert!(all.runtime_sdk && all.machine_pool && all.machine_taint_propagation);
+        let default = Features::default();
+        assert!(
+            default.machine_taint_propagation && default.kubeadm_bootstrap_format_ignition,
+            "what is built is on"
+        );
+        assert!(!default.cluster_topology && !default.runtime_sdk, "what is not built is off");
         assert!(!features("AllBeta=false").unwrap().machine_pool);
     }
 
@@ -195,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_clusterctl_set_gates() {
+        let read = |pairs: &'static [(&str, &str)]| {
+            let read = |name: &str| {
+                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            Gates::from_environment(read).map(|gates| gates.features())
+        };
+        assert_eq!(read(&[("CLUSTER_TOPOLOGY", "")]), Ok(Features::default()));
+        let expected = Features { machine_pool: false, cluster_topology: true, ..Features::default() };
+        assert_eq!(read(&[("EXP_MACHINE_POOL", "false"), ("CLUSTER_TOPOLOGY", "true")]), Ok(expected));
+        let wrong = read(&[("EXP_MACHINE_POOL", "no")]);
+        assert_eq!(wrong, Err("EXP_MACHINE_POOL: \"no\" is not valid; write true or false".to_owned()));
+    }
+
+    #[test]
     fn gates_without_a_controller_here() {
         let gates: Gates = "ClusterTopology=true,MachinePool=true,RuntimeSDK=false".parse().unwrap();
         let both = ["core", "kubeadm", "simulated"];
@@ -202,7 +255,8 @@ mod tests {
         assert!(gates.not_implemented(&["kubeadm"]).is_empty());
         assert_eq!(Gates::left_to_others(&both), Gates::default());
         let left = Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
-        assert!(left.cluster_topology && !left.runtime_sdk && !left.kubeadm_bootstrap_format_ignition);
+        assert!(left.cluster_topology && !left.runtime_sdk && left.kubeadm_bootstrap_format_ignition);
+        assert_eq!(gates.without(&["ClusterTopology"]).not_implemented(&both), Vec::<&str>::new());
         assert!(off("RuntimeSDK").ends_with("--controllers none --feature-gates RuntimeSDK=true"));
     }
 }

@@ -189,5 +189,6 @@ fn manager(server: &Server, clock: &Clock, requests: &Requests) -> Manager {
         random: Random::seeded(2),
         network: Arc::new(SimulatedNetwork::new()),
         metrics: Default::default(),
+        settings: Default::default(),
     })
 }

@@ -4,19 +4,20 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use engine::Manager;
+use engine::{Manager, Settings};
 use kube::{Client, Config};
-use schemas::admission::Gates;
 use tokio::sync::oneshot;
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup::JOURNAL;
-use crate::connection::{client, manager};
+use crate::connection::{client, manager_with};
 use crate::controllers::{self, Context, Selection};
 use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
 use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
 use crate::netboot::{Booting, InClusterOptions};
+use crate::options::FeatureOptions;
+use crate::options::features::variable;
 use crate::signals::Signals;
 use crate::webhooks::{WebhookOptions, Webhooks};
 
@@ -32,6 +33,17 @@ pub struct ControllersOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
+    /// The feature gates.
+    #[command(flatten)]
+    pub features: FeatureOptions,
+    /// Namespace whose objects are reconciled [default: all namespaces]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Reconcile only objects with the label `cluster.x-k8s.io/watch-filter` of this value
+    ///
+    /// Processes with different values share a cluster. Connections to workload clusters and Secrets are read without the filter.
+    #[arg(long, value_name = "VALUE")]
+    pub watch_filter: Option<String>,
     /// The services that boot machines.
     #[command(flatten)]
     pub netboot: InClusterOptions,
@@ -66,13 +78,16 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let namespace = options.leader_election.leader_elect_namespace.clone().or(own_namespace);
-    let manager = manager(client);
+    let features = options.features.features(&options.controllers, variable).map_err(anyhow::Error::msg)?;
+    let settings = Settings {
+        features,
+        namespace: options.namespace.clone(),
+        watch_filter: options.watch_filter.clone(),
+    };
+    let manager = manager_with(client, settings);
     let election = LeaderElection::new(&options.leader_election, &manager, namespace.as_deref())?;
     let mut signals = Signals::catch()?;
-    let rules = ClusterApiAdmission {
-        features: Gates::left_to_others(options.controllers.names()).features(),
-        controllers: options.controllers.clone(),
-    };
+    let rules = ClusterApiAdmission { features, controllers: options.controllers.clone() };
     let webhooks = Webhooks::start(&options.webhooks, &manager, namespace.as_deref(), rules).await?;
     // Last, so that a process that is ready answers its webhooks.
     let Diagnostics { metrics, health } = Diagnostics::start(&options.diagnostics, &manager).await?;

@@ -119,6 +119,7 @@ impl World {
             random: Random::seeded(seed),
             network: Arc::new(SimulatedNetwork::default()),
             metrics: metrics::Metrics::default(),
+            settings: Default::default(),
         });
         let election = LeaderElection::in_namespace("default", name, TIMINGS, &manager);
         let (end, ended) = oneshot::channel::<()>();

@@ -1,6 +1,7 @@
 //! Options that several commands share, and the parsers of their values.
 
 mod address;
+pub mod features;
 pub mod server;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 pub use address::Address;
+pub use features::FeatureOptions;
 
 /// The option for the data directory of the server.
 #[derive(Debug, Clone, Default, Args)]

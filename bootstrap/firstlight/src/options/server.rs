@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use schemas::admission::{Features, Gates};
+use schemas::admission::Features;
 
-use super::DirectoryOptions;
+use super::features::variable;
+use super::{DirectoryOptions, FeatureOptions};
 use crate::controllers::{self, Selection};
 use crate::netboot::NetbootOptions;
 
@@ -42,33 +43,21 @@ pub struct ServerOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
-    /// Feature gates of Cluster API, in the syntax of upstream's managers: ClusterTopology=true,MachinePool=false
-    ///
-    /// May be repeated. Upstream's defaults apply, but gates of controllers that do not run here (--controllers) are on, because the
-    /// program that runs those controllers decides.
-    #[arg(long, value_name = "GATE=true|false,…")]
-    pub feature_gates: Vec<Gates>,
+    /// The feature gates.
+    #[command(flatten)]
+    pub features: FeatureOptions,
     /// Starting machines over the network.
     #[command(flatten)]
     pub netboot: NetbootOptions,
 }
 
 impl ServerOptions {
-    /// Returns the features that `--feature-gates` and `--controllers` select.
+    /// Returns the features that are on.
     ///
     /// # Errors
-    /// A feature gate that none of the running controllers implements.
+    /// See [`FeatureOptions::features`].
     pub fn features(&self) -> Result<Features, String> {
-        let running = self.controllers.names();
-        let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
-        match asked.not_implemented(running).as_slice() {
-            [] => Ok(Gates::left_to_others(running).and(&asked).features()),
-            names => Err(format!(
-                "--feature-gates: the controllers of this program do not implement {}: run upstream's managers, and this with \
-                 --controllers none",
-                names.join(", ")
-            )),
-        }
+        self.features.features(&self.controllers, variable)
     }
 }
 

@@ -30,6 +30,7 @@ pub use plan::{Plan, Target, plan};
 pub use source::Source;
 pub use status::{RESOURCES_APPLIED, conclude};
 
+use crate::limits::RECONCILE;
 use crate::names::FINALIZER;
 use engine::selector;
 use observe::ResourceSetController;
@@ -62,6 +63,7 @@ fn start(manager: &Manager) {
     let (of_cluster, of_connection, clusters) = (this.sets.clone(), this.sets.clone(), this.clusters.clone());
     let controller = Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.sets)
+        .time_limit(RECONCILE)
         .watches(&this.clusters, move |change| selecting(&of_cluster, change))
         .watches(&this.bindings, of_lost_binding)
         .watches(&this.secrets, naming(&this.sets))

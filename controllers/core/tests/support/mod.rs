@@ -77,6 +77,7 @@ impl World {
             random,
             network,
             metrics: Default::default(),
+            settings: Default::default(),
         });
         let definitions = kube::Api::<kube::api::DynamicObject>::all_with(
             manager.client().clone(),

@@ -21,6 +21,7 @@ use tower::Service;
 use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
 
+use super::bounded::BoundedLayer;
 use super::{BoxStream, Network};
 use crate::error::{Error, Result};
 
@@ -31,7 +32,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const HTTPS_PORT: u16 = 443;
 
 /// Creates a client for the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes. It
-/// uses HTTP/1.1, so that a connection can be upgraded for a port-forward.
+/// uses HTTP/1.1, so that a connection can be upgraded for a port-forward. Time and size of answers are limited.
 ///
 /// # Errors
 /// [`Error::Kubeconfig`], which never quotes a secret.
@@ -54,7 +55,8 @@ pub fn workload_client(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
         .build::<_, Body>(BoxCloneSyncService::new(Timeout::new(connector, CONNECT_TIMEOUT)));
-    Ok(ClientBuilder::new(http, "default").with_layer(&BaseUriLayer::new(uri)).build())
+    let client = ClientBuilder::new(http, "default").with_layer(&BoundedLayer);
+    Ok(client.with_layer(&BaseUriLayer::new(uri)).build())
 }
 
 /// Opens connections of a [`Network`] for hyper's client.

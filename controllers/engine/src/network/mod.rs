@@ -1,6 +1,7 @@
 //! Connections to other machines: TCP, or simulated in this process. HTTP, TLS and port-forwards work
 //! unchanged over either.
 
+mod bounded;
 mod client;
 mod real;
 mod simulated;

@@ -26,6 +26,8 @@ use crate::names::condition;
 use observe::ConfigController;
 use plan::{Observed, Plan};
 
+/// As upstream: configurations whose workload clusters are silent must not hold up the others.
+const CONCURRENCY: usize = 100;
 /// Index of KubeadmConfigs by the Secrets that their files and users reference.
 const BY_SECRET: &str = "secret";
 
@@ -60,6 +62,7 @@ fn start(manager: &Manager) {
     let naming = this.configs.cache().clone();
     let controller = Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.configs)
+        .concurrency(CONCURRENCY)
         .watches(&this.machines, machine_requests)
         .watches(
             &this.clusters,

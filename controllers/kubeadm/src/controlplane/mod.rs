@@ -44,6 +44,8 @@ use triggers::{
     pod_matters, secret_cluster,
 };
 
+/// As upstream: control planes whose workload clusters are silent must not hold up the others.
+const CONCURRENCY: usize = 100;
 /// The component that events name.
 const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
@@ -104,18 +106,16 @@ fn start(manager: &Manager) {
         .watches(&this.secrets, move |change| {
             secret_cluster(change).map(|cluster| of_secret(&cluster)).unwrap_or_default()
         })
-        .reads(&this.configs);
+        .reads(&this.configs)
+        .concurrency(CONCURRENCY);
     let queue = controller.queue();
     manager.clusters().notify(&queue, of_connection);
     manager.clusters().watch::<Node>(&queue, move |cluster, change| {
         if node_matters(change) { of_node(cluster) } else { Vec::new() }
     });
-    manager.clusters().watch::<Pod>(
-        &queue,
-        move |cluster, change| {
-            if pod_matters(change) { of_pod(cluster) } else { Vec::new() }
-        },
-    );
+    manager.clusters().watch_in::<Pod>(&queue, observe::static_pods(), move |cluster, change| {
+        if pod_matters(change) { of_pod(cluster) } else { Vec::new() }
+    });
     controller.start(Frame::new(this));
 }
 

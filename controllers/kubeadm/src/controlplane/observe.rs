@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::events::Recorder;
 use engine::names as shared;
-use engine::{External, Manager, NamespacedName, Objects, Workload, object, owners};
+use engine::{External, Manager, NamespacedName, Objects, Scope, Workload, object, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
 use parking_lot::Mutex;
@@ -19,6 +19,11 @@ use super::{desired, removal, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Etcd, EtcdClients};
+
+/// Returns the scope of the static Pods of a control plane. kubeadm gives them this label.
+pub(super) fn static_pods() -> Scope {
+    Scope::namespace("kube-system").labels("tier=control-plane")
+}
 
 /// The controller of KubeadmControlPlanes.
 pub(super) struct ControlPlaneController {
@@ -234,7 +239,7 @@ impl ControlPlaneController {
     async fn view(&self, observed: &Observed, connected: &Arc<Workload>) -> Result<View> {
         let named = |name: Option<String>| name.unwrap_or_default();
         let nodes = connected.objects::<Node>().all();
-        let pods = connected.objects::<Pod>().in_namespace("kube-system");
+        let pods = connected.objects_in::<Pod>(&static_pods()).all();
         let mut view = View {
             initialized: observed.was_initialized(),
             nodes: nodes.into_iter().map(|node| (named(node.metadata.name.clone()), node)).collect(),

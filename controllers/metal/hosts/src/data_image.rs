@@ -12,6 +12,7 @@ use schemas::metal3::{BareMetalHost, DataImage, DataImageError};
 use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::host::observed::Drive;
+use crate::limits;
 use crate::names::{DATA_IMAGE_FINALIZER, DETACHED, PAUSED};
 
 /// Starts the controller.
@@ -19,6 +20,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     let hosts = Hosts { hosts: manager.objects(), secrets: manager.objects(), control };
     let reconciler = DataImageReconciler { images: manager.objects(), hosts, manager: manager.clone() };
     Controller::new(manager, "dataimage")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.images.clone())
         // A DataImage has the name of its host.
         .watches(&reconciler.hosts.hosts.clone(), |change| vec![change.name()])

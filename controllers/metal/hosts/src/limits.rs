@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+/// Limit for a reconcile that talks to a BMC or makes a boot image. Many BMCs take minutes for a series of requests.
+pub const RECONCILE: Duration = Duration::from_secs(15 * 60);
 /// The time from power-on within which the agent of a machine must enrol. Servers with much memory need ten minutes.
 pub const BOOT: Duration = Duration::from_secs(20 * 60);
 /// An agent that has been silent for this long is gone.

@@ -9,6 +9,7 @@ use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, R
 use k8s_openapi::api::core::v1::Secret;
 use schemas::metal3::{PreprovisioningImage, PreprovisioningImageStatus, SecretStatus};
 
+use crate::limits;
 use crate::names::PREPROVISIONING_FINALIZER;
 use crate::network_data;
 
@@ -68,6 +69,7 @@ pub fn start(manager: &Manager, served: BootImages) {
     };
     let images: Objects<PreprovisioningImage> = reconciler.images.clone();
     Controller::new(manager, "preprovisioningimage")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.images.clone())
         .watches(&reconciler.secrets.clone(), move |change| {
             let secret = change.name();

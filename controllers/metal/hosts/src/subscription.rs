@@ -23,6 +23,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     let all: Objects<BMCEventSubscription> = reconciler.subscriptions.clone();
     all.index(BY_HOST, |subscription| vec![host_of(subscription).to_string()]);
     Controller::new(manager, "bmceventsubscription")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.subscriptions.clone())
         .watches(&reconciler.hosts.hosts.clone(), move |change| {
             let known = all.by_index(BY_HOST, &change.name().to_string());

@@ -64,6 +64,7 @@ pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) 
         machine_taint_propagation: true,
         kubeadm_bootstrap_format_ignition: true,
         runtime_sdk: true,
+        volume_attachments: true,
     };
     for (name, patch, expected) in cases {
         let mut object = good.clone();

@@ -48,6 +48,7 @@ impl Webhooks {
             random: Random::seeded(1),
             network: Arc::new(SimulatedNetwork::default()),
             metrics: metrics::Metrics::default(),
+            settings: Default::default(),
         });
         let (random, now) = (manager.random(), clock.now());
         let authority =

@@ -33,6 +33,7 @@ impl Problem {
                 reason: status.reason.clone(),
                 message: status.message.clone(),
             },
+            kube::Error::Service(error) => Self::NoAnswer(error.to_string()),
             other => Self::NoAnswer(other.to_string()),
         }
     }

@@ -29,6 +29,7 @@ pub(super) fn start(manager: &Manager, control: Arc<dyn Control>) {
         manager: manager.clone(),
     };
     Controller::new(manager, "hostfirmwarecomponents")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.components.clone())
         .reads(&reconciler.hosts.hosts.clone())
         .reads(&reconciler.hosts.secrets.clone())

@@ -35,6 +35,7 @@ pub(super) fn start(manager: &Manager, control: Arc<dyn Control>) {
         manager: manager.clone(),
     };
     Controller::new(manager, "hostfirmwaresettings")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.settings.clone())
         .reads(&reconciler.schemas.clone())
         .reads(&reconciler.hosts.hosts.clone())

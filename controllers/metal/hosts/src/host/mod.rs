@@ -32,7 +32,7 @@ use schemas::metal3::{
 use schemas::netboot::Agent;
 
 use crate::control::Control;
-use crate::names;
+use crate::{limits, names};
 use memory::Memory;
 
 /// Index of agents by their host, `namespace/name`.
@@ -69,6 +69,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     index_agents(&reconciler.agents);
     let by_secret = reconciler.hosts.clone();
     Controller::new(manager, "baremetalhost")
+        .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.hosts.clone())
         .watches(&reconciler.agents.clone(), |change| {
             change.objects().filter_map(|agent| host_of(agent)).collect()

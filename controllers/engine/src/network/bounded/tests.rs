@@ -1,0 +1,93 @@
+//! The limits, with a client whose server is a function.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use super::*;
+
+/// A body that sends these parts and then stays silent.
+struct Parts(VecDeque<Bytes>);
+
+impl HttpBody for Parts {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.pop_front().map_or(Poll::Pending, |part| Poll::Ready(Some(Ok(Frame::data(part)))))
+    }
+}
+
+/// Requests `path`; returns the bytes of the body until its first error, and the error.
+async fn ask(path: &str, parts: impl IntoIterator<Item = Bytes>) -> (u64, String) {
+    let parts = Parts(parts.into_iter().collect());
+    let mut parts = Some(parts);
+    let server = tower::service_fn(move |_: Request<()>| {
+        let parts = parts.take();
+        async move {
+            match parts {
+                Some(parts) => Ok::<_, Infallible>(Response::new(parts)),
+                None => std::future::pending().await,
+            }
+        }
+    });
+    let mut client = BoundedLayer.layer(server);
+    let request = |path: &str| Request::get(path).body(()).unwrap();
+    let answer = client.call(request(path)).await.unwrap();
+    let (mut body, mut received) = (Box::pin(answer.into_body()), 0);
+    loop {
+        let frame = timeout(
+            Duration::from_secs(3600),
+            std::future::poll_fn(|context| body.as_mut().poll_frame(context)),
+        );
+        match frame.await {
+            Ok(Some(Ok(frame))) => received += frame.data_ref().map_or(0, Bytes::len) as u64,
+            Ok(Some(Err(error))) => return (received, error.to_string()),
+            Ok(None) => return (received, String::new()),
+            Err(_) => return (received, "silent".to_owned()),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_an_error() {
+    let server =
+        tower::service_fn(|_: Request<()>| std::future::pending::<Result<Response<Parts>, Infallible>>());
+    let mut client = BoundedLayer.layer(server);
+    let error = client.call(Request::get("/api").body(()).unwrap()).await.err().unwrap();
+    assert_eq!(error.to_string(), "no answer within 10 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_ends_in_time_but_a_watch_may_be_silent() {
+    let part = Bytes::from_static(b"{\"items\": [");
+    let expected = (11, "the answer was not complete within 30 s".to_owned());
+    assert_eq!(ask("/api/v1/nodes", [part.clone()]).await, expected);
+    assert_eq!(
+        ask("/api/v1/nodes?watch=true&timeoutSeconds=290", [part.clone()]).await,
+        (11, "silent".to_owned())
+    );
+    assert_eq!(ask("/api/v1/nodes?fieldSelector=watch", [part]).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_without_end_is_refused_at_its_limit() {
+    let part = Bytes::from(vec![b'x'; 1 << 20]);
+    let parts = |count: u64| (0..count).map(|_| part.clone());
+    let (received, error) = ask("/api/v1/nodes", parts(300)).await;
+    assert_eq!((received, error.as_str()), (BODY_LIMIT, "the answer is longer than 256 MiB"));
+    let (received, error) = ask("/api/v1/nodes", parts(256)).await;
+    assert_eq!((received, error.as_str()), (BODY_LIMIT, "the answer was not complete within 30 s"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_event_of_a_watch_has_the_limit_of_its_own() {
+    let part = Bytes::from(vec![b'x'; 1 << 20]);
+    let (received, error) = ask("/api/v1/nodes?watch=true", (0..9).map(|_| part.clone())).await;
+    assert_eq!((received, error.as_str()), (EVENT_LIMIT, "the answer is longer than 8 MiB"));
+    let line = Bytes::from([part.as_ref(), b"\n"].concat());
+    let (received, error) = ask("/api/v1/nodes?watch=true", (0..40).map(|_| line.clone())).await;
+    assert_eq!((received, error.as_str()), (40 * line.len() as u64, "silent"));
+}
