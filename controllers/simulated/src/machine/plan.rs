@@ -1,5 +1,6 @@
 //! Computes which parts of a simulated machine run at a given moment. Pure functions.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,7 +9,10 @@ use machinery::clock::parse_rfc3339;
 use schemas::infrastructure::InMemoryMachineBackend;
 use schemas::meta::Condition;
 
+use super::failures::{self, Asked, Draw, Failure};
+use crate::names::FAILURE_RATE;
 use crate::workload::part::Part;
+use crate::workload::symptoms::Symptoms;
 
 /// The state that a machine's plan depends on.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +35,10 @@ pub struct Observed<'a> {
     pub control_plane_initialized: bool,
     /// Whether the machine started before, here or in another management cluster.
     pub bootstrapped: bool,
+    /// The machine's annotations, which can ask for failures.
+    pub annotations: Option<&'a BTreeMap<String, String>>,
+    /// Random numbers, if a failure is to be drawn.
+    pub draw: Option<Draw>,
 }
 
 /// The wanted state of a machine.
@@ -42,8 +50,16 @@ pub struct Plan {
     pub running: Vec<Part>,
     /// The conditions of the parts, in order.
     pub conditions: Vec<Condition>,
-    /// Time until the next part is due to run.
+    /// Time until the next part is due to run, or the next failure to show.
     pub due_after: Option<Duration>,
+    /// Annotations that record a draw.
+    pub annotations: Vec<(&'static str, String)>,
+    /// Whether the machine never becomes a Node.
+    pub bootstrap_hangs: bool,
+    /// What the workload cluster is to show of failures; `None` if there are none, and were none before.
+    pub symptoms: Option<Symptoms>,
+    /// The condition about failures.
+    pub failure: Option<Condition>,
 }
 
 const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
@@ -59,6 +75,8 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
     if plan.stop {
         return plan;
     }
+    let asked = asked(observed, &mut plan);
+    plan.bootstrap_hangs = asked.has(Failure::BootstrapHangs) && transition(observed, Part::Node).is_none();
     for part in parts(observed.control_plane) {
         let condition = match blocked(observed, *part, &plan) {
             Some(reason) => conditions::is_false(part.condition(), reason, ""),
@@ -66,7 +84,32 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
         };
         plan.conditions.push(condition);
     }
+    fail(observed, &asked, now, &mut plan);
     plan
+}
+
+/// Returns the failures that annotations ask for, those of a draw included.
+fn asked(observed: &Observed<'_>, plan: &mut Plan) -> Asked {
+    let mut annotations = observed.annotations.cloned().unwrap_or_default();
+    if let (Some(draw), Some(rate)) = (observed.draw, annotations.get(FAILURE_RATE)) {
+        plan.annotations = failures::drawn(rate, draw, parts(observed.control_plane));
+        let recorded = plan.annotations.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        annotations.extend(recorded);
+    }
+    Asked::read(&annotations)
+}
+
+/// Plans the failures that show at `now`. A machine whose Node runs has bootstrapped.
+fn fail(observed: &Observed<'_>, asked: &Asked, now: DateTime<Utc>, plan: &mut Plan) {
+    let running = plan.running.clone();
+    let since = |part: Part| running.contains(&part).then(|| transition(observed, part).unwrap_or(now));
+    let (mut showing, next) = asked.at(now, since);
+    showing.retain(|failure| *failure != Failure::BootstrapHangs || plan.bootstrap_hangs);
+    let next = next.and_then(|next| next.to_std().ok());
+    plan.due_after = [plan.due_after, next].into_iter().flatten().min();
+    plan.failure = asked.condition(&showing);
+    let failed = conditions::has(observed.conditions, failures::CONDITION, conditions::TRUE);
+    plan.symptoms = (failed || !showing.is_empty()).then(|| failures::symptoms(&showing));
 }
 
 /// Returns why the part cannot begin to start. A part that runs is never blocked.
@@ -82,6 +125,7 @@ fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static 
         }
         Part::Vm => Some("WaitingForBootstrapData"),
         _ if !plan.running.contains(&Part::Vm) => Some("WaitingForVMProvisioned"),
+        Part::Node if plan.bootstrap_hangs => Some("BootstrapHangs"),
         Part::Etcd | Part::ApiServer if !plan.running.contains(&Part::Node) => {
             Some("WaitingForNodeProvisioned")
         }
@@ -168,6 +212,7 @@ mod tests {
     use schemas::infrastructure::{InMemoryComponent, InMemoryProvisioning};
 
     use super::*;
+    use crate::workload::symptoms::NodeHealth;
 
     fn component(duration: &str) -> Option<InMemoryComponent> {
         let provisioning = InMemoryProvisioning { startup_duration: duration.into(), ..Default::default() };
@@ -280,6 +325,73 @@ mod tests {
             [condition(Part::Vm, "True", "Provisioned", 0), condition(Part::Node, "True", "Provisioned", 0)];
         let observed = Observed { conditions: &running, ..Observed::default() };
         assert_eq!(plan(&observed, at(0)).running, [Part::Vm, Part::Node]);
+    }
+
+    #[test]
+    fn failures_show_after_their_time_and_heal() {
+        let annotated = |name: &str, value: &str| {
+            BTreeMap::from([(format!("simulated.firstlight.dev/{name}"), value.to_owned())])
+        };
+        let running =
+            [condition(Part::Vm, "True", "Provisioned", 0), condition(Part::Node, "True", "Provisioned", 10)];
+        let sick = [running.as_slice(), &[conditions::is_true(failures::CONDITION, "x")]].concat();
+        let none = BTreeMap::new();
+        let at_once = annotated("kubelet-stopped", "");
+        let later = annotated("kubelet-stopped", "1m");
+        let stopped = Some(Symptoms { node: NodeHealth::Unreachable, ..Symptoms::default() });
+        let healthy = Some(Symptoms::default());
+        for (what, annotations, conditions, symptoms, due) in [
+            ("without failures", &none, running.as_slice(), None, None),
+            ("at once", &at_once, &running, stopped, None),
+            ("later", &later, &running, None, Some(40)),
+            ("it stays", &at_once, &sick, stopped, None),
+            ("healed", &none, &sick, healthy, None),
+            ("put off", &later, &sick, healthy, Some(40)),
+        ] {
+            let annotations = Some(annotations);
+            let observed = Observed { conditions, annotations, ..Observed::default() };
+            let plan = plan(&observed, at(30));
+            assert_eq!((plan.symptoms, plan.due_after), (symptoms, due.map(Duration::from_secs)), "{what}");
+            assert_eq!(plan.failure.is_some(), symptoms == stopped, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_machine_whose_bootstrap_hangs_has_infrastructure_and_no_node() {
+        let key = Failure::BootstrapHangs.annotation().to_owned();
+        let annotations = BTreeMap::from([(key, String::new())]);
+        let observed = Observed {
+            control_plane: true,
+            has_bootstrap_data: true,
+            infrastructure_provisioned: true,
+            annotations: Some(&annotations),
+            ..Observed::default()
+        };
+        let hangs = plan(&observed, at(0));
+        assert_eq!(hangs.running, [Part::Vm]);
+        assert_eq!(
+            reasons(&hangs),
+            ["Provisioned", "BootstrapHangs", "WaitingForNodeProvisioned", "WaitingForNodeProvisioned"]
+        );
+        assert!(hangs.bootstrap_hangs && hangs.failure.is_some());
+        let running =
+            [condition(Part::Vm, "True", "Provisioned", 0), condition(Part::Node, "True", "Provisioned", 0)];
+        let late = plan(&Observed { conditions: &running, ..observed }, at(0));
+        assert!(!late.bootstrap_hangs && late.failure.is_none(), "it cannot hang after it has succeeded");
+    }
+
+    #[test]
+    fn a_drawn_failure_counts_at_once() {
+        let annotations = BTreeMap::from([(FAILURE_RATE.to_owned(), "1".to_owned())]);
+        let observed = Observed {
+            has_bootstrap_data: true,
+            infrastructure_provisioned: true,
+            annotations: Some(&annotations),
+            draw: Some(Draw { chance: 0.5, failure: 0.0, time: 0.0 }),
+            ..Observed::default()
+        };
+        let plan = plan(&observed, at(0));
+        assert_eq!((plan.running.as_slice(), plan.annotations.len()), ([Part::Vm].as_slice(), 2));
     }
 
     #[test]
