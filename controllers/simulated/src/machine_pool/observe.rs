@@ -88,10 +88,11 @@ impl DevMachinePoolController {
         };
         let members: Vec<Member> =
             found.into_iter().map(|dev| Member { machine: machine_of(&dev), dev }).collect();
-        let has_dev = |machine: &Machine| {
-            members.iter().any(|member| member.dev.metadata.name == machine.metadata.name)
+        let is_orphan = |machine: &&Arc<Machine>| {
+            machine.spec.infrastructure_ref.kind == DevMachine::KIND
+                && self.dev_machines.get(&NamespacedName::of(machine.as_ref())).is_none()
         };
-        let orphans = machines.iter().filter(|machine| !has_dev(machine)).cloned().collect();
+        let orphans = machines.iter().filter(is_orphan).cloned().collect();
         let wanted = usize::try_from(pool.spec.replicas.unwrap_or(1)).unwrap_or(0);
         let missing = wanted.saturating_sub(members.iter().filter(|member| !member.goes()).count());
         let base = dev.metadata.name.as_deref().unwrap_or_default();
