@@ -16,7 +16,7 @@ use engine::{
     Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
-use schemas::infrastructure::{DevMachine, DevMachinePool};
+use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
 use crate::names::MACHINE_POOL_FINALIZER;
