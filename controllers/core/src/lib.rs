@@ -1,16 +1,16 @@
-//! The controllers of Cluster, Machine, MachineSet, MachineDeployment and MachineHealthCheck.
+//! The controllers of Cluster, Machine, MachineSet, MachineDeployment, MachineHealthCheck and MachinePool.
 //!
 //! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
 //! `apply` carries out the plan.
 
 mod aggregates;
 mod amount;
-mod belonging;
 mod change;
 pub mod cluster;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_health_check;
+pub mod machine_pool;
 pub mod machine_set;
 mod messages;
 mod scaling;
@@ -33,7 +33,7 @@ pub const PROVIDERS: &[Provider] = &[Provider {
         machine_set::CONTROLLER,
         machine_deployment::CONTROLLER,
         machine_health_check::CONTROLLER,
-        belonging::MACHINE_POOL,
+        machine_pool::CONTROLLER,
     ],
 }];
 

@@ -3,6 +3,7 @@
 mod deletion;
 mod health_check;
 mod lifecycle;
+mod machine_pool;
 mod remediation;
 mod resting;
 mod set_remediation;

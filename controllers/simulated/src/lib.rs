@@ -1,4 +1,4 @@
-//! The simulated infrastructure: DevCluster and DevMachine with the in-memory backend.
+//! The simulated infrastructure: DevCluster, DevMachine and DevMachinePool with the in-memory backend.
 //!
 //! Each workload cluster has its own API server, made of the same crates as the management cluster's, over
 //! the `memory` engine. Once a machine's start-up durations have passed, this crate writes into it what a
@@ -10,6 +10,7 @@ pub mod backend;
 mod cluster;
 pub mod hand_over;
 pub mod machine;
+mod machine_pool;
 mod names;
 mod owner;
 pub mod workload;
@@ -22,5 +23,7 @@ pub use backend::Backend;
 ///
 /// It is not in clusterctl's inventory: clusterctl would ask for it in the target of every move, and could not tell by itself which
 /// infrastructure `generate cluster` is for when there is one real one.
-pub const PROVIDERS: &[Provider<Backend>] =
-    &[Provider { inventory: None, controllers: &[cluster::CONTROLLER, machine::CONTROLLER] }];
+pub const PROVIDERS: &[Provider<Backend>] = &[Provider {
+    inventory: None,
+    controllers: &[cluster::CONTROLLER, machine::CONTROLLER, machine_pool::CONTROLLER],
+}];

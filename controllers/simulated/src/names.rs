@@ -5,6 +5,8 @@
 pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of DevMachines.
 pub const MACHINE_FINALIZER: &str = "dockermachine.infrastructure.cluster.x-k8s.io";
+/// Finalizer of DevMachinePools.
+pub const MACHINE_POOL_FINALIZER: &str = "dockermachinepool.infrastructure.cluster.x-k8s.io";
 /// Annotation on a DevCluster: the listener that serves it.
 pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener";
 /// Annotation on a Machine that has started once, and does not wait for its start-up durations again.
@@ -17,6 +19,14 @@ pub const ETCD_MEMBER_ID: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/
 pub const ETCD_LEADER_FROM: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/leader-from";
 /// Annotation on an etcd Pod whose member was removed from the cluster.
 pub const ETCD_MEMBER_REMOVED: &str = "etcd.inmemory.infrastructure.cluster.x-k8s.io/member-removed";
+/// Annotation on a DevMachine: the probability, such as `0.1`, with which it gets one failure at random.
+pub const FAILURE_RATE: &str = "simulated.firstlight.dev/failure-rate";
+/// Annotation on a DevMachine: the failure that was drawn for it, or `none`.
+pub const FAILURE_DRAWN: &str = "simulated.firstlight.dev/failure-drawn";
+/// Annotation on a DevCluster: its API server accepts connections and never answers.
+pub const API_SERVER_SILENT: &str = "simulated.firstlight.dev/api-server-silent";
+/// Annotation on a DevMachine of a DevMachinePool: the Kubernetes version of its Node.
+pub const KUBERNETES_VERSION: &str = "simulated.firstlight.dev/kubernetes-version";
 /// Label of control plane Machines.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label and taint of control plane Nodes.

@@ -3,6 +3,7 @@
 //! Types of the API, `infrastructure`: dev machine pool.
 
 use crate::cluster::MachineAddress;
+use crate::infrastructure::InMemoryMachineBackend;
 use crate::meta::Condition;
 use crate::meta::ObjectMetaTemplate;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -57,6 +58,9 @@ pub struct DevMachinePoolBackend {
     /// In Docker. Works with upstream's provider only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docker: Option<DockerMachinePoolBackend>,
+    /// Simulated in this process, by one DevMachine for each machine.
+    #[serde(rename = "inMemory", skip_serializing_if = "Option::is_none")]
+    pub in_memory: Option<InMemoryMachineBackend>,
 }
 
 /// One machine of a group.

@@ -1,11 +1,13 @@
 //! Simulations with a paused clock.
 
+mod failures;
 mod fleet;
 mod idle_bmcs;
 mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;
 mod metal_remediation;
+mod pools;
 mod ports;
 mod quorum;
 mod seeds;

@@ -6,16 +6,13 @@ use super::selection::Selection;
 use super::table::families;
 
 const CORE: &str = "cluster.x-k8s.io";
-const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
 /// reconcile it. The server stores their objects, and nothing else happens.
 const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(CORE, "ClusterClass"), "core"),
     (GroupKind::new(CORE, "MachineDrainRule"), "core"),
-    (GroupKind::new(CORE, "MachinePool"), "core"),
     (GroupKind::new("runtime.cluster.x-k8s.io", "ExtensionConfig"), "core"),
-    (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
 ];
 
 /// Kinds that a kubelet or a controller of kube-controller-manager turns into running Pods. None of these programs is here.
@@ -76,6 +73,7 @@ fn list<'a>(kinds: impl Iterator<Item = &'a GroupKind>) -> String {
 mod tests {
     use super::*;
 
+    const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
     const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
     const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
     const IPAM: &str = "ipam.cluster.x-k8s.io";
@@ -153,8 +151,8 @@ mod tests {
     fn only_the_family_that_runs_is_missing_something() {
         let is_missing =
             |kind: &str, running: &str| unimplemented(CORE, kind, &running.parse::<Selection>().unwrap());
-        assert!(is_missing("MachineDrainRule", "all") && is_missing("MachinePool", "core"));
-        assert!(!is_missing("MachineDrainRule", "kubeadm,simulated") && !is_missing("MachinePool", "none"));
-        assert!(!is_missing("Machine", "all"));
+        assert!(is_missing("MachineDrainRule", "all") && is_missing("ClusterClass", "core"));
+        assert!(!is_missing("MachineDrainRule", "kubeadm,simulated") && !is_missing("ClusterClass", "none"));
+        assert!(!is_missing("Machine", "all") && !is_missing("MachinePool", "all"));
     }
 }

@@ -16,8 +16,16 @@ pub fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Valu
 
 /// Returns the conditions of all objects that can have an entry, by the key of the entry.
 pub fn by_key(objects: &Objects) -> BTreeMap<String, Value> {
-    let Objects { clusters, control_planes, infrastructure, machine_deployments, machines, .. } = objects;
-    let values = [clusters, control_planes, infrastructure, machine_deployments, machines];
+    let Objects {
+        clusters,
+        control_planes,
+        infrastructure,
+        machine_deployments,
+        machine_pools,
+        machines,
+        ..
+    } = objects;
+    let values = [clusters, control_planes, infrastructure, machine_deployments, machine_pools, machines];
     let hosts = objects.hosts.iter().filter_map(|host| serde_json::to_value(host).ok());
     let agents = objects.agents.iter().filter_map(|agent| serde_json::to_value(agent).ok());
     let all = values.into_iter().flatten().cloned().chain(hosts).chain(agents);

@@ -4,6 +4,7 @@ pub mod conditions;
 mod fold;
 mod hosts;
 pub mod model;
+mod pools;
 pub mod render;
 pub mod screen;
 pub mod view;

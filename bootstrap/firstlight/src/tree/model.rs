@@ -7,7 +7,7 @@ use schemas::netboot::Agent;
 use serde_json::Value;
 
 use super::conditions::{causes, condition, is_true};
-use super::hosts;
+use super::{hosts, pools};
 
 /// The objects of the tree, as the API server returns them.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,8 @@ pub struct Objects {
     pub machine_deployments: Vec<Value>,
     /// MachineSets. They have no entries; what holds one up is a cause of its MachineDeployment.
     pub machine_sets: Vec<Value>,
+    /// MachinePools.
+    pub machine_pools: Vec<Value>,
     /// Machines.
     pub machines: Vec<Value>,
     /// BareMetalHosts.
@@ -85,6 +87,7 @@ pub fn all_at_rest(objects: &Objects) -> bool {
     let moving = |cluster| CHANGES.iter().any(|change| is_true(cluster, change));
     all_available(objects)
         && !objects.clusters.iter().any(moving)
+        && objects.machine_pools.iter().all(pools::is_complete)
         && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
 }
 
@@ -127,6 +130,11 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
         found.extend(
             machines.iter().filter(|machine| of_deployment(machine)).map(|machine| machine_entry(machine, 2)),
         );
+    }
+    for pool in sorted(objects.machine_pools.iter().filter(here)) {
+        found.push(pools::entry(pool));
+        let own = machines.iter().filter(|machine| pools::owns(pool, machine));
+        found.extend(own.map(|machine| machine_entry(machine, 2)));
     }
     found
 }
@@ -194,7 +202,8 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     Entry { depth, key, label, state, summary, causes, since }
 }
 
-fn replicas(object: &Value) -> String {
+/// Returns how many replicas are available, and the version.
+pub(super) fn replicas(object: &Value) -> String {
     let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
     let available = object["status"]["availableReplicas"].as_i64().unwrap_or(0);
     let version =

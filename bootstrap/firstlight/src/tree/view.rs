@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::object::Kind;
 use engine::{Manager, Objects as Cached};
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::DevCluster;
 use schemas::metal3::BareMetalHost;
@@ -29,6 +29,7 @@ pub struct View {
     infrastructure: Cached<DevCluster>,
     machine_deployments: Cached<MachineDeployment>,
     machine_sets: Cached<MachineSet>,
+    machine_pools: Cached<MachinePool>,
     machines: Cached<Machine>,
     hosts: Cached<BareMetalHost>,
     agents: Cached<Agent>,
@@ -44,6 +45,7 @@ impl View {
             infrastructure: manager.objects(),
             machine_deployments: manager.objects(),
             machine_sets: manager.objects(),
+            machine_pools: manager.objects(),
             machines: manager.objects(),
             hosts: manager.objects(),
             agents: manager.objects(),
@@ -54,6 +56,7 @@ impl View {
         view.follow(&view.infrastructure);
         view.follow(&view.machine_deployments);
         view.follow(&view.machine_sets);
+        view.follow(&view.machine_pools);
         view.follow(&view.machines);
         view.follow(&view.hosts);
         view.follow(&view.agents);
@@ -72,6 +75,7 @@ impl View {
         self.infrastructure.wait_until_synced().await;
         self.machine_deployments.wait_until_synced().await;
         self.machine_sets.wait_until_synced().await;
+        self.machine_pools.wait_until_synced().await;
         self.machines.wait_until_synced().await;
         self.hosts.wait_until_synced().await;
         self.agents.wait_until_synced().await;
@@ -85,6 +89,7 @@ impl View {
             infrastructure: values(&self.infrastructure),
             machine_deployments: values(&self.machine_deployments),
             machine_sets: values(&self.machine_sets),
+            machine_pools: values(&self.machine_pools),
             machines: values(&self.machines),
             hosts: all(&self.hosts),
             agents: all(&self.agents),

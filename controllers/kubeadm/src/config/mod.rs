@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool, MachineSpec};
 
 use crate::certificates::Purpose;
 use crate::names::condition;
@@ -44,6 +44,7 @@ fn start(manager: &Manager) {
         manager: manager.clone(),
         configs: manager.objects(),
         machines: manager.objects(),
+        pools: manager.objects(),
         clusters: manager.objects(),
         secrets: manager.objects(),
         config_maps: manager.objects(),
@@ -64,6 +65,7 @@ fn start(manager: &Manager) {
         .reconciles(&this.configs)
         .concurrency(CONCURRENCY)
         .watches(&this.machines, machine_requests)
+        .watches(&this.pools, pool_requests)
         .watches(
             &this.clusters,
             move |change| {
@@ -112,11 +114,26 @@ fn machine_requests(change: &Change<Machine>) -> Vec<Request> {
         return Vec::new();
     }
     let Some(machine) = change.objects().last() else { return Vec::new() };
-    let config = machine.spec.bootstrap.config_ref.as_ref();
+    config_of(&change.name(), &machine.spec)
+}
+
+/// Requests a MachinePool's KubeadmConfig if a field of the MachinePool changed that the plan depends on.
+fn pool_requests(change: &Change<MachinePool>) -> Vec<Request> {
+    let facts = |pool: &MachinePool| (pool.spec.template.spec.clone(), object::is_deleting(pool));
+    if change.old.as_deref().map(facts) == change.new.as_deref().map(facts) {
+        return Vec::new();
+    }
+    let pool = change.objects().last();
+    pool.map(|pool| config_of(&change.name(), &pool.spec.template.spec)).unwrap_or_default()
+}
+
+/// Returns the KubeadmConfig that the spec of a Machine, or of a template, refers to.
+fn config_of(owner: &NamespacedName, spec: &MachineSpec) -> Vec<Request> {
+    let config = spec.bootstrap.config_ref.as_ref();
     let config =
         config.filter(|config| config.kind == "KubeadmConfig" && config.api_group == KubeadmConfig::GROUP);
     config
-        .map(|config| NamespacedName::new(change.name().namespace, config.name.as_str()))
+        .map(|config| NamespacedName::new(owner.namespace.as_str(), config.name.as_str()))
         .into_iter()
         .collect()
 }

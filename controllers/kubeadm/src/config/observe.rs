@@ -8,7 +8,7 @@ use engine::{Manager, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
 use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{CertificateState, Lock, Observed};
@@ -32,11 +32,21 @@ pub(super) fn lock_name(cluster: &Cluster) -> NamespacedName {
     NamespacedName::new(name.namespace, format!("{}-lock", name.name))
 }
 
+/// Returns the machines of a MachinePool as one Machine. The name of the data Secret is left out, because it may be that of an earlier
+/// KubeadmConfig.
+fn machine_of_pool(pool: &MachinePool) -> Machine {
+    let mut machine =
+        Machine { metadata: pool.metadata.clone(), spec: pool.spec.template.spec.clone(), status: None };
+    machine.spec.bootstrap.data_secret_name = None;
+    machine
+}
+
 /// The controller of KubeadmConfigs.
 pub(super) struct ConfigController {
     pub manager: Manager,
     pub configs: Objects<KubeadmConfig>,
     pub machines: Objects<Machine>,
+    pub pools: Objects<MachinePool>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub config_maps: Objects<ConfigMap>,
@@ -45,9 +55,13 @@ pub(super) struct ConfigController {
 }
 
 impl ConfigController {
-    /// Returns the Machine that owns a KubeadmConfig.
+    /// Returns the Machine that owns a KubeadmConfig. A MachinePool is one Machine here: all its machines have the same bootstrap data.
     pub(super) fn machine_of(&self, config: &KubeadmConfig) -> Option<Arc<Machine>> {
         let namespace = config.metadata.namespace.clone().unwrap_or_default();
+        if let Some(owner) = owners::find(config, MachinePool::GROUP, MachinePool::KIND) {
+            let pool = self.pools.get(&NamespacedName::new(namespace, owner.name.as_str()))?;
+            return Some(Arc::new(machine_of_pool(&pool)));
+        }
         let owner = owners::find(config, Machine::GROUP, Machine::KIND)?;
         self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }

@@ -15,22 +15,29 @@ use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 impl DevClusterController {
     /// Carries out the step of the plan.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<DevCluster> {
-        let Plan { mut wanted, step } = plan;
+        let Plan { mut wanted, step, silent } = plan;
         let result = match step {
             Step::Remove => {
                 self.backend.remove(&observed.name).await;
                 Ok(())
             }
-            Step::Run(port) => self.run(observed, port, &mut wanted).await,
+            Step::Run(port) => self.run(observed, port, silent, &mut wanted).await,
             Step::Refuse(why) => Err(Error::failed(why)),
         };
         Outcome { wanted: Some(wanted), errors: result.err().into_iter().collect(), action: Action::done() }
     }
 
-    async fn run(&self, observed: &Observed, port: Option<u16>, wanted: &mut DevCluster) -> Result<()> {
+    async fn run(
+        &self,
+        observed: &Observed,
+        port: Option<u16>,
+        silent: bool,
+        wanted: &mut DevCluster,
+    ) -> Result<()> {
         let name = &observed.name;
         let (workload, port) = self.backend.start(name, port, &observed.reserved).await?;
         workload.rows().release();
+        workload.set_silent(silent);
         self.backend.hand_over().discard(name).await?;
         let annotations = wanted.metadata.annotations.get_or_insert_default();
         annotations.insert(LISTENER.to_owned(), name.to_string());

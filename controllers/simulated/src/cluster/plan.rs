@@ -1,13 +1,13 @@
 //! The plan of a DevCluster: the next step and the new status. Pure.
 
 use chrono::{DateTime, Utc};
-use engine::object::is_deleting;
+use engine::object::{annotation, is_deleting};
 use engine::{conditions, finalizer, paused};
 use schemas::HasConditions;
 use schemas::infrastructure::DevCluster;
 
 use super::observe::{Observed, port};
-use crate::names::CLUSTER_FINALIZER;
+use crate::names::{API_SERVER_SILENT, CLUSTER_FINALIZER};
 
 /// The plan for a DevCluster.
 pub(super) struct Plan {
@@ -15,6 +15,8 @@ pub(super) struct Plan {
     pub wanted: DevCluster,
     /// The step.
     pub step: Step,
+    /// Whether the API server accepts connections and never answers.
+    pub silent: bool,
 }
 
 /// The step of a plan.
@@ -34,7 +36,7 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     paused::set(&mut wanted, observed.cluster.as_deref(), now);
     if is_deleting(&wanted) {
         finalizer::remove(&mut wanted, CLUSTER_FINALIZER);
-        return Plan { wanted, step: Step::Remove };
+        return Plan { wanted, step: Step::Remove, silent: false };
     }
     // A DevCluster without problems never gets a `Ready` condition; only one that exists is updated.
     if wanted.condition("Ready").is_some() {
@@ -48,5 +50,6 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
             observed.name
         ))
     };
-    Plan { wanted, step }
+    let silent = annotation(&wanted, API_SERVER_SILENT).is_some();
+    Plan { wanted, step, silent }
 }

@@ -32,6 +32,9 @@ impl DevMachineController {
             finalizer::remove(&mut wanted, MACHINE_FINALIZER);
             return Outcome { wanted: Some(wanted), errors: Vec::new(), action: Action::done() };
         }
+        for (key, value) in &plan.annotations {
+            wanted.metadata.annotations.get_or_insert_default().insert((*key).to_owned(), value.clone());
+        }
         status::write(&mut wanted, plan, read.control_plane, now);
         match self.record(read, plan, &wanted).await {
             Ok(()) => Outcome::done(plan.due_after.map_or_else(Action::done, Action::requeue_after)),
@@ -67,7 +70,7 @@ impl DevMachineController {
         let authorities = Authorities::of_secrets(&self.secrets, &read.name)?;
         let host = Host {
             name: read.dev.metadata.name.clone().unwrap_or_default(),
-            version: read.machine.spec.version.clone().unwrap_or_default(),
+            version: read.version(),
             control_plane: read.control_plane,
             member_id: fnv1a_64(uid(read.dev.as_ref()).as_bytes()),
             cluster_id: fnv1a_64(uid(read.cluster.as_ref()).as_bytes()),
@@ -79,7 +82,13 @@ impl DevMachineController {
             let outcome = workload.start(&host, *part, &authorities).await;
             outcome.map_err(|error| Error::failed(format!("{}: {error}", part.condition())))?;
         }
-        Ok(())
+        match plan.symptoms {
+            Some(symptoms) => {
+                let shown = workload.show(&host.name, symptoms).await;
+                shown.map_err(|error| Error::failed(format!("{}: {error}", super::failures::CONDITION)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Marks the Machine as started, so that it starts without delay after a restart or a move.

@@ -1,6 +1,7 @@
 //! The DevMachine controller: a simulated machine, its Node, and for a control plane its static Pods.
 
 mod apply;
+pub mod failures;
 mod observe;
 pub mod plan;
 mod status;
@@ -25,8 +26,15 @@ use observe::{DevMachineController, Read};
 use plan::Plan;
 
 /// Conditions that this controller owns.
-const OWNED: &[&str] =
-    &["Ready", "Paused", "VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned"];
+const OWNED: &[&str] = &[
+    "Ready",
+    "Paused",
+    "VMProvisioned",
+    "NodeProvisioned",
+    "EtcdProvisioned",
+    "APIServerProvisioned",
+    failures::CONDITION,
+];
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<Backend> = Descriptor {

@@ -9,9 +9,10 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
+use super::failures::{Draw, is_draw_due};
 use super::plan::Observed;
 use crate::backend::Backend;
-use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, KUBERNETES_VERSION};
 use crate::owner::owner_name;
 use crate::workload::Workload;
 
@@ -39,9 +40,17 @@ pub(super) struct Read {
     pub workload: Option<Arc<Workload>>,
     /// Whether the machine belongs to the control plane.
     pub control_plane: bool,
+    /// Random numbers, if a failure is to be drawn.
+    pub draw: Option<Draw>,
 }
 
 impl Read {
+    /// Returns the Kubernetes version of the Node. The Machine of a MachinePool has none before its Node exists.
+    pub(super) fn version(&self) -> String {
+        let of_pool = || annotation(self.dev.as_ref(), KUBERNETES_VERSION).map(str::to_owned);
+        self.machine.spec.version.clone().or_else(of_pool).unwrap_or_default()
+    }
+
     /// Returns the facts on which the plan depends.
     pub(super) fn observed(&self) -> Observed<'_> {
         let cluster = self.cluster.as_ref();
@@ -57,6 +66,8 @@ impl Read {
                 .is_some_and(|it| it.infrastructure_provisioned == Some(true)),
             control_plane_initialized: cluster.condition_is_true("ControlPlaneInitialized"),
             bootstrapped: annotation(self.machine.as_ref(), BOOTSTRAPPED).is_some(),
+            annotations: self.dev.metadata.annotations.as_ref(),
+            draw: self.draw,
         }
     }
 }
@@ -74,12 +85,18 @@ impl DevMachineController {
         self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.clone()))
     }
 
+    fn draw(&self) -> Draw {
+        let random = self.manager.random();
+        Draw { chance: random.fraction(), failure: random.fraction(), time: random.fraction() }
+    }
+
     /// Reads the state for the plan of `dev`; `None` if it has no Machine yet.
     pub(super) async fn read(&self, dev: Arc<DevMachine>, cluster: Arc<Cluster>) -> Option<Read> {
         let machine = self.machine_of(&dev)?;
         let name = NamespacedName::of(cluster.as_ref());
         let control_plane = label(machine.as_ref(), CONTROL_PLANE).is_some();
         let workload = self.backend.get(&name).await;
-        Some(Read { dev, machine, cluster, name, workload, control_plane })
+        let draw = is_draw_due(dev.metadata.annotations.as_ref()).then(|| self.draw());
+        Some(Read { dev, machine, cluster, name, workload, control_plane, draw })
     }
 }

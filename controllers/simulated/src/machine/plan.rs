@@ -1,5 +1,6 @@
 //! Computes which parts of a simulated machine run at a given moment. Pure functions.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,7 +9,10 @@ use machinery::clock::parse_rfc3339;
 use schemas::infrastructure::InMemoryMachineBackend;
 use schemas::meta::Condition;
 
+use super::failures::{self, Asked, Draw, Failure};
+use crate::names::FAILURE_RATE;
 use crate::workload::part::Part;
+use crate::workload::symptoms::Symptoms;
 
 /// The state that a machine's plan depends on.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +35,10 @@ pub struct Observed<'a> {
     pub control_plane_initialized: bool,
     /// Whether the machine started before, here or in another management cluster.
     pub bootstrapped: bool,
+    /// The machine's annotations, which can ask for failures.
+    pub annotations: Option<&'a BTreeMap<String, String>>,
+    /// Random numbers, if a failure is to be drawn.
+    pub draw: Option<Draw>,
 }
 
 /// The wanted state of a machine.
@@ -42,8 +50,16 @@ pub struct Plan {
     pub running: Vec<Part>,
     /// The conditions of the parts, in order.
     pub conditions: Vec<Condition>,
-    /// Time until the next part is due to run.
+    /// Time until the next part is due to run, or the next failure to show.
     pub due_after: Option<Duration>,
+    /// Annotations that record a draw.
+    pub annotations: Vec<(&'static str, String)>,
+    /// Whether the machine never becomes a Node.
+    pub bootstrap_hangs: bool,
+    /// What the workload cluster is to show of failures; `None` if there are none, and were none before.
+    pub symptoms: Option<Symptoms>,
+    /// The condition about failures.
+    pub failure: Option<Condition>,
 }
 
 const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
@@ -59,6 +75,8 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
     if plan.stop {
         return plan;
     }
+    let asked = asked(observed, &mut plan);
+    plan.bootstrap_hangs = asked.has(Failure::BootstrapHangs) && transition(observed, Part::Node).is_none();
     for part in parts(observed.control_plane) {
         let condition = match blocked(observed, *part, &plan) {
             Some(reason) => conditions::is_false(part.condition(), reason, ""),
@@ -66,7 +84,32 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
         };
         plan.conditions.push(condition);
     }
+    fail(observed, &asked, now, &mut plan);
     plan
+}
+
+/// Returns the failures that annotations ask for, those of a draw included.
+fn asked(observed: &Observed<'_>, plan: &mut Plan) -> Asked {
+    let mut annotations = observed.annotations.cloned().unwrap_or_default();
+    if let (Some(draw), Some(rate)) = (observed.draw, annotations.get(FAILURE_RATE)) {
+        plan.annotations = failures::drawn(rate, draw, parts(observed.control_plane));
+        let recorded = plan.annotations.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        annotations.extend(recorded);
+    }
+    Asked::read(&annotations)
+}
+
+/// Plans the failures that show at `now`. A machine whose Node runs has bootstrapped.
+fn fail(observed: &Observed<'_>, asked: &Asked, now: DateTime<Utc>, plan: &mut Plan) {
+    let running = plan.running.clone();
+    let since = |part: Part| running.contains(&part).then(|| transition(observed, part).unwrap_or(now));
+    let (mut showing, next) = asked.at(now, since);
+    showing.retain(|failure| *failure != Failure::BootstrapHangs || plan.bootstrap_hangs);
+    let next = next.and_then(|next| next.to_std().ok());
+    plan.due_after = [plan.due_after, next].into_iter().flatten().min();
+    plan.failure = asked.condition(&showing);
+    let failed = conditions::has(observed.conditions, failures::CONDITION, conditions::TRUE);
+    plan.symptoms = (failed || !showing.is_empty()).then(|| failures::symptoms(&showing));
 }
 
 /// Returns why the part cannot begin to start. A part that runs is never blocked.
@@ -82,6 +125,7 @@ fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static 
         }
         Part::Vm => Some("WaitingForBootstrapData"),
         _ if !plan.running.contains(&Part::Vm) => Some("WaitingForVMProvisioned"),
+        Part::Node if plan.bootstrap_hangs => Some("BootstrapHangs"),
         Part::Etcd | Part::ApiServer if !plan.running.contains(&Part::Node) => {
             Some("WaitingForNodeProvisioned")
         }
@@ -164,138 +208,5 @@ fn fraction(seed: &str) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use schemas::infrastructure::{InMemoryComponent, InMemoryProvisioning};
-
-    use super::*;
-
-    fn component(duration: &str) -> Option<InMemoryComponent> {
-        let provisioning = InMemoryProvisioning { startup_duration: duration.into(), ..Default::default() };
-        Some(InMemoryComponent { provisioning: Some(provisioning) })
-    }
-
-    fn backend() -> InMemoryMachineBackend {
-        InMemoryMachineBackend {
-            vm: component("10s"),
-            node: component("2s"),
-            etcd: component("2s"),
-            api_server: component("2s"),
-        }
-    }
-
-    fn at(seconds: i64) -> DateTime<Utc> {
-        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
-    }
-
-    fn condition(part: Part, status: &str, reason: &str, seconds: i64) -> Condition {
-        let time = machinery::clock::rfc3339(at(seconds));
-        Condition { last_transition_time: time, ..conditions::new(part.condition(), status, reason, "") }
-    }
-
-    fn reasons(plan: &Plan) -> Vec<&str> {
-        plan.conditions.iter().map(|condition| condition.reason.as_str()).collect()
-    }
-
-    #[test]
-    fn the_gates_come_first() {
-        let base = Observed { control_plane: false, ..Observed::default() };
-        let cases = [
-            (Observed { ..base.clone() }, "WaitingForClusterInfrastructureReady"),
-            (
-                Observed { infrastructure_provisioned: true, ..base.clone() },
-                "WaitingForControlPlaneInitialized",
-            ),
-            (
-                Observed {
-                    infrastructure_provisioned: true,
-                    control_plane_initialized: true,
-                    ..base.clone()
-                },
-                "WaitingForBootstrapData",
-            ),
-            (
-                Observed { infrastructure_provisioned: true, control_plane: true, ..base.clone() },
-                "WaitingForBootstrapData",
-            ),
-        ];
-        for (observed, expected) in cases {
-            let plan = plan(&observed, at(0));
-            assert_eq!(plan.conditions[0].reason, expected, "{observed:?}");
-            assert!(
-                plan.conditions[1..].iter().all(|condition| condition.reason == "WaitingForVMProvisioned")
-            );
-            assert!(plan.running.is_empty() && plan.due_after.is_none());
-        }
-    }
-
-    #[test]
-    fn parts_start_one_after_the_other() {
-        let backend = backend();
-        let observed = |conditions| Observed {
-            backend: Some(&backend),
-            conditions,
-            control_plane: true,
-            has_bootstrap_data: true,
-            infrastructure_provisioned: true,
-            ..Observed::default()
-        };
-        let waiting = [condition(Part::Vm, "False", WAITING_FOR_STARTUP, 0)];
-        let first = plan(&observed(&waiting), at(4));
-        assert_eq!((first.due_after, first.running.len()), (Some(Duration::from_secs(6)), 0));
-        let second = plan(&observed(&waiting), at(10));
-        assert_eq!(second.running, [Part::Vm]);
-        assert_eq!(second.due_after, Some(Duration::from_secs(2)));
-        assert_eq!(
-            reasons(&second),
-            ["Provisioned", WAITING_FOR_STARTUP, "WaitingForNodeProvisioned", "WaitingForNodeProvisioned"]
-        );
-        let node = [
-            condition(Part::Vm, "True", "Provisioned", 10),
-            condition(Part::Node, "True", "Provisioned", 12),
-        ];
-        let third = plan(&observed(&node), at(14));
-        assert_eq!(third.running, [Part::Vm, Part::Node, Part::Etcd, Part::ApiServer]);
-        assert_eq!(third.due_after, None);
-    }
-
-    #[test]
-    fn without_durations_or_when_started_before_everything_runs_at_once() {
-        let slow = backend();
-        for (backend, bootstrapped) in [(None, false), (Some(&slow), true)] {
-            let observed = Observed {
-                backend,
-                bootstrapped,
-                control_plane: true,
-                has_bootstrap_data: true,
-                infrastructure_provisioned: true,
-                ..Observed::default()
-            };
-            assert_eq!(plan(&observed, at(0)).running.len(), 4);
-        }
-    }
-
-    #[test]
-    fn what_runs_stays_whatever_happens_around_it() {
-        let running =
-            [condition(Part::Vm, "True", "Provisioned", 0), condition(Part::Node, "True", "Provisioned", 0)];
-        let observed = Observed { conditions: &running, ..Observed::default() };
-        assert_eq!(plan(&observed, at(0)).running, [Part::Vm, Part::Node]);
-    }
-
-    #[test]
-    fn jitter_stays_within_its_fraction_and_does_not_change() {
-        let mut backend = backend();
-        backend.vm = Some(InMemoryComponent {
-            provisioning: Some(InMemoryProvisioning {
-                startup_duration: "10s".into(),
-                startup_jitter: Some("0.2".into()),
-            }),
-        });
-        for uid in ["a", "b", "c", "d"] {
-            let observed = Observed { uid, backend: Some(&backend), ..Observed::default() };
-            let first = duration(&observed, Part::Vm);
-            assert_eq!(first, duration(&observed, Part::Vm));
-            assert!((10_000..=12_000).contains(&first.num_milliseconds()), "{first}");
-        }
-    }
-}
+#[path = "plan_tests.rs"]
+mod tests;

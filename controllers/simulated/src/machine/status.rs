@@ -5,6 +5,7 @@ use engine::conditions::{self, Reasons, Summary, summarize};
 use schemas::HasConditions;
 use schemas::infrastructure::DevMachine;
 
+use super::failures;
 use super::plan::{self, Plan, parts};
 use crate::workload::objects::provider_id;
 use crate::workload::part::Part;
@@ -19,6 +20,10 @@ pub(super) fn write(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, n
         condition.last_transition_time.clear();
         conditions::set(wanted, now, condition);
     }
+    match &plan.failure {
+        Some(failure) => conditions::set(wanted, now, failure.clone()),
+        None => conditions::remove(wanted, failures::CONDITION),
+    }
     let summary = Summary {
         types: parts(control_plane).iter().map(|part| part.condition()).collect(),
         negative: Vec::new(),
@@ -27,7 +32,7 @@ pub(super) fn write(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, n
     };
     let ready = summarize("Ready", wanted.conditions(), &summary, |_| None);
     conditions::set(wanted, now, ready);
-    if plan.running.contains(&Part::Node) {
+    if plan.running.contains(&Part::Node) || (plan.bootstrap_hangs && plan.running.contains(&Part::Vm)) {
         wanted.spec.provider_id = Some(provider_id(wanted.metadata.name.as_deref().unwrap_or_default()));
         wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);
     }

@@ -100,13 +100,23 @@ impl Api {
     /// # Errors
     /// Returns the errors of the API.
     pub async fn merge(&self, place: Place<'_>, patch: Value) -> Result<(), Status> {
+        self.patch(place, Subresource::None, patch).await
+    }
+
+    /// Applies a merge patch to the object's status.
+    ///
+    /// # Errors
+    /// Returns the errors of the API.
+    pub async fn merge_status(&self, place: Place<'_>, patch: Value) -> Result<(), Status> {
+        self.patch(place, Subresource::Status, patch).await
+    }
+
+    async fn patch(&self, place: Place<'_>, subresource: Subresource, patch: Value) -> Result<(), Status> {
         let served = self.served(place.group, place.plural)?;
         let patch = PatchBody::Merge(patch.to_string().into());
         let mut context = Context::internal(MANAGER);
-        let outcome = self
-            .registry
-            .patch(&mut context, &served, place.namespace, place.name, Subresource::None, patch)
-            .await;
+        let outcome =
+            self.registry.patch(&mut context, &served, place.namespace, place.name, subresource, patch).await;
         outcome.map(drop)
     }
 

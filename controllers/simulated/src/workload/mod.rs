@@ -1,6 +1,7 @@
 //! A workload cluster: its own API server over the `memory` engine, and the parts of the machines in it.
 
 pub mod api;
+mod budget;
 pub mod etcd;
 pub mod eviction;
 pub mod kinds;
@@ -8,8 +9,10 @@ pub mod objects;
 pub mod part;
 pub mod portforward;
 pub mod state;
+pub mod symptoms;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 
 use access::{Rbac, Tokens};
@@ -29,6 +32,7 @@ use serving::Tls;
 use serving::{Listener, Server, VersionInfo};
 use store::Store;
 use tokio::io::DuplexStream;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::api::{Api, Place};
@@ -101,6 +105,8 @@ pub struct Workload {
     clock: Clock,
     random: Random,
     open: Mutex<Option<CancellationToken>>,
+    /// Whether the API server accepts connections and never answers.
+    silent: watch::Sender<bool>,
 }
 
 /// The servers inside the Pods, reached by port-forwards.
@@ -191,6 +197,7 @@ impl Workload {
             clock: clock.clone(),
             random: random.clone(),
             open: Mutex::default(),
+            silent: watch::Sender::new(false),
         }))
     }
 
@@ -297,6 +304,7 @@ impl Workload {
     /// # Errors
     /// Returns the errors of the API.
     pub async fn stop(&self, name: &str) -> Result<(), Error> {
+        self.show_volume(name, false).await?;
         self.api.delete(Place::node(name)).await?;
         let etcd = format!("etcd-{name}");
         if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).await.is_some() {
@@ -344,15 +352,25 @@ impl Workload {
         *self.pods.api_server.lock() = None;
     }
 
+    /// Makes the API server silent: present and new connections stay open, and nothing is answered until it is `false` again.
+    pub fn set_silent(&self, silent: bool) {
+        self.silent.send_if_modified(|present| std::mem::replace(present, silent) != silent);
+    }
+
     /// Serves one connection; a cluster that is not open refuses it.
     pub async fn serve(&self, stream: BoxStream) {
         let token = self.open.lock().clone();
         let listener = self.listener.lock().clone();
-        if let (Some(token), Some(listener)) = (token, listener) {
+        let (Some(token), Some(listener)) = (token, listener) else { return };
+        let mut silence = self.silent.subscribe();
+        let mut serving = pin!(listener.serve_stream(stream));
+        loop {
+            let is_silent = *silence.borrow_and_update();
             tokio::select! {
                 biased;
-                () = token.cancelled() => {}
-                () = listener.serve_stream(stream) => {}
+                () = token.cancelled() => return,
+                _ = silence.changed() => {}
+                () = &mut serving, if !is_silent => return,
             }
         }
     }

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use machinery::clock::rfc3339;
 use serde_json::{Value, json};
 
+use super::symptoms::NodeHealth;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, KUBE_SYSTEM, NODE_CONTROL_PLANE};
 
 /// A machine's identity within its workload cluster.
@@ -31,11 +32,6 @@ pub struct Host {
 
 /// Returns the machine's Node, which is ready.
 pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
-    let time = rfc3339(now);
-    let condition = |kind: &str, status: &str, reason: &str, message: &str| {
-        json!({"type": kind, "status": status, "reason": reason, "message": message,
-               "lastHeartbeatTime": time, "lastTransitionTime": time})
-    };
     let mut labels = json!({"kubernetes.io/hostname": host.name, "kubernetes.io/os": "linux"});
     for (key, value) in &host.labels {
         labels[key.as_str()] = value.as_str().into();
@@ -54,12 +50,7 @@ pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
         "metadata": {"name": host.name, "labels": labels},
         "spec": spec,
         "status": {
-            "conditions": [
-                condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-                condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-                condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-                condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-            ],
+            "conditions": NodeHealth::Ready.conditions_of(&[], now),
             "nodeInfo": {"kubeletVersion": host.version, "kubeProxyVersion": "", "operatingSystem": "linux",
                          "architecture": "amd64", "osImage": "simulated", "kernelVersion": "simulated",
                          "containerRuntimeVersion": "simulated://1.0.0", "machineID": "", "systemUUID": "", "bootID": ""},

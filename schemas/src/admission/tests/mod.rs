@@ -4,6 +4,7 @@ mod cluster;
 mod defaults;
 mod host_claim;
 mod kubeadm;
+mod machine_pool;
 mod metal3;
 mod metal3_provider;
 mod other;

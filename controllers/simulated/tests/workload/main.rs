@@ -2,6 +2,8 @@
 //! port-forward to etcd.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
+mod failures;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

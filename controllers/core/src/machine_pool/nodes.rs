@@ -1,0 +1,96 @@
+//! The Nodes of a MachinePool: `status.nodeRefs`, and the metadata and taints that the MachinePool sets on them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::names::CLUSTER_NAME;
+use engine::object::{is_deleting, uid};
+use k8s_openapi::api::core::v1::Node;
+use schemas::cluster::MachinePool;
+use schemas::meta::ObjectReference;
+
+use super::observe::Observed;
+use super::plan::Plan;
+
+const CLUSTER_NAMESPACE: &str = "cluster.x-k8s.io/cluster-namespace";
+const OWNER_KIND: &str = "cluster.x-k8s.io/owner-kind";
+const OWNER_NAME: &str = "cluster.x-k8s.io/owner-name";
+const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
+const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
+
+/// Plans `status.nodeRefs`, the changes of the Nodes, and the deletion of those whose machines are gone.
+pub fn plan(plan: &mut Plan, observed: &Observed) {
+    let Some(nodes) = &observed.nodes else { return };
+    let replicas = plan.pool.status.as_ref().and_then(|status| status.replicas);
+    // The infrastructure has machines, and does not say which ones yet.
+    if is_deleting(observed.pool.as_ref())
+        || (plan.pool.spec.provider_id_list.is_empty() && replicas != Some(0))
+    {
+        return;
+    }
+    plan.delete_nodes = retired(observed, &plan.pool.spec.provider_id_list);
+    let own = own(nodes, &plan.pool);
+    if own.is_empty() && !plan.pool.spec.provider_id_list.is_empty() {
+        return;
+    }
+    let references = own.iter().map(|node| ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: node.metadata.name.clone(),
+        uid: Some(uid(node.as_ref()).to_owned()),
+        ..ObjectReference::default()
+    });
+    plan.pool.status.get_or_insert_default().node_refs = references.collect();
+    for node in own {
+        let wanted = wanted(observed, &node);
+        if wanted != *node {
+            plan.nodes.push((node, wanted));
+        }
+    }
+}
+
+/// Returns the Nodes of the machines, in the order of the provider IDs.
+pub(super) fn own(nodes: &[Arc<Node>], pool: &MachinePool) -> Vec<Arc<Node>> {
+    let ids = pool.spec.provider_id_list.iter();
+    ids.flat_map(|id| nodes.iter().filter(move |node| provider_id(node) == Some(id))).cloned().collect()
+}
+
+/// Returns the Nodes in `status.nodeRefs` whose provider ID is not one of `ids`.
+pub(super) fn retired(observed: &Observed, ids: &[String]) -> Vec<Arc<Node>> {
+    let references = observed.pool.status.iter().flat_map(|status| &status.node_refs);
+    let names: BTreeSet<&str> = references.filter_map(|node| node.name.as_deref()).collect();
+    let is_retired = |node: &&Arc<Node>| {
+        names.contains(node.metadata.name.as_deref().unwrap_or_default())
+            && provider_id(node).is_some_and(|id| !ids.iter().any(|listed| listed == id))
+            && !is_deleting(node.as_ref())
+    };
+    observed.nodes.iter().flatten().filter(is_retired).cloned().collect()
+}
+
+fn provider_id(node: &Node) -> Option<&str> {
+    node.spec.as_ref()?.provider_id.as_deref().filter(|id| !id.is_empty())
+}
+
+/// Returns the Node with the annotations, label and taints that the MachinePool requires.
+fn wanted(observed: &Observed, node: &Node) -> Node {
+    let pool = &observed.pool.metadata;
+    let mut wanted = node.clone();
+    let annotations = wanted.metadata.annotations.get_or_insert_default();
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    annotations.insert(CLUSTER_NAME.to_owned(), observed.pool.spec.cluster_name.clone());
+    annotations.insert(CLUSTER_NAMESPACE.to_owned(), text(&pool.namespace));
+    annotations.insert(OWNER_KIND.to_owned(), MachinePool::KIND.to_owned());
+    annotations.insert(OWNER_NAME.to_owned(), text(&pool.name));
+    if observed.infrastructure.found().is_some_and(|object| object.is_true("/status/interruptible")) {
+        wanted.metadata.labels.get_or_insert_default().insert(INTERRUPTIBLE.to_owned(), String::new());
+    }
+    if let Some(spec) = &mut wanted.spec
+        && let Some(taints) = &mut spec.taints
+    {
+        taints.retain(|taint| taint.key != UNINITIALIZED);
+        if taints.is_empty() {
+            spec.taints = None;
+        }
+    }
+    wanted
+}

@@ -1,0 +1,130 @@
+//! Reads the objects on which the plan of a MachinePool depends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::names::POOL_NAME;
+use engine::object::{label, uid};
+use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, Result, Workload, owners};
+use k8s_openapi::api::core::v1::Node;
+use schemas::cluster::{Cluster, Machine, MachinePool};
+use schemas::naming;
+
+use crate::change::Reference;
+
+/// Index of Nodes by provider ID.
+const NODES_BY_PROVIDER_ID: &str = "providerID";
+
+/// The state of the world that a MachinePool's plan depends on.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The reconciled MachinePool.
+    pub pool: Arc<MachinePool>,
+    /// The MachinePool's Cluster.
+    pub cluster: Arc<Cluster>,
+    /// The object that `spec.template.spec.bootstrap.configRef` names.
+    pub bootstrap: Reference,
+    /// The object that `spec.template.spec.infrastructureRef` names.
+    pub infrastructure: Reference,
+    /// The infrastructure's objects, one for each machine; empty if the infrastructure has no such objects.
+    pub parts: Vec<ExternalObject>,
+    /// Why these objects could not be read.
+    pub parts_error: Option<String>,
+    /// The Machines that the MachinePool controls.
+    pub machines: Vec<Arc<Machine>>,
+    /// The Nodes that have one of the machines' provider IDs, or are in `status.nodeRefs`; `None` while the cluster is not connected.
+    pub nodes: Option<Vec<Arc<Node>>>,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
+}
+
+/// The controller of MachinePools.
+pub(super) struct PoolController {
+    pub manager: Manager,
+    pub clusters: Objects<Cluster>,
+    pub pools: Objects<MachinePool>,
+    pub machines: Objects<Machine>,
+    pub external: External,
+    pub applied: Applied,
+}
+
+impl PoolController {
+    /// Reads the state on which the plan of `pool` depends.
+    pub(super) async fn read(&self, pool: Arc<MachinePool>, cluster: Arc<Cluster>) -> Observed {
+        let namespace = pool.metadata.namespace.clone().unwrap_or_default();
+        let name = NamespacedName::of(cluster.as_ref());
+        let spec = &pool.spec.template.spec;
+        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
+        let parts = self.parts(&pool, &name, infrastructure.found()).await;
+        let (parts, parts_error) = match parts {
+            Ok(parts) => (parts, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let mut machines = self.machines.by_owner(uid(pool.as_ref()));
+        machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(pool.as_ref())));
+        let workload = self.manager.clusters().get(&name).ok();
+        let nodes = workload.map(|workload| nodes(&workload, &pool, infrastructure.found(), &parts));
+        let now = self.manager.clock().now();
+        Observed { pool, cluster, bootstrap, infrastructure, parts, parts_error, machines, nodes, now }
+    }
+
+    /// Returns whether the infrastructure or bootstrap object exists or could not be read.
+    pub(super) async fn has_any_part(&self, pool: &MachinePool) -> bool {
+        let namespace = pool.metadata.namespace.clone().unwrap_or_default();
+        let spec = &pool.spec.template.spec;
+        for reference in [Some(&spec.infrastructure_ref), spec.bootstrap.config_ref.as_ref()] {
+            let found = Reference::read(&self.external, &namespace, reference).await;
+            if !matches!(found, Reference::None | Reference::NotFound) {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn parts(
+        &self,
+        pool: &MachinePool,
+        cluster: &NamespacedName,
+        infrastructure: Option<&ExternalObject>,
+    ) -> Result<Vec<ExternalObject>> {
+        let Some(infrastructure) = infrastructure else { return Ok(Vec::new()) };
+        let Some(kind) = infrastructure.text("/status/infrastructureMachineKind") else {
+            return Ok(Vec::new());
+        };
+        let (objects, resolved) = self.external.objects(&infrastructure.resource.group, kind).await?;
+        let pool_name = naming::label_value(pool.metadata.name.as_deref().unwrap_or_default());
+        let mut found = objects.by_cluster(cluster);
+        found.retain(|object| label(object.as_ref(), POOL_NAME) == Some(pool_name.as_str()));
+        let external = |object| ExternalObject {
+            object,
+            resource: resolved.resource.clone(),
+            contract: resolved.contract,
+        };
+        Ok(found.into_iter().map(external).collect())
+    }
+}
+
+/// Returns the Nodes that belong to the MachinePool, or once did, by name.
+fn nodes(
+    workload: &Workload,
+    pool: &MachinePool,
+    infrastructure: Option<&ExternalObject>,
+    parts: &[ExternalObject],
+) -> Vec<Arc<Node>> {
+    let nodes = workload.objects::<Node>();
+    nodes.index(NODES_BY_PROVIDER_ID, |node| {
+        node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect()
+    });
+    let listed = infrastructure.map(super::plan::provider_ids).unwrap_or_default();
+    let of_parts = parts.iter().filter_map(|part| part.text("/spec/providerID").map(str::to_owned));
+    let ids = pool.spec.provider_id_list.iter().cloned().chain(listed).chain(of_parts);
+    let with_id = ids.flat_map(|id| nodes.by_index(NODES_BY_PROVIDER_ID, &id));
+    let referenced = pool.status.iter().flat_map(|status| &status.node_refs);
+    let named = referenced.filter_map(|node| nodes.get(&NamespacedName::new("", node.name.as_deref()?)));
+    let all: BTreeMap<NamespacedName, Arc<Node>> =
+        with_id.chain(named).map(|node| (NamespacedName::of(node.as_ref()), node)).collect();
+    all.into_values().collect()
+}

@@ -1,0 +1,128 @@
+//! The DevMachinePool controller: it keeps a DevMachine for each machine of a MachinePool.
+
+mod apply;
+mod observe;
+mod plan;
+mod status;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::conditions;
+use engine::controller::requests_of;
+use engine::object::uid;
+use engine::{
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, Request, Result, owners,
+};
+use schemas::cluster::{Cluster, Machine, MachinePool};
+use schemas::infrastructure::DevMachinePool;
+
+use crate::backend::Backend;
+use crate::names::MACHINE_POOL_FINALIZER;
+use observe::{DevMachinePoolController, Observed};
+use plan::Plan;
+
+/// Conditions that this controller owns.
+const OWNED: &[&str] = &["Ready", "ReplicasReady", "Paused"];
+
+/// The descriptor of the controller.
+pub const CONTROLLER: Descriptor<Backend> = Descriptor {
+    name: "devmachinepool",
+    reconciles: &[GroupKind::new(DevMachinePool::GROUP, DevMachinePool::KIND)],
+    start: |manager, _| start(manager),
+};
+
+/// Starts the DevMachinePool controller.
+fn start(manager: &Manager) {
+    let this = DevMachinePoolController {
+        objects: manager.objects(),
+        pools: manager.objects(),
+        dev_machines: manager.objects(),
+        machines: manager.objects(),
+        clusters: manager.objects(),
+        manager: manager.clone(),
+    };
+    let (by_cluster, pools) = (this.objects.clone(), this.pools.clone());
+    Controller::new(manager, CONTROLLER.name)
+        .reconciles(&this.objects)
+        .owns(&this.dev_machines, DevMachinePool::GROUP, DevMachinePool::KIND)
+        .watches(&this.pools, |change| change.objects().filter_map(|pool| infrastructure(pool)).collect())
+        .watches(&this.machines, move |change| of_machine(&pools, change))
+        .watches(&this.clusters, move |change: &Change<Cluster>| {
+            requests_of(&by_cluster.by_cluster(&change.name()))
+        })
+        .start(Frame::new(this));
+}
+
+/// Returns the DevMachinePool of a MachinePool, or `None` if its machines are of another kind.
+fn infrastructure(pool: &Arc<MachinePool>) -> Option<Request> {
+    let reference = &pool.spec.template.spec.infrastructure_ref;
+    let is_dev = reference.kind == DevMachinePool::KIND && reference.api_group == DevMachinePool::GROUP;
+    let namespace = pool.metadata.namespace.clone().unwrap_or_default();
+    is_dev.then(|| NamespacedName::new(namespace, reference.name.as_str()))
+}
+
+/// Returns the DevMachinePool of a Machine that a MachinePool controls.
+fn of_machine(pools: &Objects<MachinePool>, change: &Change<Machine>) -> Vec<Request> {
+    let owners = engine::controller::owner_requests(change, MachinePool::GROUP, MachinePool::KIND);
+    owners.iter().filter_map(|owner| infrastructure(&pools.get(owner)?)).collect()
+}
+
+impl Planned for DevMachinePoolController {
+    type Object = DevMachinePool;
+    type Observed = Observed;
+    type Plan = Plan;
+
+    const FINALIZER: Option<&'static str> = Some(MACHINE_POOL_FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<DevMachinePool> {
+        &self.objects
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the
+    /// MachinePool's controller sets the reference.
+    fn cluster(&self, dev: &Arc<DevMachinePool>) -> Membership {
+        if owners::find(dev.as_ref(), MachinePool::GROUP, MachinePool::KIND).is_none() {
+            return Membership::Waits;
+        }
+        let cluster = self.pool_of(dev).and_then(|pool| self.cluster_of(&pool));
+        cluster.map_or(Membership::Missing(None), Membership::Of)
+    }
+
+    async fn has_parts(&self, dev: &Arc<DevMachinePool>) -> bool {
+        !self.dev_machines.by_owner(uid(dev.as_ref())).is_empty()
+    }
+
+    async fn observe(
+        &self,
+        dev: Arc<DevMachinePool>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
+        Ok(cluster.and_then(|cluster| self.read(dev, cluster)))
+    }
+
+    fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn apply(&self, _: &Observed, plan: Plan) -> Outcome<DevMachinePool> {
+        self.execute(plan).await
+    }
+
+    /// Reports the error in the condition `Ready`.
+    fn report(dev: &mut DevMachinePool, errors: &[&Error], now: DateTime<Utc>) {
+        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+    }
+
+    fn observed_generation(dev: &mut DevMachinePool) -> Option<&mut Option<i64>> {
+        Some(&mut dev.status.get_or_insert_default().observed_generation)
+    }
+}
