@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::Cache;
-use crate::object::Kind;
+use crate::object::{Kind, NamespacedName};
 use crate::objects::Objects;
 use crate::watch::Watcher;
 
@@ -45,8 +45,19 @@ impl Caches {
 
     /// Returns the handle on a kind; the first call starts its watch.
     pub fn objects<K: Kind>(&self, dynamic: &K::DynamicType) -> Objects<K> {
-        let name =
-            format!("{} {} {}", K::api_version(dynamic), K::plural(dynamic), std::any::type_name::<K>());
+        self.cache(dynamic, None)
+    }
+
+    /// Returns a handle whose cache holds the object of this name only, for kinds of which a cluster has many
+    /// large objects; the first call starts its watch.
+    pub fn named<K: Kind>(&self, dynamic: &K::DynamicType, name: &NamespacedName) -> Objects<K> {
+        self.cache(dynamic, Some(name))
+    }
+
+    fn cache<K: Kind>(&self, dynamic: &K::DynamicType, only: Option<&NamespacedName>) -> Objects<K> {
+        let kind = (K::api_version(dynamic), K::plural(dynamic), std::any::type_name::<K>());
+        let only_name = only.map(ToString::to_string).unwrap_or_default();
+        let name = format!("{} {} {} {only_name}", kind.0, kind.1, kind.2);
         let mut open = self.open.lock();
         let existing = open.get(&name).and_then(|cache| cache.clone().downcast::<Cache<K>>().ok());
         let cache = existing.unwrap_or_else(|| {
@@ -56,6 +67,7 @@ impl Caches {
             let watcher = Watcher {
                 client: self.client.clone(),
                 dynamic: dynamic.clone(),
+                only: only.cloned(),
                 cache: cache.clone(),
                 clock: self.clock.clone(),
                 is_remote: self.is_remote,

@@ -58,6 +58,11 @@ impl Workload {
         self.caches.objects(&())
     }
 
+    /// Returns the handle on a single object of a kind; see [`ClusterCache::watch_named`].
+    pub fn named<K: Kind<DynamicType = ()>>(&self, name: &NamespacedName) -> Objects<K> {
+        self.caches.named(&(), name)
+    }
+
     /// Returns whether this is the first call with `what` since the cluster was connected; used for
     /// subscriptions made on demand.
     pub fn first_time(&self, what: &'static str) -> bool {
@@ -186,9 +191,28 @@ impl ClusterCache {
         queue: &Arc<Queue>,
         mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
     ) {
+        self.register(queue, mapper, |workload| workload.objects::<K>());
+    }
+
+    /// Like [`Self::watch`], for the single object of this name in each workload cluster.
+    pub fn watch_named<K: Kind<DynamicType = ()>>(
+        &self,
+        queue: &Arc<Queue>,
+        name: NamespacedName,
+        mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
+    ) {
+        self.register(queue, mapper, move |workload| workload.named::<K>(&name));
+    }
+
+    fn register<K: Kind<DynamicType = ()>>(
+        &self,
+        queue: &Arc<Queue>,
+        mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
+        open: impl Fn(&Workload) -> Objects<K> + Send + Sync + 'static,
+    ) {
         let (queue, mapper) = (queue.clone(), Arc::new(mapper));
         self.0.registrations.lock().push(Arc::new(move |workload| {
-            let objects = workload.objects::<K>();
+            let objects = open(workload);
             let (mapper, cluster) = (mapper.clone(), workload.cluster.clone());
             objects.notify(&queue, move |change| mapper(&cluster, change));
             async move { objects.wait_until_synced().await }.boxed()

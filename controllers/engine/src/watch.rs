@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::answers::{Identity, without_managed_fields};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::object::Kind;
+use crate::object::{Kind, NamespacedName};
 
 /// The server ends each watch after this time; the watch is then resumed.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
@@ -35,6 +35,8 @@ struct List {
 pub(crate) struct Watcher<K: Kind> {
     pub client: Client,
     pub dynamic: K::DynamicType,
+    /// The only object to watch; `None` for all of the kind.
+    pub only: Option<NamespacedName>,
     pub cache: Arc<Cache<K>>,
     pub clock: Clock,
     /// Whether the cluster is a workload cluster. It may disappear at any time, so failures are logged at
@@ -52,7 +54,12 @@ enum End {
 
 impl<K: Kind> Watcher<K> {
     fn request(&self) -> Request {
-        Request::new(K::url_path(&self.dynamic, None))
+        Request::new(K::url_path(&self.dynamic, self.only.as_ref().and_then(NamespacedName::scope)))
+    }
+
+    /// Returns the field selector of the only object to watch.
+    fn fields(&self) -> Option<String> {
+        self.only.as_ref().map(|only| format!("metadata.name={}", only.name))
     }
 
     /// Runs until it is dropped.
@@ -89,7 +96,7 @@ impl<K: Kind> Watcher<K> {
 
     async fn list(&self) -> Result<String> {
         let what = || format!("list {}", K::plural(&self.dynamic));
-        let parameters = ListParams::default();
+        let parameters = ListParams { field_selector: self.fields(), ..ListParams::default() };
         let request = if K::metadata_api() {
             self.request().list_metadata(&parameters)
         } else {
@@ -110,7 +117,12 @@ impl<K: Kind> Watcher<K> {
     async fn watch(&self, version: &mut String) -> Result<End> {
         let what = || format!("watch {}", K::plural(&self.dynamic));
         let seconds = u32::try_from(WATCH_TIMEOUT.as_secs()).ok();
-        let parameters = WatchParams { timeout: seconds, bookmarks: true, ..WatchParams::default() };
+        let parameters = WatchParams {
+            timeout: seconds,
+            bookmarks: true,
+            field_selector: self.fields(),
+            ..WatchParams::default()
+        };
         let request = if K::metadata_api() {
             self.request().watch_metadata(&parameters, version)
         } else {
