@@ -3,4 +3,5 @@
 mod addons;
 mod config;
 mod control_plane;
+mod ignition;
 mod render;

@@ -138,7 +138,10 @@ const NOT_SUPPORTED: &[&str] = &["docker", "etcd", "flannel", "ignition", "locks
 /// # Errors
 /// Names the field that is wrong.
 pub fn parse(text: &str, strict: bool) -> Result<Config, String> {
-    let parsed = serde_saphyr::from_str::<Value>(text).map_err(|error| format!("is not YAML: {error}"))?;
+    // Modes are written as in YAML 1.1: 0644 is octal.
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let parsed = serde_saphyr::from_str_with_options::<Value>(text, options);
+    let parsed = parsed.map_err(|error| format!("is not YAML: {error}"))?;
     let root = match parsed {
         Value::Null => Map::new(),
         Value::Object(root) => root,
