@@ -2,7 +2,7 @@
 
 use kube::api::{ListParams, WatchParams};
 
-use crate::object::Kind;
+use crate::object::{Kind, NamespacedName};
 
 /// Limits a cache to some objects of a kind. The default is all objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +19,12 @@ impl Scope {
     /// Returns the scope of all objects of one namespace.
     pub fn namespace(namespace: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), ..Self::default() }
+    }
+
+    /// Returns the scope of the object of this name.
+    pub fn named(name: &NamespacedName) -> Self {
+        let namespace = name.scope().map(str::to_owned);
+        Self { namespace, ..Self::default() }.fields(format!("metadata.name={}", name.name))
     }
 
     /// Returns the scope with a label selector.

@@ -166,7 +166,13 @@ pub fn text(secret: &Secret, key: &str) -> Option<String> {
     String::from_utf8(bytes.clone()).ok().filter(|text| !text.is_empty())
 }
 
-/// Returns certificate and key of a Secret. The authority of an external etcd needs no private key.
+/// Returns whether a Secret of this purpose is of no use without its private key. The key of an authority may be
+/// kept elsewhere, if somebody else issues the certificates of the nodes.
+pub fn needs_key(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::ServiceAccount | Purpose::EtcdClient)
+}
+
+/// Returns certificate and key of a Secret; the key is empty if there is none and none is needed.
 ///
 /// # Errors
 /// Names the Secret and the missing key.

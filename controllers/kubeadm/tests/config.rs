@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, TimeZone, Utc};
-use kubeadm::config::plan::{CertificateState, Lock, Observed, Step, plan, ready};
+use kubeadm::certificates::Purpose;
+use kubeadm::config::owner::Owner;
+use kubeadm::config::plan::{Authorities, Bootstrap, Lock, Observed, Step, Token, plan, ready};
 use kubeadm::config::render::Role;
 use kubeadm::config::token;
+use schemas::version::Version;
 use serde_json::{Value, json};
 
 fn now() -> DateTime<Utc> {
@@ -21,7 +24,7 @@ fn cluster(provisioned: bool, initialized: bool) -> Value {
     let status = if initialized { "True" } else { "False" };
     json!({
         "metadata": {"name": "c", "namespace": "ns"},
-        "spec": {"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "cp"}},
+        "spec": {"controlPlaneEndpoint": {"host": "h", "port": 6443}, "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "cp"}},
         "status": {
             "initialization": {"infrastructureProvisioned": provisioned},
             "conditions": [{"type": "ControlPlaneInitialized", "status": status}],
@@ -31,24 +34,45 @@ fn cluster(provisioned: bool, initialized: bool) -> Value {
 
 fn machine(control_plane: bool) -> Value {
     let labels = if control_plane { json!({"cluster.x-k8s.io/control-plane": ""}) } else { json!({}) };
-    json!({"metadata": {"name": "m", "labels": labels}, "spec": {"clusterName": "c", "bootstrap": {}}})
+    json!({"metadata": {"name": "m", "labels": labels}, "spec": {"clusterName": "c", "version": "v1.36.0", "bootstrap": {}}})
+}
+
+fn owner(machine: Value) -> Option<Owner> {
+    Some(Owner::Machine(Arc::new(from(machine))))
 }
 
 fn observed(config: Value, machine: Value, cluster: Value) -> Observed {
     Observed {
         config: Arc::new(from(config)),
-        machine: Some(Arc::new(from(machine))),
+        owner: owner(machine),
         cluster: Some(Arc::new(from(cluster))),
         data_secret: None,
         lock: Lock::Free,
-        certificates: CertificateState::Complete,
+        authorities: Authorities::default(),
+        missing_values: Vec::new(),
         connected: true,
-        token_expires: None,
+        token: Token::Unknown,
     }
 }
 
+fn of_role(role: Role, make_token: bool) -> Bootstrap {
+    let version = Version::new(1, 36, 0);
+    Bootstrap { role, version, break_lock: false, make_certificates: Vec::new(), make_token }
+}
+
 fn bootstrap(role: Role, make_token: bool) -> Step {
-    Step::Bootstrap { role, break_lock: false, make_certificates: false, make_token }
+    Step::Bootstrap(of_role(role, make_token))
+}
+
+/// Returns the message of the first condition of the plan, and that of `CertificatesAvailable`.
+fn told(observed: &Observed) -> (String, String) {
+    let plan = plan(observed, now());
+    assert_eq!(plan.step, Step::Wait);
+    let message = |type_: &str| {
+        let found = plan.conditions.iter().find(|found| found.type_ == type_);
+        found.map(|found| found.message.clone()).unwrap_or_default()
+    };
+    (message("DataSecretAvailable"), message("CertificatesAvailable"))
 }
 
 fn empty() -> Value {
@@ -90,15 +114,7 @@ fn one_machine_initialises() {
         (Lock::Free, bootstrap(Role::Init, false)),
         (Lock::Ours, bootstrap(Role::Init, false)),
         (Lock::Taken, Step::Wait),
-        (
-            Lock::Abandoned,
-            Step::Bootstrap {
-                role: Role::Init,
-                break_lock: true,
-                make_certificates: false,
-                make_token: false,
-            },
-        ),
+        (Lock::Abandoned, Step::Bootstrap(Bootstrap { break_lock: true, ..of_role(Role::Init, false) })),
     ] {
         observed.lock = lock;
         assert_eq!(plan(&observed, now()).step, step, "{lock:?}");
@@ -110,32 +126,132 @@ fn one_machine_initialises() {
 #[test]
 fn certificates_come_from_the_control_plane_provider() {
     let mut observed = observed(empty(), machine(true), cluster(true, false));
-    observed.certificates = CertificateState::Incomplete;
-    assert_eq!(plan(&observed, now()).step, Step::Wait);
+    observed.authorities.missing = vec![Purpose::ServiceAccount];
+    assert_eq!(told(&observed).1, "Waiting for the control plane provider to create them");
     let mut alone = cluster(true, false);
-    alone["spec"] = json!({});
+    alone["spec"] = json!({"controlPlaneEndpoint": {"host": "h", "port": 6443}});
     observed.cluster = Some(Arc::new(from(alone)));
-    let step =
-        Step::Bootstrap { role: Role::Init, break_lock: false, make_certificates: true, make_token: false };
+    let make_certificates = vec![Purpose::ServiceAccount];
+    let step = Step::Bootstrap(Bootstrap { make_certificates, ..of_role(Role::Init, false) });
     assert_eq!(plan(&observed, now()).step, step);
+
+    let external = json!({"endpoints": ["https://e"], "caFile": "/ca", "certFile": "/c", "keyFile": "/k"});
+    let spec = json!({"clusterConfiguration": {"etcd": {"external": external}}});
+    observed.config = Arc::new(from(json!({"metadata": {}, "spec": spec})));
+    observed.authorities.missing = vec![Purpose::EtcdAuthority, Purpose::EtcdClient];
+    let text = "An external etcd needs these Secrets, which do not exist: c-etcd, c-apiserver-etcd-client";
+    assert_eq!(told(&observed).1, text);
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_told_and_nothing_is_written() {
+    let change = |change: fn(&mut Observed)| {
+        let mut observed = observed(empty(), machine(false), cluster(true, true));
+        change(&mut observed);
+        told(&observed)
+    };
+    let unusable = change(|observed| observed.authorities.unusable = vec!["Secret c-ca has no text".into()]);
+    assert_eq!(unusable.1, "Secret c-ca has no text");
+    let missing = change(|observed| observed.authorities.missing = vec![Purpose::ClusterAuthority]);
+    assert_eq!(missing.1, "Certificates of the Cluster are missing");
+    for (expected, (message, _)) in [
+        (
+            "Secret s does not exist or has no key k",
+            change(|observed| {
+                observed.missing_values = vec!["Secret s does not exist or has no key k".into()]
+            }),
+        ),
+        (
+            "The Machine has no valid version, which kubeadm's configuration needs",
+            change(|observed| {
+                let mut machine = machine(false);
+                machine["spec"]["version"] = json!("latest");
+                observed.owner = owner(machine);
+            }),
+        ),
+        (
+            "Waiting for Cluster spec.controlPlaneEndpoint to be set",
+            change(|observed| {
+                let mut cluster = cluster(true, true);
+                cluster["spec"] = json!({});
+                observed.cluster = Some(Arc::new(from(cluster)));
+            }),
+        ),
+        (
+            "spec.joinConfiguration.controlPlane is set, but the Machine is a worker: remove it",
+            change(|observed| {
+                let spec = json!({"joinConfiguration": {"controlPlane": {}}});
+                observed.config = Arc::new(from(json!({"metadata": {}, "spec": spec})));
+            }),
+        ),
+    ] {
+        assert_eq!(message, expected);
+    }
+}
+
+fn with_token() -> Value {
+    json!({
+        "metadata": {"name": "m"},
+        "spec": {"joinConfiguration": {"discovery": {"bootstrapToken": {"token": "abcdef.0123456789abcdef"}}}},
+        "status": {"initialization": {"dataSecretCreated": true}},
+    })
 }
 
 #[test]
 fn a_token_lives_until_its_node_is_there() {
-    let config = json!({
-        "metadata": {"name": "m"},
-        "spec": {"joinConfiguration": {"discovery": {"bootstrapToken": {"token": "abcdef.0123456789abcdef"}}}},
-        "status": {"initialization": {"dataSecretCreated": true}},
-    });
-    let mut observed = observed(config, machine(false), cluster(true, true));
-    assert_eq!(plan(&observed, now()).step, Step::KeepToken, "after a restart nobody knows");
-    observed.token_expires = Some(now() + token::LIFETIME);
-    assert_eq!(plan(&observed, now()).step, Step::WatchToken);
-    assert_eq!(plan(&observed, now() + Duration::minutes(3)).step, Step::KeepToken);
+    let mut observed = observed(with_token(), machine(false), cluster(true, true));
+    let left = |minutes: i64| Token::Expires(now() + Duration::minutes(minutes));
+    for (token, step) in [
+        (Token::Unknown, Step::WatchToken),
+        (Token::Missing, Step::KeepToken),
+        (left(15), Step::WatchToken),
+        (left(13), Step::WatchToken),
+        (left(12), Step::KeepToken),
+        (left(-1), Step::KeepToken),
+    ] {
+        observed.token = token;
+        assert_eq!(plan(&observed, now()).step, step, "{token:?}");
+    }
     let mut joined = machine(false);
     joined["status"] = json!({"nodeRef": {"name": "m"}});
-    observed.machine = Some(Arc::new(from(joined)));
-    assert_eq!(plan(&observed, now() + Duration::minutes(3)).step, Step::Wait);
+    observed.owner = owner(joined);
+    assert_eq!(plan(&observed, now()).step, Step::Wait);
+}
+
+#[test]
+fn a_pool_gets_a_new_token_before_the_old_one_expires() {
+    let pool = |nodes: usize| {
+        let nodes: Vec<Value> = (0..nodes).map(|index| json!({"name": index.to_string()})).collect();
+        let spec = json!({"clusterName": "c", "replicas": 2, "template": {"spec": {"clusterName": "c", "version": "v1.36.0", "bootstrap": {}}}});
+        let pool = json!({"metadata": {"name": "p"}, "spec": spec, "status": {"nodeRefs": nodes}});
+        Some(Owner::Pool(Arc::new(from(pool))))
+    };
+    let mut observed = observed(with_token(), machine(false), cluster(true, true));
+    let left = |seconds: i64| Token::Expires(now() + Duration::seconds(seconds));
+    let half = token::LIFETIME.num_seconds() / 2;
+    let renew = || bootstrap(Role::JoinWorker, true);
+    for (name, nodes, token, step) in [
+        ("not all have joined: like a Machine", 1, left(600), Step::KeepToken),
+        ("not all have joined, gone", 1, Token::Missing, renew()),
+        ("all have joined", 2, left(half), Step::WatchToken),
+        ("less than half is left", 2, left(half - 1), renew()),
+        ("gone", 2, Token::Missing, renew()),
+        ("not connected", 2, Token::Unknown, Step::WatchToken),
+    ] {
+        (observed.owner, observed.token) = (pool(nodes), token);
+        assert_eq!(plan(&observed, now()).step, step, "{name}");
+    }
+    observed.authorities.missing = vec![Purpose::ClusterAuthority];
+    let plan = plan(&observed, now());
+    assert_eq!((plan.step, plan.conditions), (Step::WatchToken, vec![]), "the present data stay");
+}
+
+#[test]
+fn the_first_data_of_a_pool_are_those_of_a_worker() {
+    let spec = json!({"clusterName": "c", "template": {"spec": {"clusterName": "c", "version": "v1.36.0", "bootstrap": {}}}});
+    let mut observed = observed(empty(), machine(false), cluster(true, true));
+    observed.owner = Some(Owner::Pool(Arc::new(from(json!({"metadata": {"name": "p"}, "spec": spec})))));
+    assert_eq!(plan(&observed, now()).step, bootstrap(Role::JoinWorker, true));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Table tests of the rules of a KubeadmControlPlane.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
+mod certificates;
 mod removal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, TimeZone, Utc};
@@ -120,6 +121,8 @@ impl World {
             leftovers: Vec::new(),
             workers: Vec::new(),
             secrets: purposes.into_iter().map(|purpose| (purpose, true)).collect::<BTreeMap<_, _>>(),
+            keyless: BTreeSet::new(),
+            unusable: Vec::new(),
             kubeconfig: Kubeconfig::Ours(now() + Duration::days(365)),
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
@@ -265,9 +268,9 @@ fn certificates_are_never_made_again() {
 }
 
 #[test]
-fn a_settled_control_plane_looks_at_add_ons_only() {
+fn a_settled_control_plane_is_left_alone() {
     let world = World::new(3, "v1.36.0", three("v1.36.0"));
-    assert_eq!(world.steps(), [Step::UpdateAddons]);
+    assert_eq!(world.steps(), []);
     for type_ in ["Available", "EtcdClusterHealthy", "ControlPlaneComponentsHealthy", "Initialized"] {
         let (status, _, message) = world.condition(type_);
         assert_eq!((status.as_str(), message.as_str()), ("True", ""), "{type_}");
@@ -450,7 +453,7 @@ fn members_without_a_machine_go_when_the_quorum_stays() {
     world.etcd().members[4].name.clear();
     assert_eq!(world.steps(), [Step::RemoveMember(10)], "one that never started is nobody's");
     world.etcd().members.remove(2);
-    assert_eq!(world.steps(), [Step::UpdateAddons], "or c's, which has no member yet");
+    assert_eq!(world.steps(), [], "or c's, which has no member yet");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Case {
+pub struct Case {
     role: String,
     version: String,
     #[serde(default)]
@@ -28,7 +28,7 @@ struct Case {
     spec: KubeadmConfigSpec,
 }
 
-fn data() -> PathBuf {
+pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
@@ -66,7 +66,7 @@ fn certificates(external: bool) -> Certificates {
     all
 }
 
-fn rendered(case: Case, external: bool) -> Result<String, kubeadm::Error> {
+pub fn rendered(case: Case, external: bool) -> Result<String, kubeadm::Error> {
     let (cluster, certificates) = (cluster(), certificates(external));
     let version = Version::parse(&case.version).unwrap();
     let role = match case.role.as_str() {
@@ -160,8 +160,8 @@ fn what_is_wrong_is_named() {
     };
     let table = [
         (
-            case(serde_json::json!({"format": "ignition"}), "init", "v1.36.0"),
-            "spec.format ignition is not supported yet: use cloud-config",
+            case(serde_json::json!({"format": "butane"}), "init", "v1.36.0"),
+            "spec.format butane is not known: it must be cloud-config or ignition",
         ),
         (
             case(serde_json::json!({}), "init", "v1.21.0"),

@@ -5,30 +5,19 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::{Action, NamespacedName, Outcome, conditions, owners, paused};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
-use machinery::clock::rfc3339;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::Cluster;
 use serde_json::json;
 
-use super::observe::{ConfigController, LOCK_KEY, LockInformation, lock_name};
-use super::plan::{self, Observed, Plan, Step};
+use super::observe::ConfigController;
+use super::plan::{self, Bootstrap, Observed, Plan, Step};
 use super::render::{self, Inputs, Role};
 use super::token;
-use crate::certificates::{self, Recipe};
+use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::condition;
-use schemas::version::Version;
-
-/// The objects that [`Step::Bootstrap`] works on.
-struct Bootstrap<'a> {
-    role: Role,
-    machine: &'a Machine,
-    cluster: &'a Cluster,
-}
 
 impl ConfigController {
     /// Carries out the plan.
@@ -61,7 +50,7 @@ impl ConfigController {
         wanted: &mut KubeadmConfig,
     ) -> Result<Action> {
         let now = self.manager.clock().now();
-        let (Some(machine), Some(cluster)) = (&observed.machine, &observed.cluster) else {
+        let (Some(owner), Some(cluster)) = (&observed.owner, &observed.cluster) else {
             return Ok(Action::done());
         };
         if plan.fix_secret_owner
@@ -80,16 +69,16 @@ impl ConfigController {
                 Ok(Action::done())
             }
             Step::KeepToken => self.keep_token(observed, cluster, now).await,
-            Step::Bootstrap { role, break_lock, make_certificates, make_token } => {
-                let bootstrap = Bootstrap { role: *role, machine, cluster };
-                if *break_lock {
+            Step::Bootstrap(bootstrap) => {
+                if bootstrap.break_lock {
                     self.unlock(cluster).await?;
                 }
-                if *role == Role::Init && !self.lock_for(machine, cluster).await? {
+                let is_init = bootstrap.role == Role::Init;
+                if is_init && !self.lock_for(&owner.name(), cluster).await? {
                     return Ok(Action::done());
                 }
-                let result = self.bootstrap(&bootstrap, *make_certificates, *make_token, wanted).await;
-                if result.is_err() && *role == Role::Init {
+                let result = self.bootstrap(bootstrap, cluster, wanted).await;
+                if result.is_err() && is_init {
                     self.unlock(cluster).await?;
                 }
                 result
@@ -99,111 +88,58 @@ impl ConfigController {
 
     async fn bootstrap(
         &self,
-        bootstrap: &Bootstrap<'_>,
-        make_certificates: bool,
-        make_token: bool,
+        bootstrap: &Bootstrap,
+        cluster: &Cluster,
         wanted: &mut KubeadmConfig,
     ) -> Result<Action> {
-        let Bootstrap { role, machine, cluster } = *bootstrap;
+        let Bootstrap { role, version, .. } = bootstrap;
         let now = self.manager.clock().now();
         let name = NamespacedName::of(cluster);
-        if make_certificates {
-            self.make_certificates(&name, machine, wanted).await?;
-        }
-        let (found, _) = self.certificates(&name, machine, &wanted.spec)?;
+        self.make_certificates(&name, &bootstrap.make_certificates, wanted).await?;
+        let (found, _) = self.certificates(&name, *role != Role::JoinWorker, &wanted.spec);
         conditions::set(wanted, now, conditions::is_true(condition::CERTIFICATES_AVAILABLE, "Available"));
-        let version = machine.spec.version.as_deref().and_then(Version::parse).ok_or_else(|| {
-            Error::Version(
-                "the Machine has no valid spec.version, which kubeadm's configuration needs".to_owned(),
-            )
-        })?;
         match role {
             Role::Init => render::complete_init(&mut wanted.spec, cluster)?,
             _ => {
-                let token = if make_token { Some(self.make_token(&name, wanted, now).await?) } else { None };
-                render::complete_join(&mut wanted.spec, role, cluster, &found, token.as_deref())?;
+                let token = match bootstrap.make_token {
+                    true => Some(self.make_token(&name, wanted, now).await?),
+                    false => None,
+                };
+                render::complete_join(&mut wanted.spec, *role, cluster, &found, token.as_deref())?;
             }
         }
         let secrets = self.named_secrets(&name.namespace, &wanted.spec);
-        let data = render::render(
-            &Inputs {
-                spec: &wanted.spec,
-                cluster,
-                version: &version,
-                control_plane_version: control_plane_version(cluster),
-                certificates: &found,
-                secrets: &secrets,
-            },
-            role,
-        )?;
+        let inputs = Inputs {
+            spec: &wanted.spec,
+            cluster,
+            version,
+            control_plane_version: control_plane_version(cluster),
+            certificates: &found,
+            secrets: &secrets,
+        };
+        let data = render::render(&inputs, *role)?;
         self.store(&name.name, wanted, data).await?;
         let secret = wanted.metadata.name.clone().unwrap_or_default();
         created(wanted, secret, now);
-        let token_used = role != Role::Init && render::uses_token(&wanted.spec);
+        let token_used = *role != Role::Init && render::uses_token(&wanted.spec);
         Ok(if token_used { Action::requeue_after(token::CHECK) } else { Action::done() })
     }
 
     async fn make_certificates(
         &self,
         cluster: &NamespacedName,
-        machine: &Machine,
+        purposes: &[Purpose],
         config: &KubeadmConfig,
     ) -> Result<()> {
         let configuration = config.spec.cluster_configuration.clone().unwrap_or_default();
-        let (_, missing) = self.certificates(cluster, machine, &config.spec)?;
-        for purpose in missing {
-            if certificates::is_given(purpose, &configuration) {
-                let name = purpose.secret_name(&cluster.name);
-                return Err(Error::Bootstrap(format!(
-                    "Secret {name} does not exist: an external etcd needs it"
-                )));
-            }
-            let identity = crate::blocking::make(Recipe::of(&configuration)?, purpose, &self.manager).await?;
+        for purpose in purposes {
+            let recipe = Recipe::of(&configuration)?;
+            let identity = crate::blocking::make(recipe, *purpose, &self.manager).await?;
             let owner = owners::controller_reference(config, &());
-            let secret = certificates::secret(&cluster.namespace, &cluster.name, purpose, &identity, owner);
+            let secret = certificates::secret(&cluster.namespace, &cluster.name, *purpose, &identity, owner);
             self.secrets.create_if_absent(&secret).await?;
         }
         Ok(())
-    }
-
-    async fn make_token(
-        &self,
-        cluster: &NamespacedName,
-        config: &KubeadmConfig,
-        now: DateTime<Utc>,
-    ) -> Result<String> {
-        let workload = self.manager.clusters().get(cluster)?;
-        let token = token::generate(self.manager.random());
-        let secret = token::secret(&token, now).ok_or_else(|| Error::Bootstrap("no token".to_owned()))?;
-        let api = Api::<Secret>::namespaced(workload.client().clone(), token::NAMESPACE);
-        let created = api.create(&PostParams::default(), &secret).await;
-        created.map_err(|error| Error::Workload(format!("create a bootstrap token: {error}")))?;
-        self.tokens.lock().insert(NamespacedName::of(config), now + token::LIFETIME);
-        Ok(token)
-    }
-
-    /// Extends the bootstrap token if it exists and is due; recreates it if it is gone, since the bootstrap
-    /// data contains it.
-    async fn keep_token(&self, observed: &Observed, cluster: &Cluster, now: DateTime<Utc>) -> Result<Action> {
-        let workload = self.manager.clusters().get(&NamespacedName::of(cluster))?;
-        let config = observed.config.as_ref();
-        let Some(fresh) = render::token(&config.spec).and_then(|token| token::secret(token, now)) else {
-            return Ok(Action::done());
-        };
-        let name = fresh.metadata.name.clone().unwrap_or_default();
-        let api = Api::<Secret>::namespaced(workload.client().clone(), token::NAMESPACE);
-        let failed = |error: kube::Error| Error::Workload(format!("prolong the bootstrap token: {error}"));
-        match api.get_opt(&name).await.map_err(failed)? {
-            None => drop(api.create(&PostParams::default(), &fresh).await.map_err(failed)?),
-            Some(secret) if token::is_refresh_due(&secret, now) => {
-                let expiration = rfc3339(now + token::LIFETIME);
-                let patch = json!({"data": {"expiration": ByteString(expiration.into_bytes())}});
-                api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.map_err(failed)?;
-            }
-            Some(_) => {}
-        }
-        self.tokens.lock().insert(NamespacedName::of(config), now + token::LIFETIME);
-        Ok(Action::requeue_after(token::CHECK))
     }
 
     /// Creates or updates the Secret with the bootstrap data.
@@ -235,36 +171,6 @@ impl ConfigController {
         }
         owners::ensure(&mut wanted, data_owner(config));
         self.secrets.patch(secret, &wanted, &[]).await?;
-        Ok(())
-    }
-
-    /// Acquires the init lock; returns `false` if another Machine holds it.
-    async fn lock_for(&self, machine: &Machine, cluster: &Cluster) -> Result<bool> {
-        let name = lock_name(cluster);
-        let holder = LockInformation { machine: machine.metadata.name.clone().unwrap_or_default() };
-        let text =
-            serde_json::to_string(&holder).map_err(|error| engine::Error::json("the init lock", error))?;
-        let label =
-            (engine::names::CLUSTER_NAME.to_owned(), cluster.metadata.name.clone().unwrap_or_default());
-        let lock = ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(name.name),
-                namespace: Some(name.namespace),
-                labels: Some([label].into()),
-                owner_references: Some(vec![owners::reference(cluster, &())]),
-                ..ObjectMeta::default()
-            },
-            data: Some([(LOCK_KEY.to_owned(), text)].into()),
-            ..ConfigMap::default()
-        };
-        let (existing, _) = self.config_maps.create_if_absent(&lock).await?;
-        Ok(existing.data == lock.data)
-    }
-
-    async fn unlock(&self, cluster: &Cluster) -> Result<()> {
-        if let Some(lock) = self.config_maps.get(&lock_name(cluster)) {
-            self.config_maps.delete(lock.as_ref()).await?;
-        }
         Ok(())
     }
 }

@@ -1,10 +1,15 @@
-//! The KubeadmConfig controller: it creates the bootstrap data of one Machine.
+//! The KubeadmConfig controller: it creates the bootstrap data of a Machine or a MachinePool.
 
 mod apply;
+mod inputs;
+mod lock;
 mod observe;
+pub mod owner;
 pub mod plan;
 pub mod render;
+mod sources;
 pub mod token;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -19,7 +24,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Cluster, Machine, MachinePool, MachineSpec};
+use schemas::cluster::{Bootstrap, Cluster, Machine, MachinePool};
 
 use crate::certificates::Purpose;
 use crate::names::condition;
@@ -113,29 +118,34 @@ fn machine_requests(change: &Change<Machine>) -> Vec<Request> {
     if change.old.as_deref().map(facts) == change.new.as_deref().map(facts) {
         return Vec::new();
     }
-    let Some(machine) = change.objects().last() else { return Vec::new() };
-    config_of(&change.name(), &machine.spec)
+    let machine = change.objects().last();
+    machine.and_then(|machine| config_of(&change.name(), &machine.spec.bootstrap)).into_iter().collect()
 }
 
 /// Requests a MachinePool's KubeadmConfig if a field of the MachinePool changed that the plan depends on.
 fn pool_requests(change: &Change<MachinePool>) -> Vec<Request> {
-    let facts = |pool: &MachinePool| (pool.spec.template.spec.clone(), object::is_deleting(pool));
+    let facts = |pool: &MachinePool| {
+        (
+            pool.spec.template.spec.version.clone(),
+            pool.spec.template.spec.bootstrap.clone(),
+            pool.spec.replicas,
+            pool.status.as_ref().map(|status| status.node_refs.len()),
+            object::is_deleting(pool),
+        )
+    };
     if change.old.as_deref().map(facts) == change.new.as_deref().map(facts) {
         return Vec::new();
     }
     let pool = change.objects().last();
-    pool.map(|pool| config_of(&change.name(), &pool.spec.template.spec)).unwrap_or_default()
+    let bootstrap = pool.map(|pool| &pool.spec.template.spec.bootstrap);
+    bootstrap.and_then(|bootstrap| config_of(&change.name(), bootstrap)).into_iter().collect()
 }
 
-/// Returns the KubeadmConfig that the spec of a Machine, or of a template, refers to.
-fn config_of(owner: &NamespacedName, spec: &MachineSpec) -> Vec<Request> {
-    let config = spec.bootstrap.config_ref.as_ref();
-    let config =
-        config.filter(|config| config.kind == "KubeadmConfig" && config.api_group == KubeadmConfig::GROUP);
-    config
-        .map(|config| NamespacedName::new(owner.namespace.as_str(), config.name.as_str()))
-        .into_iter()
-        .collect()
+/// Returns the KubeadmConfig that a Machine or MachinePool refers to.
+fn config_of(owner: &NamespacedName, bootstrap: &Bootstrap) -> Option<Request> {
+    let config = bootstrap.config_ref.as_ref()?;
+    let is_ours = config.kind == KubeadmConfig::KIND && config.api_group == KubeadmConfig::GROUP;
+    is_ours.then(|| NamespacedName::new(owner.namespace.as_str(), config.name.as_str()))
 }
 
 /// Returns whether a Cluster changed in a field that the plans of its KubeadmConfigs depend on.
@@ -160,9 +170,10 @@ fn lock_cluster(change: &Change<ConfigMap>) -> Option<NamespacedName> {
     Some(NamespacedName::new(name.namespace, name.name.strip_suffix("-lock")?))
 }
 
-/// Returns the cluster for which an authority or key was created.
+/// Returns the cluster for which an authority or key was created or changed.
 fn certificate_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
-    let secret = change.new.as_ref().filter(|_| change.old.is_none())?;
+    let data = |secret: &Arc<Secret>| secret.data.clone();
+    let secret = change.new.as_ref().filter(|new| change.old.as_ref().map(data) != Some(data(new)))?;
     let cluster = object::label(secret.as_ref(), engine::names::CLUSTER_NAME)?;
     let name = change.name();
     let all = [
@@ -170,6 +181,7 @@ fn certificate_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
         Purpose::ServiceAccount,
         Purpose::FrontProxyAuthority,
         Purpose::EtcdAuthority,
+        Purpose::EtcdClient,
     ];
     let is_one = all.iter().any(|purpose| purpose.secret_name(cluster) == name.name);
     is_one.then(|| NamespacedName::new(name.namespace, cluster))
@@ -204,8 +216,8 @@ impl Planned for ConfigController {
         if object::is_deleting(config.as_ref()) {
             return Membership::Waits;
         }
-        let machine = self.machine_of(config);
-        machine.and_then(|machine| self.cluster_of(&machine)).map_or(Membership::Waits, Membership::Of)
+        let owner = self.owner_of(config);
+        owner.and_then(|owner| self.cluster_of(&owner)).map_or(Membership::Waits, Membership::Of)
     }
 
     async fn forget(&self, request: &Request) {
@@ -218,7 +230,7 @@ impl Planned for ConfigController {
         _: Option<Arc<Cluster>>,
         _: Option<String>,
     ) -> engine::Result<Option<Observed>> {
-        self.read(&config).map(Some).map_err(crate::Error::into_engine)
+        self.read(&config).await.map(Some).map_err(crate::Error::into_engine)
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {

@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::{Manager, NamespacedName, Objects, owners};
+use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Api;
 use parking_lot::Mutex;
 use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{CertificateState, Lock, Observed};
+use super::owner::Owner;
+use super::plan::{self, Authorities, Lock, Observed, Token};
+use super::{render, token};
 use crate::certificates::{self, Certificates, Purpose};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The content of the init lock.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,15 +36,6 @@ pub(super) fn lock_name(cluster: &Cluster) -> NamespacedName {
     NamespacedName::new(name.namespace, format!("{}-lock", name.name))
 }
 
-/// Returns the machines of a MachinePool as one Machine. The name of the data Secret is left out, because it may be that of an earlier
-/// KubeadmConfig.
-fn machine_of_pool(pool: &MachinePool) -> Machine {
-    let mut machine =
-        Machine { metadata: pool.metadata.clone(), spec: pool.spec.template.spec.clone(), status: None };
-    machine.spec.bootstrap.data_secret_name = None;
-    machine
-}
-
 /// The controller of KubeadmConfigs.
 pub(super) struct ConfigController {
     pub manager: Manager,
@@ -55,50 +50,57 @@ pub(super) struct ConfigController {
 }
 
 impl ConfigController {
-    /// Returns the Machine that owns a KubeadmConfig. A MachinePool is one Machine here: all its machines have the same bootstrap data.
-    pub(super) fn machine_of(&self, config: &KubeadmConfig) -> Option<Arc<Machine>> {
+    /// Returns the Machine or MachinePool that owns a KubeadmConfig.
+    pub(super) fn owner_of(&self, config: &KubeadmConfig) -> Option<Owner> {
         let namespace = config.metadata.namespace.clone().unwrap_or_default();
-        if let Some(owner) = owners::find(config, MachinePool::GROUP, MachinePool::KIND) {
-            let pool = self.pools.get(&NamespacedName::new(namespace, owner.name.as_str()))?;
-            return Some(Arc::new(machine_of_pool(&pool)));
+        let named = |name: &str| NamespacedName::new(namespace.as_str(), name);
+        let references = config.metadata.owner_references.iter().flatten();
+        let is_ours = |reference: &&OwnerReference| {
+            let group = reference.api_version.split('/').next().unwrap_or_default();
+            group == Machine::GROUP && [Machine::KIND, MachinePool::KIND].contains(&reference.kind.as_str())
+        };
+        let mut ours = references.filter(is_ours);
+        let owner = ours.next()?;
+        if owner.kind == Machine::KIND {
+            return self.machines.get(&named(&owner.name)).map(Owner::Machine);
         }
-        let owner = owners::find(config, Machine::GROUP, Machine::KIND)?;
-        self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
+        self.pools.get(&named(&owner.name)).map(Owner::Pool)
     }
 
-    /// Returns the Cluster that a Machine belongs to.
-    pub(super) fn cluster_of(&self, machine: &Machine) -> Option<Arc<Cluster>> {
-        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
-        self.clusters.get(&NamespacedName::new(namespace, machine.spec.cluster_name.as_str()))
+    /// Returns the Cluster of an owner.
+    pub(super) fn cluster_of(&self, owner: &Owner) -> Option<Arc<Cluster>> {
+        self.clusters.get(&owner.cluster())
     }
 
     /// Reads the state on which the plan of `config` depends.
-    pub(super) fn read(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
-        let machine = self.machine_of(config);
-        let cluster = machine.as_ref().and_then(|machine| self.cluster_of(machine));
+    pub(super) async fn read(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
+        let owner = self.owner_of(config);
+        let cluster = owner.as_ref().and_then(|owner| self.cluster_of(owner));
         let mut observed = Observed {
             config: config.clone(),
             data_secret: self.secrets.get(&NamespacedName::of(config.as_ref())),
             lock: Lock::Free,
-            certificates: CertificateState::Incomplete,
+            authorities: Authorities::default(),
+            missing_values: self.missing_values(config),
             connected: false,
-            token_expires: self.tokens.lock().get(&NamespacedName::of(config.as_ref())).copied(),
-            machine,
-            cluster,
+            token: Token::Unknown,
+            owner: None,
+            cluster: None,
         };
-        if let (Some(machine), Some(cluster)) = (&observed.machine, &observed.cluster) {
+        if let (Some(owner), Some(cluster)) = (owner, cluster) {
             let name = NamespacedName::of(cluster.as_ref());
-            observed.lock = self.lock(machine, self.config_maps.get(&lock_name(cluster)).as_deref());
+            observed.lock = self.lock(&owner.name(), self.config_maps.get(&lock_name(&cluster)).as_deref());
             observed.connected = self.manager.clusters().get(&name).is_ok();
-            let (_, missing) = self.certificates(&name, machine, &config.spec)?;
-            if missing.is_empty() {
-                observed.certificates = CertificateState::Complete;
+            observed.authorities = self.certificates(&name, owner.is_control_plane(), &config.spec).1;
+            if plan::has_data(config) && plan::wants_token(&observed, &owner) {
+                observed.token = self.token(&name, config).await?;
             }
+            (observed.owner, observed.cluster) = (Some(owner), Some(cluster));
         }
         Ok(observed)
     }
 
-    fn lock(&self, machine: &Machine, lock: Option<&ConfigMap>) -> Lock {
+    fn lock(&self, owner: &NamespacedName, lock: Option<&ConfigMap>) -> Lock {
         let Some(lock) = lock else { return Lock::Free };
         let text = lock.data.as_ref().and_then(|data| data.get(LOCK_KEY));
         let holder = text.and_then(|text| serde_json::from_str::<LockInformation>(text).ok());
@@ -106,41 +108,74 @@ impl ConfigController {
             // A lock that names no Machine has no holder.
             return Lock::Abandoned;
         };
-        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
-        if machine.metadata.name.as_deref() == Some(holder.machine.as_str()) {
+        if owner.name == holder.machine {
             Lock::Ours
-        } else if self.machines.get(&NamespacedName::new(namespace, holder.machine)).is_some() {
+        } else if self.machines.get(&NamespacedName::new(owner.namespace.as_str(), holder.machine)).is_some()
+        {
             Lock::Taken
         } else {
             Lock::Abandoned
         }
     }
 
-    /// Returns the existing authorities and keys, and the missing ones. A worker needs only the cluster's
-    /// certificate.
+    /// Returns the existing authorities and keys, and what is wrong with the others. A worker needs only the
+    /// cluster's certificate.
     pub(super) fn certificates(
         &self,
         cluster: &NamespacedName,
-        machine: &Machine,
+        is_control_plane: bool,
         spec: &KubeadmConfigSpec,
-    ) -> Result<(Certificates, Vec<Purpose>)> {
+    ) -> (Certificates, Authorities) {
         let config = spec.cluster_configuration.clone().unwrap_or_default();
-        let is_worker = engine::object::label(machine, engine::names::CONTROL_PLANE).is_none();
-        let purposes =
-            if is_worker { vec![Purpose::ClusterAuthority] } else { certificates::purposes(&config) };
-        let (mut found, mut missing) = (Certificates::new(), Vec::new());
+        let purposes = match is_control_plane {
+            true => certificates::purposes(&config),
+            false => vec![Purpose::ClusterAuthority],
+        };
+        let (mut found, mut wrong) = (Certificates::new(), Authorities::default());
         for purpose in purposes {
             let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
-            match self.secrets.get(&name) {
-                None => missing.push(purpose),
-                Some(secret) => {
-                    let given = is_worker || certificates::is_given(purpose, &config);
-                    let needs_key = !given || purpose == Purpose::EtcdClient;
-                    found.insert(purpose, certificates::identity(&secret, needs_key)?);
-                }
+            let Some(secret) = self.secrets.get(&name) else {
+                wrong.missing.push(purpose);
+                continue;
+            };
+            match certificates::identity(&secret, certificates::needs_key(purpose)) {
+                Ok(identity) => drop(found.insert(purpose, identity)),
+                Err(error) => wrong.unusable.push(error.to_string()),
             }
         }
-        Ok((found, missing))
+        (found, wrong)
+    }
+
+    /// Returns the values of Secrets that files and users name and that do not exist, each as a sentence.
+    fn missing_values(&self, config: &KubeadmConfig) -> Vec<String> {
+        let namespace = config.metadata.namespace.as_deref().unwrap_or_default();
+        let values = self.named_secrets(namespace, &config.spec);
+        let named = named_values(&config.spec).into_iter();
+        named
+            .filter(|named| !values.contains_key(named))
+            .map(|(name, key)| format!("Secret {name} does not exist or has no key {key}"))
+            .collect()
+    }
+
+    /// Reads the bootstrap token from the workload cluster, unless it is known to be valid for long.
+    async fn token(&self, cluster: &NamespacedName, config: &KubeadmConfig) -> Result<Token> {
+        let (name, now) = (NamespacedName::of(config), self.manager.clock().now());
+        let known = self.tokens.lock().get(&name).copied();
+        if let Some(known) = known.filter(|known| !token::is_refresh_due(*known, now)) {
+            return Ok(Token::Expires(known));
+        }
+        let secret = render::token(&config.spec).and_then(token::secret_name);
+        let (Ok(workload), Some(secret)) = (self.manager.clusters().get(cluster), secret) else {
+            return Ok(Token::Unknown);
+        };
+        let api = Api::<Secret>::namespaced(workload.client().clone(), token::NAMESPACE);
+        let found = api.get_opt(&secret).await;
+        let found = found.map_err(|error| Error::Workload(format!("read the bootstrap token: {error}")))?;
+        let Some(found) = found else { return Ok(Token::Missing) };
+        // A token that does not say when it expires is extended, so that it does.
+        let expires = token::expiry(&found).unwrap_or(now);
+        self.tokens.lock().insert(name, expires);
+        Ok(Token::Expires(expires))
     }
 
     /// Returns the values of the Secrets that files and users reference, as far as they exist.
@@ -149,12 +184,8 @@ impl ConfigController {
         namespace: &str,
         spec: &KubeadmConfigSpec,
     ) -> BTreeMap<(String, String), Vec<u8>> {
-        let files = spec.files.iter().filter_map(|file| file.content_from.as_ref());
-        let users = spec.users.iter().filter_map(|user| user.passwd_from.as_ref());
-        let named = files
-            .map(|source| (source.secret.name.clone(), source.secret.key.clone()))
-            .chain(users.map(|source| (source.secret.name.clone(), source.secret.key.clone())));
-        named
+        named_values(spec)
+            .into_iter()
             .filter_map(|(name, key)| {
                 let secret = self.secrets.get(&NamespacedName::new(namespace, name.as_str()))?;
                 let value = secret.data.as_ref()?.get(&key)?.0.clone();
@@ -162,4 +193,12 @@ impl ConfigController {
             })
             .collect()
     }
+}
+
+/// Returns name and key of the Secrets' values that files and users name.
+fn named_values(spec: &KubeadmConfigSpec) -> Vec<(String, String)> {
+    let files = spec.files.iter().filter_map(|file| file.content_from.as_ref()).map(|from| &from.secret);
+    let files = files.map(|secret| (secret.name.clone(), secret.key.clone()));
+    let users = spec.users.iter().filter_map(|user| user.passwd_from.as_ref()).map(|from| &from.secret);
+    files.chain(users.map(|secret| (secret.name.clone(), secret.key.clone()))).collect()
 }

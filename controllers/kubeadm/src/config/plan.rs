@@ -8,12 +8,15 @@ use engine::object;
 use k8s_openapi::api::core::v1::Secret;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::Cluster;
 use schemas::meta::Condition;
 
+use super::owner::Owner;
 use super::render::{self, Role};
 use super::token;
+use crate::certificates::{self, Purpose};
 use crate::names::condition;
+use schemas::version::Version;
 
 /// The state of the init lock, whose holder may initialise the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +32,23 @@ pub enum Lock {
 }
 
 /// The state of the cluster's authorities and keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Authorities {
+    /// Those that do not exist.
+    pub missing: Vec<Purpose>,
+    /// The reasons why others cannot be used.
+    pub unusable: Vec<String>,
+}
+
+/// The state of the bootstrap token in the workload cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CertificateState {
-    /// All of them exist.
-    Complete,
-    /// Some are missing.
-    Incomplete,
+pub enum Token {
+    /// It was not read: it does not matter, or the workload cluster is not connected.
+    Unknown,
+    /// It does not exist.
+    Missing,
+    /// It expires at this time.
+    Expires(DateTime<Utc>),
 }
 
 /// The state of the world that a KubeadmConfig's plan depends on.
@@ -42,20 +56,37 @@ pub enum CertificateState {
 pub struct Observed {
     /// The reconciled KubeadmConfig.
     pub config: Arc<KubeadmConfig>,
-    /// The Machine that owns it.
-    pub machine: Option<Arc<Machine>>,
-    /// The Machine's Cluster.
+    /// The Machine or MachinePool that owns it.
+    pub owner: Option<Owner>,
+    /// The owner's Cluster.
     pub cluster: Option<Arc<Cluster>>,
     /// The Secret with the bootstrap data.
     pub data_secret: Option<Arc<Secret>>,
     /// State of the init lock.
     pub lock: Lock,
     /// State of the authorities and keys.
-    pub certificates: CertificateState,
+    pub authorities: Authorities,
+    /// Values in Secrets that the spec names and that do not exist, each as a sentence.
+    pub missing_values: Vec<String>,
     /// Whether the workload cluster is connected.
     pub connected: bool,
-    /// When the bootstrap token expires, as far as is known.
-    pub token_expires: Option<DateTime<Utc>>,
+    /// State of the bootstrap token.
+    pub token: Token,
+}
+
+/// How bootstrap data are created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// The role of the host.
+    pub role: Role,
+    /// The Kubernetes version of the host.
+    pub version: Version,
+    /// Whether to delete an abandoned init lock first.
+    pub break_lock: bool,
+    /// The authorities and keys to create first.
+    pub make_certificates: Vec<Purpose>,
+    /// Whether to create a bootstrap token first, which replaces that of the spec.
+    pub make_token: bool,
 }
 
 /// The next step for a KubeadmConfig.
@@ -63,23 +94,14 @@ pub struct Observed {
 pub enum Step {
     /// Nothing to do until the next event.
     Wait,
-    /// The Machine already has bootstrap data: take over the Secret's name.
+    /// The owner already has bootstrap data: take over the Secret's name.
     Adopt(String),
-    /// Extend the bootstrap token, and check it again later.
+    /// Extend the bootstrap token, or create it again, and check it later.
     KeepToken,
     /// Check again when the bootstrap token may have to be extended.
     WatchToken,
     /// Create the bootstrap data.
-    Bootstrap {
-        /// The role of the host.
-        role: Role,
-        /// Whether to delete an abandoned init lock first.
-        break_lock: bool,
-        /// Whether to create the missing authorities first.
-        make_certificates: bool,
-        /// Whether to create a bootstrap token first.
-        make_token: bool,
-    },
+    Bootstrap(Bootstrap),
 }
 
 /// A plan: the next step and the changes that go with it.
@@ -100,10 +122,16 @@ impl Plan {
         Self { step, conditions: Vec::new(), release_lock: false, fix_secret_owner: false }
     }
 
-    fn waiting(message: &str) -> Self {
-        let not_available =
-            conditions::is_false(condition::DATA_SECRET_AVAILABLE, "NotAvailable", message.to_owned());
+    fn waiting(message: impl Into<String>) -> Self {
+        let not_available = conditions::is_false(condition::DATA_SECRET_AVAILABLE, "NotAvailable", message);
         Self { conditions: vec![not_available], ..Self::of(Step::Wait) }
+    }
+
+    /// Returns the plan that waits for authorities and keys, with the reason in `CertificatesAvailable`.
+    fn without_certificates(message: &str, why: &str) -> Self {
+        let mut plan = Self::waiting(message);
+        plan.conditions.push(conditions::is_unknown(condition::CERTIFICATES_AVAILABLE, "InternalError", why));
+        plan
     }
 }
 
@@ -115,7 +143,7 @@ pub fn infrastructure_provisioned(cluster: &Cluster) -> bool {
 
 /// Computes the plan. Pure function.
 pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
-    let (Some(machine), Some(cluster)) = (&observed.machine, &observed.cluster) else {
+    let (Some(owner), Some(cluster)) = (&observed.owner, &observed.cluster) else {
         return Plan::of(Step::Wait);
     };
     if object::is_deleting(observed.config.as_ref()) {
@@ -127,7 +155,8 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         );
     }
     let initialized = cluster.condition_is_true("ControlPlaneInitialized");
-    let mut plan = provisioned(observed, machine, initialized, now);
+    let situation = Situation { observed, owner, cluster };
+    let mut plan = situation.provisioned(initialized, now);
     plan.release_lock = initialized && observed.lock != Lock::Free;
     let uid = object::uid(observed.config.as_ref());
     let created = observed.data_secret.as_ref();
@@ -136,94 +165,161 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     plan
 }
 
-fn provisioned(observed: &Observed, machine: &Machine, initialized: bool, now: DateTime<Utc>) -> Plan {
-    let status = observed.config.status.clone().unwrap_or_default();
-    let created =
-        status.initialization.is_some_and(|initialization| initialization.data_secret_created == Some(true));
-    if created {
-        return Plan::of(with_data(observed, machine, now));
-    }
-    if let Some(name) = machine.spec.bootstrap.data_secret_name.clone() {
-        return Plan::of(Step::Adopt(name));
-    }
-    let is_control_plane = object::label(machine, engine::names::CONTROL_PLANE).is_some();
-    if !initialized {
-        return if is_control_plane { init(observed) } else { wait_for_control_plane() };
-    }
-    join(observed, if is_control_plane { Role::JoinControlPlane } else { Role::JoinWorker })
-}
-
 fn wait_for_control_plane() -> Plan {
     Plan::waiting("Waiting for Cluster control plane to be initialized")
 }
 
-/// Returns the next step once the bootstrap data exists: only an unused bootstrap token needs attention.
-fn with_data(observed: &Observed, machine: &Machine, now: DateTime<Utc>) -> Step {
-    let used = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
+/// The observed state of a KubeadmConfig that has an owner and a Cluster.
+struct Situation<'a> {
+    observed: &'a Observed,
+    owner: &'a Owner,
+    cluster: &'a Cluster,
+}
+
+impl Situation<'_> {
+    fn provisioned(&self, initialized: bool, now: DateTime<Utc>) -> Plan {
+        if has_data(&self.observed.config) {
+            return Plan::of(self.with_data(now));
+        }
+        if let Some(name) = self.owner.bootstrap().data_secret_name.clone() {
+            return Plan::of(Step::Adopt(name));
+        }
+        match (initialized, self.owner.is_control_plane()) {
+            (false, true) => self.init().unwrap_or_else(|plan| plan),
+            (false, false) => wait_for_control_plane(),
+            (true, true) => self.join(Role::JoinControlPlane, false).unwrap_or_else(|plan| plan),
+            (true, false) => self.join(Role::JoinWorker, false).unwrap_or_else(|plan| plan),
+        }
+    }
+
+    /// Returns the next step once the bootstrap data exist: only a bootstrap token that a host may still use
+    /// needs attention. Any further machine of a MachinePool may use it.
+    fn with_data(&self, now: DateTime<Utc>) -> Step {
+        if !wants_token(self.observed, self.owner) {
+            return Step::Wait;
+        }
+        let renew = || match self.join(Role::JoinWorker, true) {
+            Ok(plan) => plan.step,
+            // What is missing does not make the present data wrong.
+            Err(_) => Step::WatchToken,
+        };
+        match self.observed.token {
+            Token::Unknown => Step::WatchToken,
+            Token::Missing if self.owner.is_pool() => renew(),
+            Token::Missing => Step::KeepToken,
+            Token::Expires(at) if self.owner.has_joined() => {
+                if at - now < token::LIFETIME / 2 {
+                    renew()
+                } else {
+                    Step::WatchToken
+                }
+            }
+            Token::Expires(at) if token::is_refresh_due(at, now) => Step::KeepToken,
+            Token::Expires(_) => Step::WatchToken,
+        }
+    }
+
+    fn init(&self) -> Result<Plan, Plan> {
+        let make_certificates = self.certificates_to_make()?;
+        let version = self.inputs()?;
+        match self.observed.lock {
+            // Another Machine is initialising the cluster; its deletion or the lock's is an event.
+            Lock::Taken => Err(wait_for_control_plane()),
+            lock => Ok(Plan::of(Step::Bootstrap(Bootstrap {
+                role: Role::Init,
+                version,
+                break_lock: lock == Lock::Abandoned,
+                make_certificates,
+                make_token: false,
+            }))),
+        }
+    }
+
+    /// Returns the authorities to create here, which are some only without a control plane provider.
+    fn certificates_to_make(&self) -> Result<Vec<Purpose>, Plan> {
+        self.refuse_unusable()?;
+        let missing = &self.observed.authorities.missing;
+        if missing.is_empty() {
+            return Ok(Vec::new());
+        }
+        let message = "Waiting for the certificates of the Cluster to be created";
+        if self.cluster.spec.control_plane_ref.is_some() {
+            let why = "Waiting for the control plane provider to create them";
+            return Err(Plan::without_certificates(message, why));
+        }
+        let config = self.observed.config.spec.cluster_configuration.clone().unwrap_or_default();
+        let given: Vec<String> = missing
+            .iter()
+            .filter(|purpose| certificates::is_given(**purpose, &config))
+            .map(|purpose| purpose.secret_name(self.cluster.metadata.name.as_deref().unwrap_or_default()))
+            .collect();
+        if given.is_empty() {
+            return Ok(missing.clone());
+        }
+        let why = format!("An external etcd needs these Secrets, which do not exist: {}", given.join(", "));
+        Err(Plan::without_certificates(message, &why))
+    }
+
+    fn refuse_unusable(&self) -> Result<(), Plan> {
+        let unusable = &self.observed.authorities.unusable;
+        if unusable.is_empty() {
+            return Ok(());
+        }
+        let message = "Waiting for the certificates of the Cluster to be corrected";
+        Err(Plan::without_certificates(message, &unusable.join(", ")))
+    }
+
+    /// Checks what each role needs. Returns the Kubernetes version.
+    fn inputs(&self) -> Result<Version, Plan> {
+        let kind = if self.owner.is_pool() { "MachinePool" } else { "Machine" };
+        let version = self.owner.version().and_then(Version::parse).ok_or_else(|| {
+            Plan::waiting(format!("The {kind} has no valid version, which kubeadm's configuration needs"))
+        })?;
+        if render::endpoint(self.cluster).is_err() {
+            return Err(Plan::waiting("Waiting for Cluster spec.controlPlaneEndpoint to be set"));
+        }
+        if self.observed.missing_values.is_empty() {
+            return Ok(version);
+        }
+        Err(Plan::waiting(self.observed.missing_values.join(", ")))
+    }
+
+    fn join(&self, role: Role, renew: bool) -> Result<Plan, Plan> {
+        self.refuse_unusable()?;
+        if !self.observed.authorities.missing.is_empty() {
+            let message = "Waiting for the certificates of the Cluster";
+            return Err(Plan::without_certificates(message, "Certificates of the Cluster are missing"));
+        }
+        let version = self.inputs()?;
+        let spec = &self.observed.config.spec;
+        let join = spec.join_configuration.as_ref();
+        if role == Role::JoinWorker && join.is_some_and(|join| join.control_plane.is_some()) {
+            let text = "spec.joinConfiguration.controlPlane is set, but the Machine is a worker: remove it";
+            return Err(Plan::waiting(text));
+        }
+        let make_token = render::uses_token(spec) && (renew || render::token(spec).is_none());
+        if make_token && !self.observed.connected {
+            let text = "Waiting for the connection to the workload cluster, to create a bootstrap token";
+            return Err(Plan::waiting(text));
+        }
+        let make_certificates = Vec::new();
+        let bootstrap = Bootstrap { role, version, break_lock: false, make_certificates, make_token };
+        Ok(Plan::of(Step::Bootstrap(bootstrap)))
+    }
+}
+
+/// Returns whether the bootstrap data exist.
+pub fn has_data(config: &KubeadmConfig) -> bool {
+    let initialization = config.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.data_secret_created == Some(true))
+}
+
+/// Returns whether a host may still need the bootstrap token that is in the bootstrap data.
+pub fn wants_token(observed: &Observed, owner: &Owner) -> bool {
     let spec = &observed.config.spec;
     let is_join = spec.join_configuration.is_some() && render::uses_token(spec);
-    let ours = is_join && render::token(spec).and_then(token::secret_name).is_some();
-    if used || !ours || object::is_deleting(machine) {
-        return Step::Wait;
-    }
-    match observed.token_expires {
-        Some(expires) if expires - now > token::LIFETIME * 5 / 6 => Step::WatchToken,
-        _ if observed.connected => Step::KeepToken,
-        _ => Step::WatchToken,
-    }
-}
-
-fn init(observed: &Observed) -> Plan {
-    let make_certificates = match certificates(observed) {
-        Ok(make) => make,
-        Err(plan) => return plan,
-    };
-    match observed.lock {
-        // Another Machine is initialising the cluster; its deletion or the lock's is an event.
-        Lock::Taken => wait_for_control_plane(),
-        lock => Plan::of(Step::Bootstrap {
-            role: Role::Init,
-            break_lock: lock == Lock::Abandoned,
-            make_certificates,
-            make_token: false,
-        }),
-    }
-}
-
-/// Returns whether to create the authorities here, which is the case only without a control plane provider.
-fn certificates(observed: &Observed) -> Result<bool, Plan> {
-    if observed.certificates == CertificateState::Complete {
-        return Ok(false);
-    }
-    let provided = observed.cluster.as_ref().is_some_and(|cluster| cluster.spec.control_plane_ref.is_some());
-    if !provided {
-        return Ok(true);
-    }
-    let mut plan = Plan::waiting("Waiting for the certificates of the Cluster to be created");
-    let text = "Waiting for the control plane provider to create them";
-    plan.conditions.push(conditions::is_unknown(condition::CERTIFICATES_AVAILABLE, "InternalError", text));
-    Err(plan)
-}
-
-fn join(observed: &Observed, role: Role) -> Plan {
-    if observed.certificates != CertificateState::Complete {
-        let mut plan = Plan::waiting("Waiting for the certificates of the Cluster");
-        let text = "Certificates of the Cluster are missing";
-        plan.conditions.push(conditions::is_unknown(
-            condition::CERTIFICATES_AVAILABLE,
-            "InternalError",
-            text,
-        ));
-        return plan;
-    }
-    let spec = &observed.config.spec;
-    let make_token = render::uses_token(spec) && render::token(spec).is_none();
-    if make_token && !observed.connected {
-        return Plan::waiting(
-            "Waiting for the connection to the workload cluster, to create a bootstrap token",
-        );
-    }
-    Plan::of(Step::Bootstrap { role, break_lock: false, make_certificates: false, make_token })
+    let is_token = render::token(spec).and_then(token::secret_name).is_some();
+    is_join && is_token && !owner.is_deleting() && (owner.is_pool() || !owner.has_joined())
 }
 
 /// Returns the `Ready` condition, the summary of the others.

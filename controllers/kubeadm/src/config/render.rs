@@ -1,64 +1,27 @@
 //! Renders bootstrap data from a KubeadmConfig and the objects around it. Pure functions.
 
-use std::collections::BTreeMap;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemas::bootstrap::{
-    BootstrapTokenDiscovery, ClusterConfiguration, File as FileSpec, JoinConfiguration, JoinControlPlane,
-    KubeadmConfigSpec, Taint, User,
+    BootstrapTokenDiscovery, ClusterConfiguration, JoinConfiguration, JoinControlPlane, KubeadmConfigSpec,
+    Taint, User,
 };
 use schemas::cluster::Cluster;
 
+pub use super::inputs::{Inputs, Role};
+use super::sources::{resolved_user, user_file};
 use crate::certificates::{self, Certificates, Purpose};
 use crate::cloudinit::{CloudConfig, File, Verb};
 use crate::documents::{self, ApiVersion, ClusterDocument};
 use crate::error::{Error, Result};
+use crate::ignition::Ignition;
 use crate::names::{self, file};
-use schemas::version::Version;
 
-/// The largest file, in bytes, that a template may render to.
-const MAX_FILE: usize = 1 << 20;
-
-/// The role of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The first control plane node.
-    Init,
-    /// A further control plane node.
-    JoinControlPlane,
-    /// A worker.
-    JoinWorker,
-}
-
-/// The inputs of the bootstrap data.
-#[derive(Debug, Clone)]
-pub struct Inputs<'a> {
-    /// The spec of the KubeadmConfig.
-    pub spec: &'a KubeadmConfigSpec,
-    /// The Cluster of the Machine.
-    pub cluster: &'a Cluster,
-    /// The Kubernetes version of the Machine.
-    pub version: &'a Version,
-    /// The version of the control plane, for files that are templates.
-    pub control_plane_version: Option<&'a str>,
-    /// Authorities and keys. A worker needs only the cluster's certificate.
-    pub certificates: &'a Certificates,
-    /// Values of the Secrets that files and users reference, by `(name, key)`.
-    pub secrets: &'a BTreeMap<(String, String), Vec<u8>>,
-}
-
-/// Renders the bootstrap data for `role` as cloud-config. `spec` must be complete: see [`complete_init`] and
-/// [`complete_join`].
+/// Renders the bootstrap data for `role` in the format of the spec. `spec` must be complete: see
+/// [`complete_init`] and [`complete_join`].
 ///
 /// # Errors
 /// Names the missing or invalid input.
 pub fn render(inputs: &Inputs<'_>, role: Role) -> Result<String> {
     let spec = inputs.spec;
-    if spec.format.as_deref().is_some_and(|format| format != "cloud-config") {
-        let format = spec.format.as_deref().unwrap_or_default();
-        return Err(Error::Bootstrap(format!("spec.format {format} is not supported yet: use cloud-config")));
-    }
     let api = ApiVersion::of(inputs.version)?;
     let cluster_config = spec.cluster_configuration.clone().unwrap_or_default();
     let mut files = match role {
@@ -66,37 +29,66 @@ pub fn render(inputs: &Inputs<'_>, role: Role) -> Result<String> {
         Role::JoinWorker => Vec::new(),
     };
     files.extend(spec.files.iter().map(|entry| user_file(entry, inputs)).collect::<Result<Vec<_>>>()?);
-    match role {
-        Role::Init => files.push(init_file(inputs, &cluster_config, api)?),
-        Role::JoinControlPlane | Role::JoinWorker => join_files(inputs, role, api, &mut files)?,
-    }
+    let kubeadm = match role {
+        Role::Init => init_documents(inputs, &cluster_config, api)?,
+        Role::JoinControlPlane | Role::JoinWorker => join_document(inputs, role, api, &mut files)?,
+    };
     let users = spec.users.iter().map(|user| resolved_user(user, inputs)).collect::<Result<Vec<_>>>()?;
+    let verb = if role == Role::Init { Verb::Init } else { Verb::Join };
+    let path = if role == Role::Init { file::INIT } else { file::JOIN };
+    match spec.format.as_deref().filter(|format| !format.is_empty()) {
+        None | Some("cloud-config") => {
+            files.push(File::root(path, "0640", format!("---\n{kubeadm}")));
+            Ok(cloud_config(spec, files, &users, verb))
+        }
+        Some("ignition") => Ignition {
+            files,
+            kubeadm: &kubeadm,
+            before: &spec.pre_kubeadm_commands,
+            after: &spec.post_kubeadm_commands,
+            verb,
+            verbosity: spec.verbosity,
+            ntp: spec.ntp.as_ref(),
+            users: &users,
+            disk_setup: spec.disk_setup.as_ref(),
+            mounts: &spec.mounts,
+            additional: spec.ignition.as_ref().and_then(|ignition| ignition.container_linux_config.as_ref()),
+        }
+        .render(),
+        Some(format) => Err(Error::Bootstrap(format!(
+            "spec.format {format} is not known: it must be cloud-config or ignition"
+        ))),
+    }
+}
+
+fn cloud_config(spec: &KubeadmConfigSpec, files: Vec<File>, users: &[User], verb: Verb) -> String {
     let config = CloudConfig {
         files,
         boot_commands: &spec.boot_commands,
         before: &spec.pre_kubeadm_commands,
         after: &spec.post_kubeadm_commands,
-        verb: if role == Role::Init { Verb::Init } else { Verb::Join },
+        verb,
         verbosity: spec.verbosity,
         ntp: spec.ntp.as_ref(),
-        users: &users,
+        users,
         disk_setup: spec.disk_setup.as_ref(),
         mounts: &spec.mounts,
     };
-    Ok(config.render())
+    config.render()
 }
 
-fn init_file(inputs: &Inputs<'_>, config: &ClusterConfiguration, api: ApiVersion) -> Result<File> {
+fn init_documents(inputs: &Inputs<'_>, config: &ClusterConfiguration, api: ApiVersion) -> Result<String> {
     let init = inputs.spec.init_configuration.clone().unwrap_or_default();
     let mut document = ClusterDocument::of(inputs.cluster, inputs.version);
     document.health_check_seconds =
         init.timeouts.as_ref().and_then(|timeouts| timeouts.control_plane_component_health_check_seconds);
     let cluster = documents::to_yaml(&documents::cluster_configuration(config, &document, api))?;
     let init = documents::to_yaml(&documents::init_configuration(&init, api))?;
-    Ok(File::root(file::INIT, "0640", format!("---\n{}\n---\n{}", cluster.trim_end(), init)))
+    Ok(format!("{}\n---\n{init}", cluster.trim_end()))
 }
 
-fn join_files(inputs: &Inputs<'_>, role: Role, api: ApiVersion, files: &mut Vec<File>) -> Result<()> {
+/// Returns kubeadm's configuration for joining, and adds the file by which the node discovers the cluster.
+fn join_document(inputs: &Inputs<'_>, role: Role, api: ApiVersion, files: &mut Vec<File>) -> Result<String> {
     let mut join = inputs.spec.join_configuration.clone().unwrap_or_default();
     if role == Role::JoinWorker {
         add_uninitialized_taint(&mut join);
@@ -108,9 +100,7 @@ fn join_files(inputs: &Inputs<'_>, role: Role, api: ApiVersion, files: &mut Vec<
         let kubeconfig = documents::discovery_kubeconfig(config, &server(inputs.cluster)?, authority);
         files.push(File::root(file.kube_config_path.clone(), "0640", documents::to_yaml(&kubeconfig)?));
     }
-    let document = documents::to_yaml(&documents::join_configuration(&join, api))?;
-    files.push(File::root(file::JOIN, "0640", format!("---\n{document}")));
-    Ok(())
+    documents::to_yaml(&documents::join_configuration(&join, api))
 }
 
 /// Adds the taint that keeps Pods off a worker until the Machine controller has labelled its Node. Taints in
@@ -169,8 +159,7 @@ pub fn token(spec: &KubeadmConfigSpec) -> Option<&str> {
     discovery.bootstrap_token.as_ref()?.token.as_deref().filter(|token| !token.is_empty())
 }
 
-/// Sets the fields by which a joining node discovers the cluster. `new_token` is used if the spec has no
-/// token.
+/// Sets the fields by which a joining node discovers the cluster. `new_token` replaces the token of the spec.
 ///
 /// # Errors
 /// Fails if the Cluster has no endpoint or authority, or if the spec contradicts the role.
@@ -198,77 +187,12 @@ pub fn complete_join(
     if found.api_server_endpoint.as_deref().is_none_or(str::is_empty) {
         found.api_server_endpoint = Some(endpoint(cluster)?);
     }
-    if found.token.as_deref().is_none_or(str::is_empty) {
-        found.token = new_token.map(str::to_owned);
+    if let Some(token) = new_token {
+        found.token = Some(token.to_owned());
     }
     if found.ca_cert_hashes.is_empty() && found.unsafe_skip_ca_verification != Some(true) {
         let hash = pki::discovery_hash(authority(certificates)?);
         found.ca_cert_hashes = vec![hash.map_err(Error::certificate("the cluster's certificate authority"))?];
     }
     Ok(())
-}
-
-fn secret<'a>(inputs: &'a Inputs<'_>, name: &str, key: &str) -> Result<&'a [u8]> {
-    let value = inputs.secrets.get(&(name.to_owned(), key.to_owned()));
-    value
-        .map(Vec::as_slice)
-        .ok_or_else(|| Error::Bootstrap(format!("Secret {name} does not exist or has no key {key}")))
-}
-
-fn user_file(spec: &FileSpec, inputs: &Inputs<'_>) -> Result<File> {
-    let mut encoding = spec.encoding.clone().unwrap_or_default();
-    let mut content = spec.content.clone().unwrap_or_default();
-    if let Some(source) = &spec.content_from {
-        let bytes = secret(inputs, &source.secret.name, &source.secret.key)?;
-        content = match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) if encoding.is_empty() => {
-                encoding = "base64".to_owned();
-                STANDARD.encode(bytes)
-            }
-            Err(_) => {
-                return Err(Error::Bootstrap(format!(
-                    "file {}: the content is not text, although its encoding is {encoding}",
-                    spec.path
-                )));
-            }
-        };
-    }
-    if spec.content_format.as_deref() == Some("Template") {
-        content = rendered(&content, inputs).map_err(|why| {
-            Error::Bootstrap(format!("file {}: the template can't be rendered: {why}", spec.path))
-        })?;
-    }
-    Ok(File {
-        path: spec.path.clone(),
-        owner: spec.owner.clone().unwrap_or_default(),
-        permissions: spec.permissions.clone().unwrap_or_default(),
-        encoding,
-        append: spec.append == Some(true),
-        content,
-    })
-}
-
-fn rendered(content: &str, inputs: &Inputs<'_>) -> Result<String, String> {
-    let version = inputs.control_plane_version.map(|version| ("controlPlane.version", version));
-    let text = schemas::naming::render(content, version.as_slice())?;
-    if text.len() > MAX_FILE {
-        return Err(format!("it becomes longer than {MAX_FILE} bytes"));
-    }
-    Ok(text)
-}
-
-fn resolved_user(user: &User, inputs: &Inputs<'_>) -> Result<User> {
-    let mut user = user.clone();
-    if let Some(source) = user.passwd_from.take() {
-        let bytes = secret(inputs, &source.secret.name, &source.secret.key)?;
-        let text = std::str::from_utf8(bytes).map_err(|_| {
-            Error::Bootstrap(format!(
-                "user {}: the password in Secret {} is not text",
-                user.name, source.secret.name
-            ))
-        })?;
-        user.passwd = Some(text.trim_end_matches('\n').to_owned());
-    }
-    Ok(user)
 }

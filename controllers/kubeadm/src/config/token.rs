@@ -57,10 +57,15 @@ pub fn secret(token: &str, now: DateTime<Utc>) -> Option<Secret> {
     })
 }
 
-/// Returns whether a token must be extended: at most five sixths of its lifetime remain.
-pub fn is_refresh_due(secret: &Secret, now: DateTime<Utc>) -> bool {
-    let expiration = crate::certificates::text(secret, "expiration").and_then(|text| parse_rfc3339(&text));
-    expiration.is_none_or(|at| at - now <= LIFETIME * 5 / 6)
+/// Returns when a token expires; `None` if its Secret does not say so.
+pub fn expiry(secret: &Secret) -> Option<DateTime<Utc>> {
+    crate::certificates::text(secret, "expiration").and_then(|text| parse_rfc3339(&text))
+}
+
+/// Returns whether a token that expires `at` this time must be extended: at most five sixths of its lifetime
+/// remain.
+pub fn is_refresh_due(at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    at - now <= LIFETIME * 5 / 6
 }
 
 #[cfg(test)]
@@ -80,7 +85,9 @@ mod tests {
     fn refresh_after_a_sixth_of_the_life() {
         let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
         let secret = secret("abcdef.0123456789abcdef", now).unwrap();
-        assert!(!is_refresh_due(&secret, now + Duration::seconds(149)));
-        assert!(is_refresh_due(&secret, now + Duration::seconds(150)));
+        let expiry = expiry(&secret).unwrap();
+        assert_eq!(expiry, now + LIFETIME);
+        assert!(!is_refresh_due(expiry, now + Duration::seconds(149)));
+        assert!(is_refresh_due(expiry, now + Duration::seconds(150)));
     }
 }

@@ -7,10 +7,10 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 
+use super::addons;
 use super::observe::{self, ControlPlaneController};
 use super::observed::Observed;
 use super::plan::{Plan, Step};
-use super::workload;
 use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::{self, condition};
@@ -113,7 +113,7 @@ impl ControlPlaneController {
             }
             Step::SyncMachines => self.sync_machines(observed, plan).await,
             Step::PrepareUpgrade => {
-                workload::prepare_upgrade(self.connected(observed)?.as_ref(), control_plane).await
+                addons::apply::prepare_upgrade(self.connected(observed)?.as_ref(), control_plane).await
             }
             Step::DeleteLeftovers(names) => self.delete_leftovers(observed, names).await,
             Step::CreateMachine(entry, domain) => {
@@ -123,7 +123,9 @@ impl ControlPlaneController {
             Step::MoveLeader { from, to } => self.move_leader(observed, from, *to).await,
             Step::RemoveMember(id) => self.remove_member(observed, *id).await,
             Step::RemoveHook(name) => self.remove_hook(observed, name).await,
-            Step::UpdateAddons => self.update_addons(observed).await,
+            Step::ChangeAddon(change) => {
+                addons::apply::change(self.connected(observed)?.as_ref(), change).await
+            }
             Step::ReadCertificateExpiry(machines) => {
                 self.read_certificate_expiry(observed, machines).await;
                 Ok(())
@@ -200,32 +202,19 @@ impl ControlPlaneController {
 
     async fn move_leader(&self, observed: &Observed, from: &str, to: u64) -> Result<()> {
         let connected = self.connected(observed)?;
-        let authority = self.authority(connected.cluster(), Purpose::EtcdAuthority)?;
-        self.etcd.move_leader(&self.manager, &connected, &authority, &format!("etcd-{from}"), to).await
+        let credentials = self.etcd_credentials(connected.cluster())?;
+        self.etcd.move_leader(&self.manager, &connected, &credentials, &format!("etcd-{from}"), to).await
     }
 
     async fn remove_member(&self, observed: &Observed, id: u64) -> Result<()> {
         let connected = self.connected(observed)?;
-        let authority = self.authority(connected.cluster(), Purpose::EtcdAuthority)?;
+        let credentials = self.etcd_credentials(connected.cluster())?;
         let own = observed.etcd().and_then(|etcd| etcd.members.iter().find(|member| member.id == id));
         let own = own.map(|member| format!("etcd-{}", member.name)).unwrap_or_default();
         let view = observed.workload.clone().unwrap_or_default();
         let mut pods = observe::etcd_pods(observed, &view);
         pods.retain(|pod| *pod != own);
-        self.etcd.remove(&self.manager, &connected, &authority, &pods, id).await
-    }
-
-    /// Updates the add-ons once for each generation of the control plane.
-    async fn update_addons(&self, observed: &Observed) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
-        let key = object::uid(control_plane).to_owned();
-        let generation = control_plane.metadata.generation.unwrap_or_default();
-        if self.addons.lock().get(&key) == Some(&generation) {
-            return Ok(());
-        }
-        workload::update_addons(self.connected(observed)?.as_ref(), control_plane).await?;
-        self.addons.lock().insert(key, generation);
-        Ok(())
+        self.etcd.remove(&self.manager, &connected, &credentials, &pods, id).await
     }
 
     async fn remove_finalizer(&self, control_plane: &KubeadmControlPlane) -> Result<()> {
@@ -237,7 +226,6 @@ impl ControlPlaneController {
         }
         let uid = object::uid(control_plane);
         self.recorded_events.lock().remove(uid);
-        self.addons.lock().remove(uid);
         if let Some(cluster) = self.cluster_of(control_plane) {
             self.etcd.forget(&NamespacedName::of(cluster.as_ref()));
         }

@@ -1,7 +1,13 @@
 //! The existing and the missing authorities and keys of a control plane.
 
-use super::observed::Observed;
-use crate::certificates::{self, Purpose};
+use chrono::{DateTime, Duration, Utc};
+use machinery::clock::rfc3339;
+
+use super::observed::{Kubeconfig, Observed};
+use crate::certificates::{self, PRIVATE_KEY, Purpose};
+
+/// A kubeconfig is reissued when its certificate is valid for less than this many days.
+pub const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
 
 /// Returns the purposes of the missing authorities and keys.
 pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
@@ -19,7 +25,40 @@ pub fn missing_given_certificates(observed: &Observed) -> Vec<Purpose> {
     missing.into_iter().filter(|purpose| certificates::is_given(*purpose, &config)).collect()
 }
 
-/// Returns whether all authorities and keys exist.
+/// Returns whether all authorities and keys exist and can be used.
 pub fn certificates_complete(observed: &Observed) -> bool {
-    missing_certificates(observed).is_empty()
+    missing_certificates(observed).is_empty() && trouble(observed).is_empty()
+}
+
+/// Returns the reasons why the existing authorities and keys are not enough.
+pub fn trouble(observed: &Observed) -> Vec<String> {
+    let mut all = observed.unusable.clone();
+    if observed.kubeconfig == Kubeconfig::Missing && observed.keyless.contains(&Purpose::ClusterAuthority) {
+        let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+        all.push(format!(
+            "Secret {} has no private key ({PRIVATE_KEY}), so Secret {cluster}-kubeconfig can't be created: create it",
+            Purpose::ClusterAuthority.secret_name(cluster)
+        ));
+    }
+    all
+}
+
+/// Returns the reason why the kubeconfig will expire and is not renewed.
+pub fn expiring_kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<String> {
+    let Kubeconfig::Ours(expires) = observed.kubeconfig else { return None };
+    let is_due = is_renewal_due(expires, now) && observed.keyless.contains(&Purpose::ClusterAuthority);
+    let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+    is_due.then(|| {
+        format!(
+            "Secret {cluster}-kubeconfig expires at {}, and can't be renewed because Secret {} has no private key \
+             ({PRIVATE_KEY}): renew it",
+            rfc3339(expires),
+            Purpose::ClusterAuthority.secret_name(cluster)
+        )
+    })
+}
+
+/// Returns whether a kubeconfig whose certificate expires then must be renewed now.
+pub fn is_renewal_due(expires: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    expires - now < Duration::days(RENEW_KUBECONFIG_DAYS)
 }

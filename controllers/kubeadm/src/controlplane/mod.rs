@@ -1,5 +1,6 @@
 //! The KubeadmControlPlane controller: the Machines of a control plane, their order, health and replacement.
 
+pub mod addons;
 mod apply;
 pub mod authorities;
 pub mod choose;
@@ -18,7 +19,6 @@ pub mod removal;
 pub mod status;
 mod triggers;
 pub mod up_to_date;
-pub mod workload;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -71,7 +71,6 @@ fn start(manager: &Manager) {
         recorder: manager.recorder(COMPONENT),
         etcd: EtcdClients::default(),
         applied: Mutex::default(),
-        addons: Mutex::default(),
         kubeconfigs: Mutex::default(),
         recorded_events: Mutex::default(),
         expiry_asked: Mutex::default(),
@@ -84,7 +83,7 @@ fn start(manager: &Manager) {
         }
     };
     let (of_machine, of_pool, of_secret) = (lookup(), lookup(), lookup());
-    let (of_node, of_pod, of_connection) = (lookup(), lookup(), lookup());
+    let (of_node, of_pod, of_connection, of_addon) = (lookup(), lookup(), lookup(), Arc::new(lookup()));
     let controller = controller
         .reconciles(&this.control_planes)
         .watches(&this.machines, move |change| {
@@ -116,6 +115,7 @@ fn start(manager: &Manager) {
     manager.clusters().watch_in::<Pod>(&queue, observe::static_pods(), move |cluster, change| {
         if pod_matters(change) { of_pod(cluster) } else { Vec::new() }
     });
+    addons::watch(manager.clusters(), &queue, move |cluster| of_addon(cluster));
     controller.start(Frame::new(this));
 }
 
@@ -150,7 +150,6 @@ impl Planned for ControlPlaneController {
         let all = self.control_planes.all();
         let uids: BTreeSet<&str> = all.iter().map(|it| object::uid(it.as_ref())).collect();
         self.recorded_events.lock().retain(|uid, _| uids.contains(uid.as_str()));
-        self.addons.lock().retain(|uid, _| uids.contains(uid.as_str()));
     }
 
     async fn observe(

@@ -1,6 +1,6 @@
 //! Reads the state that a KubeadmControlPlane's plan depends on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -14,11 +14,12 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
+use super::addons::Addons;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, removal, workload};
+use super::{desired, removal};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
-use crate::etcd::{self, Etcd, EtcdClients};
+use crate::etcd::{self, Credentials, Etcd, EtcdClients};
 
 /// Returns the scope of the static Pods of a control plane. kubeadm gives them this label.
 pub(super) fn static_pods() -> Scope {
@@ -39,8 +40,6 @@ pub(super) struct ControlPlaneController {
     pub etcd: EtcdClients,
     /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
     pub applied: Mutex<BTreeMap<String, String>>,
-    /// The generation of each control plane (by UID) for which its add-ons were last updated.
-    pub addons: Mutex<BTreeMap<String, i64>>,
     /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
@@ -74,6 +73,8 @@ impl ControlPlaneController {
             leftovers: Vec::new(),
             workers: self.workers(&name, object::uid(control_plane.as_ref())),
             secrets: BTreeMap::new(),
+            keyless: BTreeSet::new(),
+            unusable: Vec::new(),
             kubeconfig: self.kubeconfig_state(control_plane, &name),
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
@@ -88,6 +89,11 @@ impl ControlPlaneController {
                 let ours = secret.type_.as_deref() != Some(shared::SECRET_TYPE)
                     || owners::is_controlled_by(secret.as_ref(), object::uid(control_plane.as_ref()));
                 observed.secrets.insert(purpose, ours);
+                match certificates::identity(&secret, certificates::needs_key(purpose)) {
+                    Ok(identity) if identity.key.is_empty() => drop(observed.keyless.insert(purpose)),
+                    Ok(_) => {}
+                    Err(error) => observed.unusable.push(error.to_string()),
+                }
             }
         }
         if let Ok(connected) = self.manager.clusters().get(&name) {
@@ -240,16 +246,16 @@ impl ControlPlaneController {
         let named = |name: Option<String>| name.unwrap_or_default();
         let nodes = connected.objects::<Node>().all();
         let pods = connected.objects_in::<Pod>(&static_pods()).all();
+        let deleting = object::is_deleting(observed.control_plane.as_ref());
+        let addons = Addons::read(connected);
+        let is_ready = addons.kubeadm_config.is_some() && !observed.machines.is_empty() && !deleting;
         let mut view = View {
-            initialized: observed.was_initialized(),
+            initialized: observed.was_initialized() || is_ready,
+            addons,
             nodes: nodes.into_iter().map(|node| (named(node.metadata.name.clone()), node)).collect(),
             pods: pods.into_iter().map(|pod| (named(pod.metadata.name.clone()), pod)).collect(),
             etcd: None,
         };
-        let deleting = object::is_deleting(observed.control_plane.as_ref());
-        if !view.initialized && !observed.machines.is_empty() && !deleting {
-            view.initialized = workload::is_initialized(connected).await?;
-        }
         if view.initialized && observed.is_etcd_managed() && !deleting {
             view.etcd = self.read_etcd(observed, &view, connected).await;
         }
@@ -266,11 +272,11 @@ impl ControlPlaneController {
         if pods.is_empty() {
             return None;
         }
-        let authority = match self.authority(connected.cluster(), Purpose::EtcdAuthority) {
-            Ok(authority) => authority,
+        let credentials = match self.etcd_credentials(connected.cluster()) {
+            Ok(credentials) => credentials,
             Err(error) => return Some(Err(error.to_string())),
         };
-        let read = self.read_members(observed, connected, &authority, &pods).await;
+        let read = self.read_members(observed, connected, &credentials, &pods).await;
         Some(read.map_err(|error| {
             tracing::debug!(cluster = %connected.cluster(), %error, "etcd can't be read");
             error.to_string()
@@ -281,22 +287,33 @@ impl ControlPlaneController {
         &self,
         observed: &Observed,
         connected: &Workload,
-        authority: &pki::Identity,
+        credentials: &Credentials,
         pods: &[String],
     ) -> Result<Etcd> {
-        let mut etcd = self.etcd.read(&self.manager, connected, authority, pods).await?;
+        let mut etcd = self.etcd.read(&self.manager, connected, credentials, pods).await?;
         if removal::may_remove_member(observed, &etcd) {
-            etcd.silent = self.etcd.silent(&self.manager, connected, authority, &etcd.members).await?;
+            etcd.silent = self.etcd.silent(&self.manager, connected, credentials, &etcd.members).await?;
         }
         Ok(etcd)
     }
 
-    /// Returns certificate and key of one of the cluster's Secrets.
+    /// Returns what a client of the cluster's etcd needs. Without the authority's key, it is the certificate of
+    /// the API server, which a user provides.
+    pub(super) fn etcd_credentials(&self, cluster: &NamespacedName) -> Result<Credentials> {
+        let authority = self.authority(cluster, Purpose::EtcdAuthority)?;
+        let client = match authority.key.is_empty() {
+            true => Some(self.authority(cluster, Purpose::EtcdClient)?),
+            false => None,
+        };
+        Ok(Credentials { authority, client })
+    }
+
+    /// Returns certificate and key of one of the cluster's Secrets; the key of an authority may be empty.
     pub(super) fn authority(&self, cluster: &NamespacedName, purpose: Purpose) -> Result<pki::Identity> {
         let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
         let secret = self.secrets.get(&name);
         let secret = secret.ok_or_else(|| engine::Error::failed(format!("Secret {name} does not exist")))?;
-        certificates::identity(&secret, true)
+        certificates::identity(&secret, certificates::needs_key(purpose))
     }
 }
 

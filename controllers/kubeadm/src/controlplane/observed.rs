@@ -1,6 +1,6 @@
 //! The observed state that a control plane's plan is computed from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,6 +12,7 @@ use schemas::bootstrap::{ClusterConfiguration, KubeadmConfig};
 use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
 
+use super::addons::Addons;
 use crate::certificates::{self, Purpose};
 use crate::etcd::Etcd;
 use crate::names::condition;
@@ -37,6 +38,10 @@ pub struct Observed {
     /// Existing Secrets with authorities and keys, and whether the control plane controls them as far as it
     /// must.
     pub secrets: BTreeMap<Purpose, bool>,
+    /// Those of the Secrets without a private key, which is kept elsewhere.
+    pub keyless: BTreeSet<Purpose>,
+    /// The reasons why others of the Secrets cannot be used.
+    pub unusable: Vec<String>,
     /// State of the kubeconfig Secret.
     pub kubeconfig: Kubeconfig,
     /// State of the infrastructure template.
@@ -122,6 +127,8 @@ pub struct View {
     pub nodes: BTreeMap<String, Arc<Node>>,
     /// Pods of `kube-system` by name.
     pub pods: BTreeMap<String, Arc<Pod>>,
+    /// kubeadm's configuration, kube-proxy and CoreDNS.
+    pub addons: Addons,
     /// State of etcd, or why it cannot be read; `None` if etcd is external or was not read.
     pub etcd: Option<Result<Etcd, String>>,
 }

@@ -17,15 +17,13 @@ use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template};
 use super::preflight::{self, Preflight};
 use super::removal::{forward_leadership, has_hook, terminate, terminate_blindly, unexpected_member};
-use super::{authorities, choose, status, up_to_date};
+use super::{addons, authorities, choose, status, up_to_date};
 use crate::certificates::Purpose;
 use crate::names::{self, condition};
 
 /// Interval between checks of state that changes without an event: etcd's members, a control plane that is
 /// not initialised yet.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
-/// A kubeconfig is reissued when its certificate is valid for less than this many days.
-const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,8 +59,8 @@ pub enum Step {
     RemoveMember(u64),
     /// Remove the pre-terminate hook of the Machine of this name, so that it is terminated.
     RemoveHook(String),
-    /// Update kube-proxy and CoreDNS to the control plane's version.
-    UpdateAddons,
+    /// Change kube-proxy or CoreDNS, which differ from the spec.
+    ChangeAddon(addons::Change),
     /// Read when the certificates of these Machines expire.
     ReadCertificateExpiry(Vec<String>),
     /// Remove the finalizer of the control plane.
@@ -188,7 +186,7 @@ fn requeue(observed: &Observed, control_plane: &KubeadmControlPlane, now: DateTi
     }
     match observed.kubeconfig {
         Kubeconfig::Ours(expires) => {
-            let due = expires - chrono::Duration::days(RENEW_KUBECONFIG_DAYS);
+            let due = expires - chrono::Duration::days(authorities::RENEW_KUBECONFIG_DAYS);
             (due - now).to_std().ok()
         }
         _ => None,
@@ -220,7 +218,11 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     if !observed.has_endpoint() {
         return Decision::steps(first);
     }
-    first.extend(kubeconfig(observed.kubeconfig, now));
+    if !authorities::trouble(observed).is_empty() {
+        // The condition says what the user has to do; the change of a Secret is an event.
+        return Decision::steps(first);
+    }
+    first.extend(kubeconfig(observed, now));
     if observed.is_mixed() {
         // These Machines must be adopted first; otherwise etcd's members would be counted wrong.
         return Decision::steps(first);
@@ -235,12 +237,13 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     decision
 }
 
-fn kubeconfig(state: Kubeconfig, now: DateTime<Utc>) -> Option<Step> {
-    match state {
+fn kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<Step> {
+    match observed.kubeconfig {
         Kubeconfig::Missing => Some(Step::MakeKubeconfig),
         Kubeconfig::Unowned => Some(Step::OwnKubeconfig),
         Kubeconfig::Ours(expires) => {
-            (expires - now < chrono::Duration::days(RENEW_KUBECONFIG_DAYS)).then_some(Step::MakeKubeconfig)
+            let can_renew = !observed.keyless.contains(&Purpose::ClusterAuthority);
+            (can_renew && authorities::is_renewal_due(expires, now)).then_some(Step::MakeKubeconfig)
         }
         Kubeconfig::Given => None,
     }
@@ -354,7 +357,9 @@ fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
 /// Returns the steps when nothing needs scaling or replacement: update the add-ons, read missing certificate
 /// expiries.
 fn settled(observed: &Observed) -> Vec<Step> {
-    let mut steps = vec![Step::UpdateAddons];
+    let addons = observed.workload.as_ref().map(|view| addons::plan(&view.addons, &observed.control_plane));
+    let changes = addons.map(|decision| decision.changes).unwrap_or_default();
+    let mut steps: Vec<Step> = changes.into_iter().map(Step::ChangeAddon).collect();
     let unknown: Vec<String> = observed
         .machines
         .iter()

@@ -12,12 +12,12 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::{Condition, StatusVersion};
 
-use super::authorities;
 use super::health;
 use super::machine_conditions::Blind;
 use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
+use super::{addons, authorities};
 use crate::names::condition;
 use schemas::version::Version;
 
@@ -58,7 +58,7 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
         true => is_true(condition::INITIALIZED, "Initialized"),
         false => is_false(condition::INITIALIZED, "NotInitialized", ""),
     });
-    if let Some(condition) = certificates(inputs.observed) {
+    if let Some(condition) = certificates(inputs.observed, now) {
         set(condition);
     }
     for condition in health::of_control_plane(inputs) {
@@ -112,16 +112,20 @@ fn counters(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
 }
 
 /// Returns `CertificatesAvailable`; `None` while the certificates are still to be created.
-fn certificates(observed: &Observed) -> Option<Condition> {
+fn certificates(observed: &Observed, now: DateTime<Utc>) -> Option<Condition> {
     let type_ = condition::CERTIFICATES_AVAILABLE;
     if authorities::certificates_complete(observed) {
-        return Some(is_true(type_, "Available"));
+        let expiring = authorities::expiring_kubeconfig(observed, now).unwrap_or_default();
+        return Some(conditions::new(type_, conditions::TRUE, "Available", expiring));
     }
     let missing = authorities::missing_certificates(observed);
     let names: Vec<String> = missing
         .iter()
         .map(|purpose| purpose.secret_name(observed.cluster.metadata.name.as_deref().unwrap_or_default()))
         .collect();
+    if missing.is_empty() {
+        return Some(is_false(type_, "NotAvailable", authorities::trouble(observed).join("\n")));
+    }
     let given = authorities::missing_given_certificates(observed);
     (observed.was_initialized() || !given.is_empty())
         .then(|| is_false(type_, "NotAvailable", format!("Missing Secrets: {}", names.join(", "))))
@@ -130,7 +134,7 @@ fn certificates(observed: &Observed) -> Option<Condition> {
 fn rolling_out(inputs: &Inputs<'_>) -> Condition {
     let count = inputs.outdated.len();
     if count == 0 {
-        return is_false(condition::ROLLING_OUT, "NotRollingOut", "");
+        return is_false(condition::ROLLING_OUT, "NotRollingOut", addon_trouble(inputs.observed));
     }
     let mut reasons: Vec<&String> = inputs.outdated.values().flatten().collect();
     reasons.sort_by_key(|reason| (!reason.starts_with("Version"), (*reason).clone()));
@@ -140,6 +144,14 @@ fn rolling_out(inputs: &Inputs<'_>) -> Condition {
         text.push_str(&format!("\n* {reason}"));
     }
     conditions::new(condition::ROLLING_OUT, conditions::TRUE, "RollingOut", text)
+}
+
+/// Returns the reason why an add-on does not follow the control plane; empty if there is none.
+fn addon_trouble(observed: &Observed) -> String {
+    let view = observed.workload.as_ref().filter(|_| !object::is_deleting(observed.control_plane.as_ref()));
+    let decision = view.map(|view| addons::plan(&view.addons, &observed.control_plane));
+    let trouble = decision.and_then(|decision| decision.trouble);
+    trouble.map(|trouble| format!("* {trouble}")).unwrap_or_default()
 }
 
 fn blocked(text: String, messages: Vec<String>) -> String {

@@ -79,9 +79,10 @@ pub(super) fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
     change.new.as_deref().and_then(control_plane_of).into_iter().collect()
 }
 
-/// Returns the cluster for which an authority, key or kubeconfig was created or deleted.
+/// Returns the cluster for which an authority, key or kubeconfig was created, changed or deleted.
 pub(super) fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
-    if change.old.is_some() && change.new.is_some() {
+    let data = |secret: &Secret| (secret.data.clone(), secret.metadata.owner_references.clone());
+    if change.old.as_deref().map(data) == change.new.as_deref().map(data) {
         return None;
     }
     let secret = change.objects().last()?;

@@ -47,6 +47,15 @@ impl Etcd {
     }
 }
 
+/// What a client of etcd needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Credentials {
+    /// etcd's authority, which issues the client's certificate if `client` is absent.
+    pub authority: Identity,
+    /// The client's certificate, for an authority whose key is kept elsewhere.
+    pub client: Option<Identity>,
+}
+
 /// The open connections to etcd, at most one per cluster.
 #[derive(Default)]
 pub(crate) struct EtcdClients {
@@ -69,24 +78,26 @@ impl EtcdClients {
         &self,
         manager: &Manager,
         workload: &Workload,
-        authority: &Identity,
+        credentials: &Credentials,
         pods: &[String],
     ) -> Result<Open> {
         let open = self.open.lock().get(workload.cluster()).cloned();
         let usable = |open: &Open| {
-            !open.client.is_closed() && open.authority == authority.certificate && pods.contains(&open.pod)
+            !open.client.is_closed()
+                && open.authority == credentials.authority.certificate
+                && pods.contains(&open.pod)
         };
         if let Some(open) = open.filter(usable) {
             return Ok(open);
         }
-        let tls = Arc::new(client_tls(manager, authority)?);
+        let tls = Arc::new(client_tls(manager, credentials)?);
         let mut last = Error::Etcd("no member is running".to_owned());
         for pod in pods {
             match EtcdClient::connect(workload.client(), pod, tls.clone()).await {
                 Ok(client) => {
                     let open = Open {
                         pod: pod.clone(),
-                        authority: authority.certificate.clone(),
+                        authority: credentials.authority.certificate.clone(),
                         client: Arc::new(client),
                     };
                     self.open.lock().insert(workload.cluster().clone(), open.clone());
@@ -103,13 +114,13 @@ impl EtcdClients {
         &self,
         manager: &Manager,
         workload: &Workload,
-        authority: &Identity,
+        credentials: &Credentials,
         pods: &[String],
     ) -> Result<Etcd> {
         // A member that was removed in the meantime refuses calls, so the next one is asked.
         let mut left: Vec<String> = pods.to_vec();
         loop {
-            let open = self.any(manager, workload, authority, &left).await?;
+            let open = self.any(manager, workload, credentials, &left).await?;
             match read(&open.client).await {
                 Ok(etcd) => return Ok(etcd),
                 Err(error) => {
@@ -128,10 +139,10 @@ impl EtcdClients {
         &self,
         manager: &Manager,
         workload: &Workload,
-        authority: &Identity,
+        credentials: &Credentials,
         members: &[Member],
     ) -> Result<BTreeSet<u64>> {
-        let tls = Arc::new(client_tls(manager, authority)?);
+        let tls = Arc::new(client_tls(manager, credentials)?);
         let asked = members.iter().map(|member| {
             let (tls, pod) = (tls.clone(), pod_name(&member.name));
             async move {
@@ -149,11 +160,11 @@ impl EtcdClients {
         &self,
         manager: &Manager,
         workload: &Workload,
-        authority: &Identity,
+        credentials: &Credentials,
         pods: &[String],
         id: u64,
     ) -> Result<()> {
-        let open = self.any(manager, workload, authority, pods).await?;
+        let open = self.any(manager, workload, credentials, pods).await?;
         let result = open.client.remove(id).await;
         if result.is_err() {
             self.forget(workload.cluster());
@@ -166,11 +177,11 @@ impl EtcdClients {
         &self,
         manager: &Manager,
         workload: &Workload,
-        authority: &Identity,
+        credentials: &Credentials,
         pod: &str,
         target: u64,
     ) -> Result<()> {
-        let tls = Arc::new(client_tls(manager, authority)?);
+        let tls = Arc::new(client_tls(manager, credentials)?);
         let client = EtcdClient::connect(workload.client(), pod, tls).await?;
         client.move_leader(target).await
     }
@@ -195,11 +206,18 @@ async fn read(client: &EtcdClient) -> Result<Etcd> {
     })
 }
 
-fn client_tls(manager: &Manager, authority: &Identity) -> Result<rustls::ClientConfig> {
+fn client_tls(manager: &Manager, credentials: &Credentials) -> Result<rustls::ClientConfig> {
     let named = || Error::certificate("etcd's certificate authority");
-    let issuer = CertificateAuthority::from_pem(&authority.certificate, &authority.key).map_err(named())?;
-    let leaf = Leaf::client(CLIENT_NAME, &[]).valid_for(Duration::days(365));
-    let identity = issuer.issue(&leaf, manager.clock().now(), manager.random()).map_err(named())?;
+    let Credentials { authority, client } = credentials;
+    let identity = match client {
+        Some(client) => client.clone(),
+        None => {
+            let issuer =
+                CertificateAuthority::from_pem(&authority.certificate, &authority.key).map_err(named())?;
+            let leaf = Leaf::client(CLIENT_NAME, &[]).valid_for(Duration::days(365));
+            issuer.issue(&leaf, manager.clock().now(), manager.random()).map_err(named())?
+        }
+    };
     // kubeadm's etcd certificates contain the Node's name and addresses, never the Pod's name.
     let alpn = pki::tls::ALPN_HTTP2;
     pki::tls::client_config_for_any_name(&authority.certificate, Some(&identity), alpn, manager.clock())

@@ -1,0 +1,7 @@
+//! CoreDNS's configuration, the Corefile, and its changes from version to version. Pure functions.
+
+mod migrate;
+mod parse;
+mod table;
+
+pub use migrate::{is_known, migrate};
