@@ -58,6 +58,11 @@ fn the_tutorial_of_the_pivot() {
     run_file(&clients::session::root().join("docs/tutorials/pivot.md"), true);
 }
 
+#[test]
+fn the_tutorial_of_healing() {
+    run_file(&clients::session::root().join("docs/tutorials/self-healing.md"), true);
+}
+
 transcripts! {
     access,
     apply,

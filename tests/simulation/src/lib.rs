@@ -6,6 +6,7 @@
 //! conditions that hold after every change are in [`invariants`].
 
 pub mod fleet;
+pub mod healing;
 pub mod invariants;
 pub mod manifests;
 pub mod parallel;

@@ -2,6 +2,7 @@
 
 mod failures;
 mod fleet;
+mod healing;
 mod idle_bmcs;
 mod metal_clusters;
 mod metal_hosts;

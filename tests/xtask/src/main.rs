@@ -158,7 +158,11 @@ fn main() -> anyhow::Result<()> {
                 names.push("metal_clusters::");
             }
             if thorough {
-                variables.extend([("SIMULATE_SHORT_LIVES", "80"), ("SIMULATE_STRIDE", "2")]);
+                variables.extend([
+                    ("SIMULATE_SHORT_LIVES", "80"),
+                    ("SIMULATE_STRIDE", "2"),
+                    ("SIMULATE_HEALING", "400"),
+                ]);
                 names.push("simulation::");
             }
             suite::tests(&workspace_root(), "simulation", &names, &variables)
