@@ -1,5 +1,6 @@
 //! The conditions of a Cluster.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -7,14 +8,15 @@ use engine::conditions::{
     self, FALSE, Fallback, Priority, Reasons, Source, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown,
     word,
 };
+use engine::object::is_deleting;
 use engine::{ExternalObject, owners};
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
-use schemas::cluster::Cluster;
+use schemas::cluster::{Cluster, Machine};
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
-use super::observe::Observed;
+use super::observe::{Observed, is_of_pool};
 use super::plan::{is_initialized, is_provisioned};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::change::Reference;
@@ -49,6 +51,7 @@ struct Provider<'a> {
     source: &'static str,
     reference: &'a Reference,
     spec: Option<&'a ContractVersionedObjectReference>,
+    is_deleting: bool,
     /// Whether the infrastructure was provisioned, or the control plane initialized, at any time.
     reached: bool,
     fallback: (&'static str, bool),
@@ -60,8 +63,7 @@ impl Provider<'_> {
         let kind = self.spec.map_or("", |reference| reference.kind.as_str());
         match self.reference {
             Reference::None if has_topology => {
-                let message = "Waiting for cluster topology to be reconciled";
-                is_false(self.target, "ObjectDoesNotExist", message)
+                is_false(self.target, "ObjectDoesNotExist", waits_for_topology(self.is_deleting))
             }
             Reference::None | Reference::Failed(_) => {
                 is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
@@ -96,6 +98,11 @@ impl Provider<'_> {
     }
 }
 
+/// Returns the message for a missing reference in a Cluster with a topology. When the Cluster is deleted, nothing waits for it any more.
+fn waits_for_topology(is_deleting: bool) -> &'static str {
+    if is_deleting { "" } else { "Waiting for cluster topology to be reconciled" }
+}
+
 fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
     let provisioned = is_provisioned(cluster);
     Provider {
@@ -103,6 +110,7 @@ fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
         source: "Ready",
         reference: &observed.infrastructure,
         spec: cluster.spec.infrastructure_ref.as_ref(),
+        is_deleting: is_deleting(cluster),
         reached: provisioned,
         fallback: ("status.initialization.provisioned", provisioned),
         reasons: ("Ready", "NotReady"),
@@ -117,6 +125,7 @@ fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition 
         source: "Available",
         reference: &observed.control_plane,
         spec: cluster.spec.control_plane_ref.as_ref(),
+        is_deleting: is_deleting(cluster),
         reached: initialized,
         fallback: ("status.initialization.controlPlaneInitialized", initialized),
         reasons: ("Available", "NotAvailable"),
@@ -128,7 +137,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
     const TYPE: &str = "ControlPlaneInitialized";
     match &observed.control_plane {
         Reference::None if cluster.spec.topology.is_some() => {
-            is_unknown(TYPE, "ObjectDoesNotExist", "Waiting for cluster topology to be reconciled")
+            is_unknown(TYPE, "ObjectDoesNotExist", waits_for_topology(is_deleting(cluster)))
         }
         Reference::NotFound if matches!(observed.infrastructure, Reference::NotFound) => {
             let kind =
@@ -202,14 +211,16 @@ fn workers(observed: &Observed) -> Vec<Condition> {
 }
 
 fn machines(observed: &Observed) -> Vec<Condition> {
-    let all: Vec<_> =
-        observed.control_plane_machines.iter().chain(&observed.worker_machines).cloned().collect();
+    // MachinePools report about their Machines.
+    let workers = observed.worker_machines.iter().filter(|machine| !is_of_pool(machine));
+    let workers: Vec<Arc<Machine>> = workers.cloned().collect();
+    let all: Vec<_> = observed.control_plane_machines.iter().chain(&workers).cloned().collect();
     let now = observed.now;
     vec![
         machines_ready("ControlPlaneMachinesReady", &observed.control_plane_machines),
-        machines_ready("WorkerMachinesReady", &observed.worker_machines),
+        machines_ready("WorkerMachinesReady", &workers),
         machines_up_to_date("ControlPlaneMachinesUpToDate", &observed.control_plane_machines, now),
-        machines_up_to_date("WorkerMachinesUpToDate", &observed.worker_machines, now),
+        machines_up_to_date("WorkerMachinesUpToDate", &workers, now),
         remediating(&all, ""),
     ]
 }
@@ -294,9 +305,8 @@ fn available(cluster: &Cluster) -> Condition {
     let ignore_if_missing = if cluster.spec.topology.is_none() { vec!["TopologyReconciled"] } else { vec![] };
     let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
     let summary = Summary { types, negative, ignore_if_missing, reasons };
-    let is_deleting = engine::object::is_deleting(cluster);
     conditions::summarize("Available", cluster.conditions(), &summary, |condition| {
-        priority(condition, is_deleting)
+        priority(condition, is_deleting(cluster))
     })
 }
 

@@ -47,7 +47,11 @@ impl MachineSetController {
                     observed,
                     Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
                 ),
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    let message = format!("Failed to delete Machine \"{name}\": {error}");
+                    self.event(observed, Event::warning("FailedDelete", message));
+                    errors.push(error);
+                }
             }
         }
         if let Some(event) = plan.newly_blocked {
@@ -61,7 +65,12 @@ impl MachineSetController {
                         Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
                     );
                 }
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    let name = wanted.machine.metadata.name.as_deref().unwrap_or_default();
+                    let message = format!("Failed to create Machine \"{name}\": {error}");
+                    self.event(observed, Event::warning("FailedCreate", message));
+                    errors.push(error);
+                }
             }
         }
         Outcome { wanted: Some(plan.set), errors, action: plan.action }
