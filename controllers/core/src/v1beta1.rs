@@ -95,7 +95,7 @@ pub fn mirror(target: &str, object: &ExternalObject, is_ready: bool, reason: &st
         .filter_map(|list| object.get(list)?.as_array())
         .flatten()
         .filter(|condition| condition["type"] == READY);
-    let parsed = ready.next().and_then(|ready| parse(ready));
+    let parsed = ready.next().and_then(parse);
     match parsed {
         Some(ready) => V1Beta1Condition { type_: target.to_owned(), ..ready },
         None if is_ready => is_true(target),

@@ -1,24 +1,22 @@
 //! The conditions of a Cluster.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::ExternalObject;
 use engine::conditions::{
-    self, FALSE, Fallback, Priority, Reasons, Source, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown,
-    word,
+    self, FALSE, Fallback, Priority, Reasons, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown, word,
 };
 use engine::object::is_deleting;
-use engine::{ExternalObject, owners};
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::Cluster;
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
-use super::observe::{Observed, is_of_pool};
+use super::observe::Observed;
 use super::plan::{is_initialized, is_provisioned};
-use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
+use super::sums;
 use crate::change::Reference;
 
 /// The connection may be down this long before `RemoteConnectionProbe` becomes false.
@@ -34,9 +32,7 @@ pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initiali
         all.push(control_plane_initialized(cluster, observed));
     }
     all.extend(remote_connection(cluster, observed));
-    all.extend(workers(observed));
-    all.extend(machines(observed));
-    all.extend(scaling(observed));
+    all.extend(sums::all(observed));
     all.push(deleting(step));
     for condition in all {
         conditions::set(cluster, now, condition);
@@ -184,97 +180,6 @@ pub fn requeue(observed: &Observed) -> Option<Duration> {
     let at = observed.health.last_success.filter(|_| observed.health.failures > 0)?;
     let age = (observed.now - at).to_std().ok()?;
     CONNECTION_GRACE.checked_sub(age).map(|left| left + Duration::from_millis(1))
-}
-
-fn deployment_sources(observed: &Observed) -> Vec<Source<'_>> {
-    observed
-        .deployments
-        .iter()
-        .map(|deployment| Source {
-            kind: "MachineDeployment",
-            name: deployment.metadata.name.as_deref().unwrap_or_default(),
-            is_control_plane: false,
-            conditions: deployment.conditions(),
-        })
-        .collect()
-}
-
-fn workers(observed: &Observed) -> Vec<Condition> {
-    let sources = deployment_sources(observed);
-    let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
-    let condition = if sources.is_empty() {
-        is_true("WorkersAvailable", "NoWorkers")
-    } else {
-        conditions::aggregate("WorkersAvailable", "Available", false, &reasons, &sources)
-    };
-    vec![condition]
-}
-
-fn machines(observed: &Observed) -> Vec<Condition> {
-    // MachinePools report about their Machines.
-    let workers = observed.worker_machines.iter().filter(|machine| !is_of_pool(machine));
-    let workers: Vec<Arc<Machine>> = workers.cloned().collect();
-    let all: Vec<_> = observed.control_plane_machines.iter().chain(&workers).cloned().collect();
-    let now = observed.now;
-    vec![
-        machines_ready("ControlPlaneMachinesReady", &observed.control_plane_machines),
-        machines_ready("WorkerMachinesReady", &workers),
-        machines_up_to_date("ControlPlaneMachinesUpToDate", &observed.control_plane_machines, now),
-        machines_up_to_date("WorkerMachinesUpToDate", &workers, now),
-        remediating(&all, ""),
-    ]
-}
-
-fn scaling(observed: &Observed) -> Vec<Condition> {
-    let rows = [
-        (
-            "RollingOut",
-            Reasons { issue: "RollingOut", unknown: "RollingOutUnknown", info: "NotRollingOut" },
-            false,
-        ),
-        (
-            "ScalingUp",
-            Reasons { issue: "ScalingUp", unknown: "ScalingUpUnknown", info: "NotScalingUp" },
-            true,
-        ),
-        (
-            "ScalingDown",
-            Reasons { issue: "ScalingDown", unknown: "ScalingDownUnknown", info: "NotScalingDown" },
-            true,
-        ),
-    ];
-    let cluster = engine::object::uid(observed.cluster.as_ref());
-    let mut all = Vec::new();
-    for (type_, reasons, with_sets) in rows {
-        let control_plane: Vec<Condition> = observed
-            .control_plane
-            .found()
-            .and_then(|object| conditions::read(&object.object.data, type_).ok().flatten())
-            .into_iter()
-            .collect();
-        let mut sources = Vec::new();
-        if let (Some(object), false) = (observed.control_plane.found(), control_plane.is_empty()) {
-            let name = object.object.metadata.name.as_deref().unwrap_or_default();
-            let kind = &object.resource.kind;
-            sources.push(Source { kind, name, is_control_plane: false, conditions: &control_plane });
-        }
-        sources.extend(deployment_sources(observed));
-        if with_sets {
-            let sets = observed.sets.iter().filter(|set| owners::is_owned_by(set.as_ref(), cluster));
-            sources.extend(sets.map(|set| Source {
-                kind: "MachineSet",
-                name: set.metadata.name.as_deref().unwrap_or_default(),
-                is_control_plane: false,
-                conditions: set.conditions(),
-            }));
-        }
-        all.push(if sources.is_empty() {
-            is_false(type_, reasons.info, "")
-        } else {
-            conditions::aggregate(type_, type_, true, &reasons, &sources)
-        });
-    }
-    all
 }
 
 fn deleting(step: &Step) -> Condition {

@@ -6,7 +6,7 @@ use schemas::cluster::{MachineDeployment, MachineSet};
 
 use super::observe::{MachineDeploymentController, Observed};
 use super::plan::Plan;
-use crate::change::{Event, apply_external};
+use crate::change::{Event, apply_external, without_suffix};
 
 const FIELD_MANAGER: &str = "capi-machinedeployment";
 
@@ -18,6 +18,9 @@ impl MachineDeploymentController {
         for (current, wanted) in &plan.sets {
             let result =
                 self.sets.apply_changed(&self.applied, FIELD_MANAGER, current.as_ref(), wanted).await;
+            // Only the name of a new MachineSet is another one each time.
+            let suffix = if current.is_none() { observed.suffix.as_str() } else { "" };
+            let result = result.map_err(|error| without_suffix(error, suffix));
             self.event(observed, applied(current.as_deref(), wanted, result.as_ref().err()));
             errors.extend(result.err());
         }
@@ -50,9 +53,7 @@ fn applied(current: Option<&MachineSet>, wanted: &MachineSet, error: Option<&Err
             None => {
                 Event::normal("SuccessfulCreate", format!("Created MachineSet {name} with {to} replicas"))
             }
-            Some(error) => {
-                Event::warning("FailedCreate", format!("Failed to create MachineSet {name}: {error}"))
-            }
+            Some(error) => Event::warning("FailedCreate", format!("Failed to create a MachineSet: {error}")),
         });
     };
     let from = current.spec.replicas.unwrap_or(0);
@@ -101,7 +102,7 @@ mod tests {
         type Row<'a> = (Option<i32>, i32, Option<&'a Error>, &'a str, &'a str);
         let rows: [Row<'_>; 7] = [
             (None, 3, None, "SuccessfulCreate", "Created MachineSet default/md-abc with 3 replicas"),
-            (None, 3, Some(&refused), "FailedCreate", "Failed to create MachineSet default/md-abc: refused"),
+            (None, 3, Some(&refused), "FailedCreate", "Failed to create a MachineSet: refused"),
             (Some(1), 3, None, "SuccessfulScale", "Scaled up MachineSet md-abc: 1 -> 3"),
             (Some(3), 1, None, "SuccessfulScale", "Scaled down MachineSet md-abc: 3 -> 1"),
             (Some(3), 1, Some(&refused), "FailedScale", "Failed to scale MachineSet md-abc: 3 -> 1: refused"),

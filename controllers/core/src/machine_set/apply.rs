@@ -7,7 +7,7 @@ use super::create::FIELD_MANAGER;
 use super::observe::{MachineSetController, Observed};
 use super::plan::Plan;
 use super::remediation::{OWNER_REMEDIATED, Remediation};
-use crate::change::{Event, apply_external};
+use crate::change::{Event, apply_external, without_suffix};
 
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 
@@ -66,8 +66,8 @@ impl MachineSetController {
                     );
                 }
                 Err(error) => {
-                    let name = wanted.machine.metadata.name.as_deref().unwrap_or_default();
-                    let message = format!("Failed to create Machine \"{name}\": {error}");
+                    let error = without_suffix(error, &wanted.suffix);
+                    let message = format!("Failed to create a Machine: {error}");
                     self.event(observed, Event::warning("FailedCreate", message));
                     errors.push(error);
                 }

@@ -25,6 +25,8 @@ const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 /// A Machine to be created, with the objects that it references.
 #[derive(Debug)]
 pub struct NewMachine {
+    /// The random part of the name.
+    pub suffix: String,
     /// The Machine.
     pub machine: Machine,
     /// The Machine's bootstrap object; `None` if the template names a data Secret.
@@ -126,7 +128,8 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
         },
         ..MachineSpec::default()
     };
-    Ok(NewMachine { machine: machine(set, name, spec), bootstrap, infrastructure })
+    let suffix = suffix.to_owned();
+    Ok(NewMachine { suffix, machine: machine(set, name, spec), bootstrap, infrastructure })
 }
 
 impl MachineSetController {

@@ -113,10 +113,10 @@ fn of_cluster_change(change: &Change<Cluster>, sets: &Objects<MachineSet>) -> Ve
     requests_of(&sets.by_cluster(&change.name()))
 }
 
-/// Returns the MachineSets affected by a change of a control plane object or of an object that a MachineSet
-/// created.
+/// Returns the MachineSets affected by a change of a control plane object. The objects that a MachineSet creates for its Machines do not
+/// count: a creation that fails would cause the next one at once.
 fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Vec<Request> {
-    let mut requests = engine::controller::owner_requests(change, MachineSet::GROUP, MachineSet::KIND);
+    let mut requests = Vec::new();
     let versions = |object: &Arc<DynamicObject>| {
         let get = |pointer: &str| object.data.pointer(pointer).cloned();
         [get("/spec/version"), get("/status/version"), get("/status/versions")]

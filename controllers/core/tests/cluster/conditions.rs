@@ -1,27 +1,24 @@
 //! The conditions of Clusters, row by row.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use std::sync::Arc;
-
 use chrono::Duration;
 use cluster_core::Reference;
 use cluster_core::cluster::{Observed, plan};
 use engine::Health;
 use schemas::HasConditions;
-use schemas::cluster::{MachineDeployment, MachinePool, MachineSet};
 use serde_json::{Value, json};
 
-use super::{child, cluster, object, observed};
+use super::{cluster, object, observed};
 use crate::machine_set::{machine, now, with};
 
 /// Status, reason and message of a condition of the planned Cluster.
-fn of(observed: &Observed, type_: &str) -> String {
+pub fn of(observed: &Observed, type_: &str) -> String {
     let plan = plan(observed);
     let condition = plan.cluster.condition(type_).unwrap();
     format!("{} {} {}", condition.status, condition.reason, condition.message).trim_end().to_owned()
 }
 
-fn condition(type_: &str, status: &str, reason: &str) -> Value {
+pub fn condition(type_: &str, status: &str, reason: &str) -> Value {
     json!({"type": type_, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-11-21T00:30:00Z"})
 }
 
@@ -188,90 +185,6 @@ fn remote_connection() {
         let health = Health { connected: failures == 0, last_success, failures };
         assert_eq!(of(&Observed { health, ..observed(&cluster) }, "RemoteConnectionProbe"), expected);
     }
-}
-
-fn with_conditions<T: schemas::FromJson>(name: &str, conditions: &[(&str, &str)]) -> Arc<T> {
-    let conditions: Vec<Value> =
-        conditions.iter().map(|(type_, status)| condition(type_, status, "Why")).collect();
-    child(name, json!({"clusterName": "plain"}), json!({"conditions": conditions}))
-}
-
-#[test]
-fn sums_over_workers() {
-    let none = observed(&cluster());
-    let expected = [
-        ("WorkersAvailable", "True NoWorkers"),
-        ("RollingOut", "False NotRollingOut"),
-        ("ScalingUp", "False NotScalingUp"),
-        ("ScalingDown", "False NotScalingDown"),
-        ("WorkerMachinesReady", "True NoReplicas"),
-        ("ControlPlaneMachinesReady", "True NoReplicas"),
-        ("WorkerMachinesUpToDate", "True NoReplicas"),
-        ("ControlPlaneMachinesUpToDate", "True NoReplicas"),
-        ("Remediating", "False NotRemediating"),
-    ];
-    for (type_, text) in expected {
-        assert_eq!(of(&none, type_), text, "{type_}");
-    }
-    let all =
-        [("Available", "False"), ("RollingOut", "True"), ("ScalingUp", "True"), ("ScalingDown", "True")];
-    // MachinePools are not part of these sums.
-    let pools = Observed { pools: vec![with_conditions::<MachinePool>("mp", &all)], ..none.clone() };
-    for (type_, text) in expected {
-        assert_eq!(of(&pools, type_), text, "{type_}");
-    }
-    let md = with_conditions::<MachineDeployment>("md", &all);
-    let deployments = Observed { deployments: vec![md], ..none.clone() };
-    assert_eq!(of(&deployments, "WorkersAvailable"), "False NotAvailable * MachineDeployment md: Why");
-    for type_ in ["RollingOut", "ScalingUp", "ScalingDown"] {
-        assert!(
-            of(&deployments, type_).starts_with(&format!("True {type_} * MachineDeployment md:")),
-            "{type_}"
-        );
-    }
-    let sets = Observed { sets: vec![with_conditions::<MachineSet>("ms", &all)], ..none.clone() };
-    assert_eq!(of(&sets, "WorkersAvailable"), "True NoWorkers");
-    assert_eq!(of(&sets, "RollingOut"), "False NotRollingOut");
-    assert!(of(&sets, "ScalingUp").starts_with("True ScalingUp * MachineSet ms:"));
-    let scaling = json!({"/status/conditions": [condition("ScalingUp", "True", "Why")]});
-    let plane = Observed { control_plane: object("Plane", scaling), ..none };
-    assert!(of(&plane, "ScalingUp").starts_with("True ScalingUp * Plane t:"));
-    assert_eq!(of(&plane, "RollingOut"), "False NotRollingOut", "it does not report this one");
-}
-
-#[test]
-fn sums_over_machines() {
-    let sick = |name: &str, more: &[(&str, &str)], labels: Value| {
-        let conditions: Vec<Value> =
-            more.iter().map(|(type_, status)| condition(type_, status, "Why")).collect();
-        machine(name, json!({"/status/conditions": conditions, "/metadata/labels": labels}))
-    };
-    let bad = &[("Ready", "False"), ("UpToDate", "False"), ("HealthCheckSucceeded", "False")];
-    let mut observed = observed(&cluster());
-    observed.worker_machines = vec![sick("of-pool", bad, json!({"cluster.x-k8s.io/pool-name": "mp"}))];
-    for (type_, text) in [
-        ("WorkerMachinesReady", "True NoReplicas"),
-        ("WorkerMachinesUpToDate", "True NoReplicas"),
-        ("Remediating", "False NotRemediating"),
-    ] {
-        assert_eq!(of(&observed, type_), text, "Machines of MachinePools do not count");
-    }
-    observed.worker_machines.push(sick("a", bad, json!({})));
-    observed.control_plane_machines = vec![sick("cp", &[("Ready", "True")], json!({}))];
-    assert!(of(&observed, "WorkerMachinesReady").starts_with("False NotReady * Machine a:"));
-    assert!(of(&observed, "WorkerMachinesUpToDate").starts_with("False NotUpToDate * Machine a:"));
-    assert_eq!(of(&observed, "ControlPlaneMachinesReady"), "True Ready");
-    assert_eq!(
-        of(&observed, "Remediating"),
-        "False NotRemediating Machine a is not healthy (not to be remediated)"
-    );
-    observed.worker_machines.push(sick("b", &[("OwnerRemediated", "False")], json!({})));
-    assert!(of(&observed, "Remediating").starts_with("True Remediating * Machine b:"));
-    let young = json!({"/metadata/creationTimestamp": "2026-11-21T00:59:55Z"});
-    observed.worker_machines = vec![machine("new", young)];
-    assert_eq!(of(&observed, "WorkerMachinesUpToDate"), "True NoReplicas", "nobody had time to look");
-    observed.worker_machines = vec![machine("old", json!({}))];
-    assert!(of(&observed, "WorkerMachinesUpToDate").starts_with("Unknown UpToDateUnknown"));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The rules of Clusters, as tables over `plan`. `deletion.rs` has the order of their deletion.
+#![allow(clippy::unwrap_used, missing_docs, reason = "helpers of tests")]
 
 mod conditions;
 mod counters;
 mod progress;
+mod sums;
 
 use std::sync::Arc;
 

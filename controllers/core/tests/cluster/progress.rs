@@ -37,7 +37,8 @@ fn phases() {
     let done = json!({"/status": done, "/spec/controlPlaneEndpoint": {"host": "h", "port": 6443}});
     let none = || Reference::None;
     // Columns: what, changes of a new Cluster, infrastructure, control plane, what is reached, errors.
-    let rows: Vec<(&str, Value, Reference, Reference, (bool, bool, &str), usize)> = vec![
+    type Row<'a> = (&'a str, Value, Reference, Reference, (bool, bool, &'a str), usize);
+    let rows: Vec<Row<'_>> = vec![
         (
             "neither is ready",
             json!({}),

@@ -1,6 +1,8 @@
-//! The rules of MachineDeployments: tables over `plan`, and adoption with a server.
+//! The rules of MachineDeployments: tables over `plan`, and their lives with a server.
+#![allow(clippy::unwrap_used, missing_docs, reason = "helpers of tests")]
 
 mod adoption;
+mod lives;
 mod rollout;
 mod sets;
 mod status;

@@ -1,11 +1,14 @@
 //! Which MachineSet is the new one, and how many replicas each gets.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use cluster_core::machine_deployment::{FINALIZER, plan};
 use engine::Action;
 use engine::object::uid;
+use schemas::cluster::MachineSet;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 use super::{MAXIMUM, deployment, observed, replicas, set};
 use crate::machine_set::with;
@@ -26,7 +29,8 @@ fn a_step_of_each_strategy() {
     };
     let rolling = |surge: Value, unavailable: Value| strategy("RollingUpdate", surge, unavailable);
     // Columns: what, changes of the MachineDeployment, MachineSets, wanted replicas; md-aaaaa is a set that is made now.
-    let rows: Vec<(&str, Value, Vec<_>, &[(&str, i32)])> = vec![
+    type Row<'a> = (&'a str, Value, Vec<Arc<MachineSet>>, &'a [(&'a str, i32)]);
+    let rows: Vec<Row<'_>> = vec![
         ("the first set", json!({}), vec![], &[("md-aaaaa", 3)]),
         ("a new template", json!({}), vec![old(full)], &[("md-aaaaa", 1), ("old", 3)]),
         ("a new one is available", json!({}), vec![old(full), new((1, 1, 1))], &[("new", 1), ("old", 2)]),

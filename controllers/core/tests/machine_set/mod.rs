@@ -1,7 +1,9 @@
 //! The rules of MachineSets, as tables over `plan`.
+#![allow(clippy::unwrap_used, missing_docs, reason = "helpers of tests")]
 
 mod adoption;
 mod creation;
+mod failure;
 mod preflight;
 mod status;
 mod sync;

@@ -35,8 +35,10 @@ fn outcome(cluster: Value, set: Value, template: Value, plane: Reference) -> (St
     (blocked.unwrap_or_default(), plan.create.len())
 }
 
-#[test]
-fn what_keeps_machines_from_being_created() {
+type Row = (&'static str, Value, Value, Value, Reference, &'static [&'static str]);
+
+/// What, changes of the Cluster, the set and the bootstrap template, the control plane, the checks that fail.
+fn rows() -> Vec<Row> {
     let skip = |checks: &str| json!({"/metadata/annotations": {SKIP: checks}});
     let topology = |version: &str| json!({"/spec/topology": {"classRef": {"name": "c"}, "version": version}});
     let stepping = |step: &str| json!({"/spec/topology": {"classRef": {"name": "c"}, "version": "v1.37.0"}, "/metadata/annotations": {STEP: step}});
@@ -44,7 +46,7 @@ fn what_keeps_machines_from_being_created() {
     let none = || json!({});
     let stable = || plane("v1.36.0", &["v1.36.0"]);
     // Columns: what, changes of the Cluster, the set and the bootstrap template, the control plane, the checks that fail.
-    let rows: Vec<(&str, Value, Value, Value, Reference, &[&str])> = vec![
+    vec![
         ("no control plane object", none(), none(), none(), Reference::None, &[]),
         ("stable, the same version", none(), none(), none(), stable(), &[]),
         ("without a version", none(), none(), none(), Reference::Found(external("c", "Plane", none())), &[]),
@@ -126,8 +128,12 @@ fn what_keeps_machines_from_being_created() {
             plane("v1.36.0", &[]),
             &["ControlPlaneIsStable"],
         ),
-    ];
-    for (what, cluster, changes, template, plane, failing) in rows {
+    ]
+}
+
+#[test]
+fn what_keeps_machines_from_being_created() {
+    for (what, cluster, changes, template, plane, failing) in rows() {
         let (message, created) = outcome(cluster, with(set(), changes), template, plane);
         let found: Vec<&str> = message
             .lines()
