@@ -14,6 +14,7 @@ pub mod machine_pool;
 pub mod machine_set;
 mod messages;
 mod scaling;
+mod v1beta1;
 mod versions;
 
 pub use change::Reference;

@@ -1,9 +1,12 @@
 //! Tests of the lives of Clusters and Machines under the controllers.
 
+mod cluster;
 mod deletion;
 mod health_check;
 mod lifecycle;
 mod machine_pool;
+mod machine_deployment;
+mod machine_set;
 mod remediation;
 mod resting;
 mod set_remediation;

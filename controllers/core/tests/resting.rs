@@ -105,7 +105,14 @@ fn node(machine: &Machine) -> Option<Arc<Node>> {
 }
 
 fn check<K: Serialize>(snapshot: &Snapshot, name: &Option<String>, before: &K, after: &K) {
-    let (before, after) = (serde_json::to_value(before).unwrap(), serde_json::to_value(after).unwrap());
+    let (before, mut after) = (serde_json::to_value(before).unwrap(), serde_json::to_value(after).unwrap());
+    // Some of the recordings lack the conditions for clients of v1beta1.
+    let older = "/status/deprecated/v1beta1";
+    if before.pointer(older).is_some_and(|older| older.get("conditions").is_none())
+        && let Some(older) = after.pointer_mut(older).and_then(Value::as_object_mut)
+    {
+        older.remove("conditions");
+    }
     let found = difference(&before, &after);
     assert_eq!(found, Difference::default(), "after {}: {name:?}", snapshot.after);
 }
@@ -216,7 +223,7 @@ fn machine_deployments() {
             deployment,
         };
         let plan = machine_deployment::plan(&observed);
-        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
+        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.delete.is_empty(), "{plan:?}");
         check(&snapshot, &observed.deployment.metadata.name, observed.deployment.as_ref(), &plan.deployment);
         for (set, wanted) in &plan.sets {
             contains(set.as_ref().unwrap().as_ref(), wanted);

@@ -9,7 +9,7 @@ use schemas::cluster::{ClusterReplicasStatus, ClusterStatus, Machine};
 use schemas::meta::StatusVersion;
 use serde_json::Value;
 
-use super::observe::Observed;
+use super::observe::{Observed, is_of_pool};
 use crate::change::Reference;
 use crate::versions;
 
@@ -26,6 +26,7 @@ fn control_plane(
     match &observed.control_plane {
         Reference::Found(object) => Some(of_object(before.unwrap_or_default(), object)),
         Reference::NotFound | Reference::Failed(_) => None,
+        Reference::None if observed.cluster.spec.topology.is_some() => None,
         Reference::None => {
             let mut counters = ClusterReplicasStatus::default();
             for machine in &observed.control_plane_machines {
@@ -86,44 +87,53 @@ fn machine_versions(machines: &[Arc<Machine>]) -> Vec<StatusVersion> {
     versions::count(machines.iter().filter_map(|machine| Some((machine.spec.version.as_deref()?, 1))))
 }
 
-/// Adds up the replicas of the MachineDeployments, MachineSets and Machines that the Cluster itself owns.
+/// The sum of the replicas of several objects.
+#[derive(Default)]
+struct Sum {
+    counters: ClusterReplicasStatus,
+    versions: Vec<StatusVersion>,
+    contributors: usize,
+}
+
+/// Adds the replicas of a MachineDeployment, MachineSet or MachinePool, whose fields have the same names.
+macro_rules! add_replicas {
+    ($sum:expr, $object:expr) => {
+        $sum.contributors += 1;
+        add(&mut $sum.counters.desired_replicas, $object.spec.replicas);
+        if let Some(status) = &$object.status {
+            add(&mut $sum.counters.replicas, status.replicas);
+            add(&mut $sum.counters.ready_replicas, status.ready_replicas);
+            add(&mut $sum.counters.available_replicas, status.available_replicas);
+            add(&mut $sum.counters.up_to_date_replicas, status.up_to_date_replicas);
+            $sum.versions.extend(status.versions.iter().cloned());
+        }
+    };
+}
+
+/// Adds up the replicas of the MachineDeployments and MachinePools, and of the MachineSets and Machines that the Cluster itself owns. `None`
+/// if there are none.
 fn workers(observed: &Observed) -> Option<ClusterReplicasStatus> {
     let cluster = uid(observed.cluster.as_ref());
-    let mut counters = ClusterReplicasStatus::default();
-    let mut reported: Vec<StatusVersion> = Vec::new();
-    let mut contributors = 0;
+    let mut sum = Sum::default();
     for deployment in &observed.deployments {
-        contributors += 1;
-        add(&mut counters.desired_replicas, deployment.spec.replicas);
-        if let Some(status) = &deployment.status {
-            add(&mut counters.replicas, status.replicas);
-            add(&mut counters.ready_replicas, status.ready_replicas);
-            add(&mut counters.available_replicas, status.available_replicas);
-            add(&mut counters.up_to_date_replicas, status.up_to_date_replicas);
-            reported.extend(status.versions.iter().cloned());
-        }
+        add_replicas!(sum, deployment);
+    }
+    for pool in &observed.pools {
+        add_replicas!(sum, pool);
     }
     for set in observed.sets.iter().filter(|set| owners::is_owned_by(set.as_ref(), cluster)) {
-        contributors += 1;
-        add(&mut counters.desired_replicas, set.spec.replicas);
-        if let Some(status) = &set.status {
-            add(&mut counters.replicas, status.replicas);
-            add(&mut counters.ready_replicas, status.ready_replicas);
-            add(&mut counters.available_replicas, status.available_replicas);
-            add(&mut counters.up_to_date_replicas, status.up_to_date_replicas);
-            reported.extend(status.versions.iter().cloned());
-        }
+        add_replicas!(sum, set);
     }
-    for machine in
-        observed.worker_machines.iter().filter(|machine| owners::is_owned_by(machine.as_ref(), cluster))
-    {
-        contributors += 1;
-        add_machine(&mut counters, machine);
+    // The Machines of MachinePools count as replicas of these.
+    let machines = observed.worker_machines.iter().filter(|machine| !is_of_pool(machine));
+    for machine in machines.filter(|machine| owners::is_owned_by(machine.as_ref(), cluster)) {
+        sum.contributors += 1;
+        add_machine(&mut sum.counters, machine);
         let version = machine.spec.version.clone();
-        reported.extend(version.map(|version| StatusVersion { version, replicas: Some(1) }));
+        sum.versions.extend(version.map(|version| StatusVersion { version, replicas: Some(1) }));
     }
-    counters.versions = versions::count(
-        reported.iter().map(|reported| (reported.version.as_str(), reported.replicas.unwrap_or(0))),
+    sum.counters.versions = versions::count(
+        sum.versions.iter().map(|reported| (reported.version.as_str(), reported.replicas.unwrap_or(0))),
     );
-    (contributors > 0).then_some(counters)
+    (sum.contributors > 0).then_some(sum.counters)
 }

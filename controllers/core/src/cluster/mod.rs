@@ -7,6 +7,8 @@ mod kubeconfig;
 mod observe;
 mod plan;
 mod status;
+mod sums;
+mod v1beta1;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::names::CONTROL_PLANE;
+use engine::names::{CONTROL_PLANE, POOL_NAME};
 use engine::object::label;
 use engine::{External, Health, Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Secret;
@@ -22,7 +22,7 @@ pub struct Observed {
     pub control_plane: Reference,
     /// The cluster's control plane Machines.
     pub control_plane_machines: Vec<Arc<Machine>>,
-    /// The cluster's worker Machines.
+    /// The cluster's worker Machines, with those of MachinePools.
     pub worker_machines: Vec<Arc<Machine>>,
     /// The cluster's MachineDeployments.
     pub deployments: Vec<Arc<MachineDeployment>>,
@@ -38,6 +38,11 @@ pub struct Observed {
     pub authority: Option<Arc<Secret>>,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,
+}
+
+/// Returns whether the Machine is one of a MachinePool. Its MachinePool reports about it.
+pub(super) fn is_of_pool(machine: &Machine) -> bool {
+    label(machine, POOL_NAME).is_some()
 }
 
 /// The controller of Clusters.

@@ -4,6 +4,7 @@ use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{Action, ExternalObject, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterInitializationStatus, ClusterStatus};
 use schemas::meta::{ApiEndpoint, FailureDomain};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::deletion::{self, Deletions};
 use super::observe::Observed;
-use super::{counters, status};
+use super::{counters, status, v1beta1};
 use crate::change::{Event, ExternalChange, Reference};
 
 /// The finalizer of Clusters.
@@ -84,7 +85,8 @@ pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
 fn infrastructure(plan: &mut Plan, observed: &Observed) {
     let provisioned = is_provisioned(&plan.cluster);
     match &observed.infrastructure {
-        Reference::None if is_deleting(observed.cluster.as_ref()) => {}
+        // A topology is still to make the infrastructure.
+        Reference::None if is_deleting(&plan.cluster) || plan.cluster.spec.topology.is_some() => {}
         Reference::None => {
             initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
                 Some(true);
@@ -97,7 +99,8 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
             plan.external.extend(owned_by_cluster(&observed.cluster, object));
-            let now = is_true_by_contract(object, "/status/initialization/provisioned", "/status/ready");
+            copy_failure(&mut plan.cluster, object);
+            let now = is_infrastructure_provisioned(object);
             if now && !provisioned {
                 initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
                     Some(true);
@@ -133,12 +136,9 @@ fn control_plane(plan: &mut Plan, observed: &Observed) {
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
             plan.external.extend(owned_by_cluster(&observed.cluster, object));
+            copy_failure(&mut plan.cluster, object);
             copy_endpoint(plan, object);
-            let now = is_true_by_contract(
-                object,
-                "/status/initialization/controlPlaneInitialized",
-                "/status/initialized",
-            );
+            let now = is_control_plane_initialized(object);
             if now && !initialized {
                 initialization(plan.cluster.status.get_or_insert_default()).control_plane_initialized =
                     Some(true);
@@ -153,6 +153,16 @@ fn control_plane(plan: &mut Plan, observed: &Observed) {
 fn missing(what: &str, reference: Option<&schemas::meta::ContractVersionedObjectReference>) -> String {
     let (kind, name) = reference.map_or(("", ""), |reference| (&reference.kind, &reference.name));
     format!("the {what} object {kind} {name} has been deleted while the cluster still exists")
+}
+
+/// Returns whether the infrastructure object says that it is provisioned.
+pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
+    is_true_by_contract(object, "/status/initialization/provisioned", "/status/ready")
+}
+
+/// Returns whether the control plane object says that the control plane is initialized.
+pub(super) fn is_control_plane_initialized(object: &ExternalObject) -> bool {
+    is_true_by_contract(object, "/status/initialization/controlPlaneInitialized", "/status/initialized")
 }
 
 fn is_true_by_contract(object: &ExternalObject, v1beta2: &str, v1beta1: &str) -> bool {
@@ -175,6 +185,32 @@ fn owner_reference(cluster: &Cluster) -> OwnerReference {
     } else {
         owners::reference(cluster, &())
     }
+}
+
+/// Copies the failure that an object reports for older clients. It stays until somebody removes it.
+fn copy_failure(cluster: &mut Cluster, object: &ExternalObject) {
+    let (reason, message) = (object.text("/status/failureReason"), object.text("/status/failureMessage"));
+    if reason.is_none() && message.is_none() {
+        return;
+    }
+    let status = cluster.status.get_or_insert_default();
+    let failure = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+    if let Some(reason) = reason {
+        failure.failure_reason = Some(reason.to_owned());
+    }
+    if let Some(message) = message {
+        let ApiResource { group, version, kind, .. } = &object.resource;
+        let name = object.object.metadata.name.as_deref().unwrap_or_default();
+        failure.failure_message = Some(format!(
+            "Failure detected from referenced resource {group}/{version}, Kind={kind} with name \"{name}\": {message}"
+        ));
+    }
+}
+
+/// Returns whether the Cluster has a failure for older clients.
+fn has_failed(cluster: &Cluster) -> bool {
+    let deprecated = cluster.status.as_ref().and_then(|status| status.deprecated.as_ref()?.v1beta1.as_ref());
+    deprecated.is_some_and(|failure| failure.failure_reason.is_some() || failure.failure_message.is_some())
 }
 
 fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
@@ -231,6 +267,7 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
         step,
         observed.cluster.condition_is_true("ControlPlaneInitialized"),
     );
+    v1beta1::set(&mut plan.cluster, observed);
     if let Some(delay) = status::requeue(observed) {
         plan.action = plan.action.min(Action::requeue_after(delay));
     }
@@ -241,6 +278,8 @@ fn phase(plan: &mut Plan) {
     let cluster = &plan.cluster;
     let phase = if is_deleting(cluster) {
         "Deleting"
+    } else if has_failed(cluster) {
+        "Failed"
     } else if is_provisioned(cluster) && has_endpoint(cluster) {
         "Provisioned"
     } else if cluster.spec.infrastructure_ref.is_some() || cluster.spec.control_plane_ref.is_some() {

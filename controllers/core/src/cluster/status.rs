@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::ExternalObject;
 use engine::conditions::{
-    self, FALSE, Fallback, Priority, Reasons, Source, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown,
-    word,
+    self, FALSE, Fallback, Priority, Reasons, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown, word,
 };
-use engine::{ExternalObject, owners};
+use engine::object::is_deleting;
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
@@ -16,7 +16,7 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 use super::deletion::Step;
 use super::observe::Observed;
 use super::plan::{is_initialized, is_provisioned};
-use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
+use super::sums;
 use crate::change::Reference;
 
 /// The connection may be down this long before `RemoteConnectionProbe` becomes false.
@@ -32,9 +32,7 @@ pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initiali
         all.push(control_plane_initialized(cluster, observed));
     }
     all.extend(remote_connection(cluster, observed));
-    all.extend(workers(observed));
-    all.extend(machines(observed));
-    all.extend(scaling(observed));
+    all.extend(sums::all(observed));
     all.push(deleting(step));
     for condition in all {
         conditions::set(cluster, now, condition);
@@ -49,6 +47,7 @@ struct Provider<'a> {
     source: &'static str,
     reference: &'a Reference,
     spec: Option<&'a ContractVersionedObjectReference>,
+    is_deleting: bool,
     /// Whether the infrastructure was provisioned, or the control plane initialized, at any time.
     reached: bool,
     fallback: (&'static str, bool),
@@ -60,8 +59,7 @@ impl Provider<'_> {
         let kind = self.spec.map_or("", |reference| reference.kind.as_str());
         match self.reference {
             Reference::None if has_topology => {
-                let message = "Waiting for cluster topology to be reconciled";
-                is_false(self.target, "ObjectDoesNotExist", message)
+                is_false(self.target, "ObjectDoesNotExist", waits_for_topology(self.is_deleting))
             }
             Reference::None | Reference::Failed(_) => {
                 is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
@@ -96,6 +94,11 @@ impl Provider<'_> {
     }
 }
 
+/// Returns the message for a missing reference in a Cluster with a topology. When the Cluster is deleted, nothing waits for it any more.
+fn waits_for_topology(is_deleting: bool) -> &'static str {
+    if is_deleting { "" } else { "Waiting for cluster topology to be reconciled" }
+}
+
 fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
     let provisioned = is_provisioned(cluster);
     Provider {
@@ -103,6 +106,7 @@ fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
         source: "Ready",
         reference: &observed.infrastructure,
         spec: cluster.spec.infrastructure_ref.as_ref(),
+        is_deleting: is_deleting(cluster),
         reached: provisioned,
         fallback: ("status.initialization.provisioned", provisioned),
         reasons: ("Ready", "NotReady"),
@@ -117,6 +121,7 @@ fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition 
         source: "Available",
         reference: &observed.control_plane,
         spec: cluster.spec.control_plane_ref.as_ref(),
+        is_deleting: is_deleting(cluster),
         reached: initialized,
         fallback: ("status.initialization.controlPlaneInitialized", initialized),
         reasons: ("Available", "NotAvailable"),
@@ -128,7 +133,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
     const TYPE: &str = "ControlPlaneInitialized";
     match &observed.control_plane {
         Reference::None if cluster.spec.topology.is_some() => {
-            is_unknown(TYPE, "ObjectDoesNotExist", "Waiting for cluster topology to be reconciled")
+            is_unknown(TYPE, "ObjectDoesNotExist", waits_for_topology(is_deleting(cluster)))
         }
         Reference::NotFound if matches!(observed.infrastructure, Reference::NotFound) => {
             let kind =
@@ -177,95 +182,6 @@ pub fn requeue(observed: &Observed) -> Option<Duration> {
     CONNECTION_GRACE.checked_sub(age).map(|left| left + Duration::from_millis(1))
 }
 
-fn deployment_sources(observed: &Observed) -> Vec<Source<'_>> {
-    observed
-        .deployments
-        .iter()
-        .map(|deployment| Source {
-            kind: "MachineDeployment",
-            name: deployment.metadata.name.as_deref().unwrap_or_default(),
-            is_control_plane: false,
-            conditions: deployment.conditions(),
-        })
-        .collect()
-}
-
-fn workers(observed: &Observed) -> Vec<Condition> {
-    let sources = deployment_sources(observed);
-    let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
-    let condition = if sources.is_empty() {
-        is_true("WorkersAvailable", "NoWorkers")
-    } else {
-        conditions::aggregate("WorkersAvailable", "Available", false, &reasons, &sources)
-    };
-    vec![condition]
-}
-
-fn machines(observed: &Observed) -> Vec<Condition> {
-    let all: Vec<_> =
-        observed.control_plane_machines.iter().chain(&observed.worker_machines).cloned().collect();
-    let now = observed.now;
-    vec![
-        machines_ready("ControlPlaneMachinesReady", &observed.control_plane_machines),
-        machines_ready("WorkerMachinesReady", &observed.worker_machines),
-        machines_up_to_date("ControlPlaneMachinesUpToDate", &observed.control_plane_machines, now),
-        machines_up_to_date("WorkerMachinesUpToDate", &observed.worker_machines, now),
-        remediating(&all, ""),
-    ]
-}
-
-fn scaling(observed: &Observed) -> Vec<Condition> {
-    let rows = [
-        (
-            "RollingOut",
-            Reasons { issue: "RollingOut", unknown: "RollingOutUnknown", info: "NotRollingOut" },
-            false,
-        ),
-        (
-            "ScalingUp",
-            Reasons { issue: "ScalingUp", unknown: "ScalingUpUnknown", info: "NotScalingUp" },
-            true,
-        ),
-        (
-            "ScalingDown",
-            Reasons { issue: "ScalingDown", unknown: "ScalingDownUnknown", info: "NotScalingDown" },
-            true,
-        ),
-    ];
-    let cluster = engine::object::uid(observed.cluster.as_ref());
-    let mut all = Vec::new();
-    for (type_, reasons, with_sets) in rows {
-        let control_plane: Vec<Condition> = observed
-            .control_plane
-            .found()
-            .and_then(|object| conditions::read(&object.object.data, type_).ok().flatten())
-            .into_iter()
-            .collect();
-        let mut sources = Vec::new();
-        if let (Some(object), false) = (observed.control_plane.found(), control_plane.is_empty()) {
-            let name = object.object.metadata.name.as_deref().unwrap_or_default();
-            let kind = &object.resource.kind;
-            sources.push(Source { kind, name, is_control_plane: false, conditions: &control_plane });
-        }
-        sources.extend(deployment_sources(observed));
-        if with_sets {
-            let sets = observed.sets.iter().filter(|set| owners::is_owned_by(set.as_ref(), cluster));
-            sources.extend(sets.map(|set| Source {
-                kind: "MachineSet",
-                name: set.metadata.name.as_deref().unwrap_or_default(),
-                is_control_plane: false,
-                conditions: set.conditions(),
-            }));
-        }
-        all.push(if sources.is_empty() {
-            is_false(type_, reasons.info, "")
-        } else {
-            conditions::aggregate(type_, type_, true, &reasons, &sources)
-        });
-    }
-    all
-}
-
 fn deleting(step: &Step) -> Condition {
     match step {
         Step::NotDeleting => is_false("Deleting", "NotDeleting", ""),
@@ -294,9 +210,8 @@ fn available(cluster: &Cluster) -> Condition {
     let ignore_if_missing = if cluster.spec.topology.is_none() { vec!["TopologyReconciled"] } else { vec![] };
     let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
     let summary = Summary { types, negative, ignore_if_missing, reasons };
-    let is_deleting = engine::object::is_deleting(cluster);
     conditions::summarize("Available", cluster.conditions(), &summary, |condition| {
-        priority(condition, is_deleting)
+        priority(condition, is_deleting(cluster))
     })
 }
 

@@ -1,12 +1,16 @@
 //! The MachineDeployment controller.
 
 mod apply;
+#[cfg(test)]
+mod model;
 mod observe;
+mod paused;
 mod plan;
 mod rollout;
 mod sets;
 mod status;
 pub(crate) mod template;
+mod v1beta1;
 
 use std::sync::Arc;
 
@@ -26,7 +30,7 @@ pub use plan::{FINALIZER, Plan, REVISION, plan};
 
 use crate::change::{cluster_of, report};
 use engine::selector;
-use observe::MachineDeploymentController;
+use observe::{BY_ORPHAN, MachineDeploymentController};
 
 const OWNED: &[&str] = &[
     "Available",
@@ -58,8 +62,12 @@ fn start(manager: &Manager) {
         let references = [spec.bootstrap.config_ref.as_ref(), Some(&spec.infrastructure_ref)];
         references.into_iter().flatten().map(|reference| reference_key(namespace, reference)).collect()
     });
-    let (clusters, sets, machines) =
-        (manager.objects::<Cluster>(), manager.objects(), manager.objects::<Machine>());
+    let sets = manager.objects::<MachineSet>();
+    sets.index(BY_ORPHAN, |set| {
+        let is_orphan = owners::controller(set).is_none();
+        is_orphan.then(|| set.metadata.namespace.clone().unwrap_or_default()).into_iter().collect()
+    });
+    let (clusters, machines) = (manager.objects::<Cluster>(), manager.objects::<Machine>());
     let of_cluster = deployments.clone();
     let orphans = deployments.clone();
     let controller = Controller::new(manager, CONTROLLER.name)

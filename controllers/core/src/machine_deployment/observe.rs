@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::names::DEPLOYMENT_NAME;
-use engine::object::{label, uid};
+use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 use crate::change::Reference;
 use engine::selector;
+
+/// Index of MachineSets without a controller, by namespace.
+pub(super) const BY_ORPHAN: &str = "orphan";
 
 /// The state of the world that a MachineDeployment's plan depends on.
 #[derive(Debug, Clone)]
@@ -19,7 +22,7 @@ pub struct Observed {
     /// The MachineDeployment's Cluster.
     pub cluster: Arc<Cluster>,
     /// The MachineSets that the MachineDeployment controls, and those without a controller that its selector
-    /// matches.
+    /// matches. A MachineDeployment that is being deleted adopts none.
     pub sets: Vec<Arc<MachineSet>>,
     /// The Machines with the MachineDeployment's label.
     pub machines: Vec<Arc<Machine>>,
@@ -54,11 +57,16 @@ impl MachineDeploymentController {
         let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
         let infrastructure =
             Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
-        let mut sets = self.sets.by_cluster(&NamespacedName::of(cluster.as_ref()));
-        sets.retain(|set| match owners::controller(set.as_ref()) {
-            Some(owner) => owner.uid == uid(deployment.as_ref()),
-            None => selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref()),
-        });
+        let mut sets = self.sets.by_owner(uid(deployment.as_ref()));
+        sets.retain(|set| owners::is_controlled_by(set.as_ref(), uid(deployment.as_ref())));
+        if !is_deleting(deployment.as_ref()) {
+            let mut orphans = self.sets.by_index(BY_ORPHAN, &namespace);
+            orphans.retain(|set| {
+                !is_deleting(set.as_ref())
+                    && selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref())
+            });
+            sets.extend(orphans);
+        }
         let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
         machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
         let (suffix, now) = (self.manager.random().name_suffix(), self.manager.clock().now());

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
-use engine::object::is_deleting;
-use engine::{Action, NamespacedName, owners, time};
+use engine::object::{annotation, is_deleting};
+use engine::{Action, owners, time};
 use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
 use schemas::defaults;
 
 use super::observe::Observed;
 use super::rollout::{self, Limits, Set};
-use super::{sets, status, template};
-use crate::change::{Event, ExternalChange, Reference};
+use super::sets::{DESIRED_REPLICAS, MAX_REPLICAS};
+use super::{paused, sets, status, template};
+use crate::change::{ExternalChange, Reference};
 
 /// The finalizer of MachineDeployments.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
@@ -30,8 +31,6 @@ pub struct Plan {
     pub sets: Vec<(Option<Arc<MachineSet>>, MachineSet)>,
     /// MachineSets to delete.
     pub delete: Vec<Arc<MachineSet>>,
-    /// Events to record about the MachineDeployment.
-    pub events: Vec<Event>,
     /// When to reconcile again.
     pub action: Action,
     /// Errors that the reconcile returns.
@@ -124,7 +123,15 @@ fn numbers(set: &MachineSet) -> Set {
         available: status.and_then(|status| status.available_replicas).unwrap_or(0),
         up_to_date: status.and_then(|status| status.up_to_date_replicas).unwrap_or(0),
         intent: spec,
+        created: set.metadata.creation_timestamp.as_ref().map_or(0, |created| time::utc(created).timestamp()),
+        desired: number(set, DESIRED_REPLICAS),
+        maximum: number(set, MAX_REPLICAS),
     }
+}
+
+/// Returns the number in an annotation; `None` if there is none.
+fn number(set: &MachineSet, key: &str) -> Option<i32> {
+    annotation(set, key).and_then(|text| text.parse().ok())
 }
 
 /// Returns `spec.replicas` with the resolved surge and unavailability limits.
@@ -154,22 +161,21 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     let mut new = split.new.as_deref().map(numbers).unwrap_or_default();
     let mut old: Vec<Set> = split.old.iter().map(|set| numbers(set)).collect();
     let on_delete = is_on_delete(&observed.deployment);
-    let paused = observed.deployment.spec.paused == Some(true);
-    if paused {
-        rollout::scale(&limits, split.new.is_some().then_some(&mut new), &mut old, !on_delete);
+    let is_paused = observed.deployment.spec.paused == Some(true);
+    if is_paused {
+        paused::scale(&limits, split.new.is_some().then_some(&mut new), &mut old, !on_delete);
     } else if on_delete {
         rollout::on_delete(&limits, &mut new, &mut old);
     } else {
         rollout::rolling_update(&limits, &mut new, &mut old);
     }
     let revision = sets::next_revision(split);
-    if split.new.is_some() || !paused {
+    if split.new.is_some() || !is_paused {
         let wanted = sets::wanted(observed, split.new.as_deref(), new.intent, Some(revision), &limits);
         if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(REVISION)) {
             let annotations = plan.deployment.metadata.annotations.get_or_insert_default();
             annotations.insert(REVISION.to_owned(), value.clone());
         }
-        event(plan, split.new.as_deref(), &wanted);
         plan.sets.push((split.new.clone(), wanted));
     }
     for (set, numbers) in split.old.iter().zip(&old) {
@@ -177,7 +183,6 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
             continue;
         }
         let wanted = sets::wanted(observed, Some(set), numbers.intent, None, &limits);
-        event(plan, Some(set), &wanted);
         plan.sets.push((Some(set.clone()), wanted));
     }
     if let Some(after) = rollout_after(observed).filter(|after| *after > observed.now) {
@@ -186,21 +191,6 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     }
     if is_complete(&limits, &new, &old) {
         clean_up(plan, split);
-    }
-}
-
-fn event(plan: &mut Plan, current: Option<&MachineSet>, wanted: &MachineSet) {
-    let to = wanted.spec.replicas.unwrap_or(0);
-    let name = NamespacedName::of(wanted);
-    let Some(current) = current else {
-        let message = format!("Created MachineSet {name} with {to} replicas");
-        return plan.events.push(Event::normal("SuccessfulCreate", message));
-    };
-    let from = current.spec.replicas.unwrap_or(0);
-    if from != to {
-        let direction = if to > from { "up" } else { "down" };
-        let message = format!("Scaled {direction} MachineSet {}: {from} -> {to}", name.name);
-        plan.events.push(Event::normal("SuccessfulScale", message));
     }
 }
 
@@ -220,7 +210,6 @@ fn clean_up(plan: &mut Plan, split: &Split) {
         }
         let name = set.metadata.name.clone().unwrap_or_default();
         plan.sets.retain(|(_, wanted)| wanted.metadata.name.as_ref() != Some(&name));
-        plan.events.push(Event::normal("SuccessfulDelete", format!("Deleted MachineSet \"{name}\"")));
         plan.delete.push(set.clone());
     }
 }

@@ -1,4 +1,4 @@
-//! Computes the number of replicas of each MachineSet of a MachineDeployment. Plain numbers, no objects.
+//! Computes the number of replicas of each MachineSet during a rollout. Plain numbers, no objects.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::defaults;
@@ -18,13 +18,30 @@ pub struct Set {
     pub up_to_date: i32,
     /// Wanted `spec.replicas`.
     pub intent: i32,
+    /// When the set was created, in seconds since the epoch.
+    pub created: i64,
+    /// `spec.replicas` of the MachineDeployment when the set was last written; `None` if it does not say.
+    pub desired: Option<i32>,
+    /// The largest number of Machines of the MachineDeployment when the set was last written; `None` if it does not say.
+    pub maximum: Option<i32>,
 }
 
 impl Set {
     #[cfg(test)]
     /// Creates a set with `spec` replicas, of which `status` exist and `available` are available.
     pub fn new(spec: i32, status: i32, available: i32) -> Self {
-        Self { spec, status, available, up_to_date: 0, intent: spec }
+        Self { spec, status, available, intent: spec, ..Self::default() }
+    }
+
+    /// Returns the number of existing replicas that are deleted, or are about to be.
+    fn going(&self) -> i32 {
+        (self.status - self.intent.min(self.spec)).max(0)
+    }
+
+    /// Returns the number of available replicas that may be among those that are deleted. It is not known which ones are, so this is the
+    /// worst case.
+    fn at_risk(&self) -> i32 {
+        self.going().min(self.available)
     }
 }
 
@@ -74,27 +91,26 @@ pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set]) {
         new.intent = new.spec + room.min(limits.replicas - new.spec).max(0);
     }
     scale_down_old(limits, new, old);
-    break_deadlock(limits, new, old);
+    break_deadlock(new, old);
 }
 
 /// Scales old sets down as far as availability allows: unavailable replicas first, then any.
 fn scale_down_old(limits: &Limits, new: &Set, old: &mut [Set]) {
     let all = || std::iter::once(new).chain(old.iter());
-    let spec: i32 = all().map(|set| set.spec).sum();
-    let pending: i32 = all().map(|set| (set.status - set.intent).max(0)).sum();
+    let sum = |number: fn(&Set) -> i32| all().map(number).sum::<i32>();
     let new_unavailable = (new.spec - new.available).max(0);
-    let mut budget = (spec - pending - limits.minimum_available() - new_unavailable).max(0);
-    let mut spare = all().map(|set| set.available).sum::<i32>() - limits.minimum_available();
+    let minimum = limits.minimum_available();
+    let mut budget = (sum(|set| set.spec) - sum(Set::going) - minimum - new_unavailable).max(0);
+    let mut spare = sum(|set| set.available - set.at_risk()) - minimum;
     for only_unavailable in [true, false] {
         for set in old.iter_mut() {
-            let unavailable = (set.spec - set.available).max(0) - (set.spec - set.intent);
-            let wanted = if only_unavailable { unavailable.max(0) } else { set.intent };
+            let unavailable = (set.intent - set.available).max(0);
+            let wanted = if only_unavailable { unavailable } else { set.intent };
             let count = affordable(set, wanted.min(budget), spare);
-            // Assumes the worst case, that the removed replicas are available ones.
-            let existing = (count - (set.intent - set.status).max(0)).max(0);
-            spare -= existing.min(set.available);
-            budget -= count;
+            let before = set.at_risk();
             set.intent -= count;
+            spare -= set.at_risk() - before;
+            budget -= count;
         }
     }
 }
@@ -115,10 +131,9 @@ fn affordable(set: &Set, wanted: i32, spare: i32) -> i32 {
 
 /// Removes one unavailable old replica if no set can change otherwise: old replicas that never become
 /// available would block the rollout forever.
-fn break_deadlock(limits: &Limits, new: &Set, old: &mut [Set]) {
+fn break_deadlock(new: &Set, old: &mut [Set]) {
     let is_still = |set: &Set| set.spec == set.status && set.intent == set.spec;
-    let all_still = is_still(new) && old.iter().all(is_still);
-    if !all_still || new.available < new.spec || new.spec >= limits.replicas + limits.surge {
+    if !is_still(new) || !old.iter().all(is_still) || new.available < new.status {
         return;
     }
     if let Some(set) = old.iter_mut().find(|set| set.available < set.spec) {
@@ -150,49 +165,6 @@ fn total_on_delete(new: &Set, old: &[Set]) -> i32 {
     new.spec.max(new.status) + old.iter().map(|set| set.status).sum::<i32>()
 }
 
-/// Follows `spec.replicas` without a rollout, while the MachineDeployment is paused. `new` may be absent;
-/// `old` is sorted oldest first.
-pub fn scale(limits: &Limits, new: Option<&mut Set>, old: &mut [Set], rolling: bool) {
-    let mut sets: Vec<&mut Set> = new.into_iter().chain(old.iter_mut()).collect();
-    let active: Vec<usize> = (0..sets.len()).filter(|index| sets[*index].spec > 0).collect();
-    if let [only] = active.as_slice() {
-        sets[*only].intent = limits.replicas;
-        return;
-    }
-    if active.is_empty() {
-        if let Some(first) = sets.first_mut() {
-            first.intent = limits.replicas;
-        }
-        return;
-    }
-    let is_saturated = sets[0].spec == limits.replicas && sets[0].available == limits.replicas;
-    if is_saturated {
-        sets.iter_mut().skip(1).for_each(|set| set.intent = 0);
-    } else if rolling {
-        proportional(limits, &mut sets);
-    }
-}
-
-/// Distributes the change in replicas over the sets in proportion to their size; the remainder goes to the
-/// first set.
-fn proportional(limits: &Limits, sets: &mut [&mut Set]) {
-    let before: i32 = sets.iter().map(|set| set.spec).sum();
-    let allowed = if limits.replicas > 0 { limits.replicas + limits.surge } else { 0 };
-    let change = i64::from(allowed) - i64::from(before);
-    if before == 0 || change == 0 {
-        return;
-    }
-    let mut left = change;
-    for set in sets.iter_mut() {
-        let share = i64::from(set.spec) * change / i64::from(before);
-        set.intent = i32::try_from((i64::from(set.spec) + share).max(0)).unwrap_or(i32::MAX);
-        left -= share;
-    }
-    if let Some(first) = sets.first_mut() {
-        first.intent = i32::try_from((i64::from(first.intent) + left).max(0)).unwrap_or(i32::MAX);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +188,12 @@ mod tests {
             ((1, 1, 1), &[(2, 2, 0), (1, 1, 1)], &[1, 1, 1]),
             // The MachineDeployment is scaled down.
             ((5, 5, 5), &[], &[3]),
+            // All is still, and what is not available is old: one of it goes, although it could hurt availability.
+            ((1, 1, 1), &[(3, 3, 2)], &[1, 2]),
+            // The same, but new replicas may still become available.
+            ((1, 1, 0), &[(3, 3, 2)], &[1, 3]),
+            // The same, but a set changes already.
+            ((1, 1, 1), &[(3, 4, 2)], &[1, 3]),
         ];
         for (new, old, wanted) in rows {
             let mut new_set = Set::new(new.0, new.1, new.2);
@@ -225,6 +203,23 @@ mod tests {
                 std::iter::once(&new_set).chain(&old_sets).map(|set| set.intent).collect();
             assert_eq!(intents, *wanted, "new {new:?} old {old:?}");
         }
+    }
+
+    #[test]
+    fn what_is_deleted_already_counts() {
+        let limits = Limits { replicas: 4, surge: 1, unavailable: 0 };
+        // Of the old set, one replica is deleted, and it may be one of the three that are available. Then four are left.
+        let (mut new, mut old) = (Set::new(3, 3, 2), [Set::new(4, 5, 3)]);
+        rolling_update(&limits, &mut new, &mut old);
+        assert_eq!((new.intent, old[0].intent), (3, 4));
+        // The same, spread over two old sets.
+        let mut old = [Set::new(1, 2, 2), Set::new(3, 3, 1)];
+        rolling_update(&limits, &mut new, &mut old);
+        assert_eq!((old[0].intent, old[1].intent), (1, 3));
+        // With one more that is available, one can go.
+        let (mut new, mut old) = (Set::new(3, 3, 3), [Set::new(4, 5, 3)]);
+        rolling_update(&limits, &mut new, &mut old);
+        assert_eq!((new.intent, old[0].intent), (3, 3));
     }
 
     /// Runs rollouts to completion while Machines become available one at a time, and checks the limits at
@@ -283,16 +278,5 @@ mod tests {
         assert_eq!((limits.surge, limits.unavailable), (0, 1));
         let limits = Limits::resolve(3, None, None);
         assert_eq!((limits.surge, limits.unavailable), (1, 0));
-    }
-
-    #[test]
-    fn paused_scaling_is_proportional() {
-        let limits = Limits { replicas: 10, surge: 0, unavailable: 1 };
-        let (mut new, mut old) = (Set::new(2, 2, 2), [Set::new(3, 3, 3)]);
-        scale(&limits, Some(&mut new), &mut old, true);
-        assert_eq!((new.intent, old[0].intent), (4, 6));
-        let mut only = Set::new(2, 2, 2);
-        scale(&limits, Some(&mut only), &mut [], true);
-        assert_eq!(only.intent, 10);
     }
 }

@@ -16,8 +16,10 @@ use super::template;
 
 const HASH: &str = "machine-template-hash";
 const REVISION_HISTORY: &str = "machinedeployment.clusters.x-k8s.io/revision-history";
-const DESIRED_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/desired-replicas";
-const MAX_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/max-replicas";
+/// Annotation on MachineSets: `spec.replicas` of the MachineDeployment.
+pub(super) const DESIRED_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/desired-replicas";
+/// Annotation on MachineSets: how many Machines the MachineDeployment may have during a rollout.
+pub(super) const MAX_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/max-replicas";
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
 /// Annotations of a MachineDeployment that are not copied to its MachineSets.
 const NOT_PROPAGATED: &[&str] = &[

@@ -11,6 +11,7 @@ use schemas::meta::Condition;
 
 use super::observe::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
+use super::v1beta1;
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
 use crate::versions;
@@ -21,6 +22,7 @@ pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
     let generation = plan.deployment.metadata.generation;
     counters(plan.deployment.status.get_or_insert_default(), observed, split);
     let status = plan.deployment.status.get_or_insert_default();
+    v1beta1::set(status, observed, split.new.as_deref());
     status.observed_generation = generation;
     let now = observed.now;
     let current = status.replicas.unwrap_or(0);

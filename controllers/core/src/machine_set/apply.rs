@@ -7,7 +7,7 @@ use super::create::FIELD_MANAGER;
 use super::observe::{MachineSetController, Observed};
 use super::plan::Plan;
 use super::remediation::{OWNER_REMEDIATED, Remediation};
-use crate::change::{Event, apply_external};
+use crate::change::{Event, apply_external, without_suffix};
 
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 
@@ -47,7 +47,11 @@ impl MachineSetController {
                     observed,
                     Event::normal("SuccessfulDelete", format!("Deleted Machine \"{name}\"")),
                 ),
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    let message = format!("Failed to delete Machine \"{name}\": {error}");
+                    self.event(observed, Event::warning("FailedDelete", message));
+                    errors.push(error);
+                }
             }
         }
         if let Some(event) = plan.newly_blocked {
@@ -61,7 +65,12 @@ impl MachineSetController {
                         Event::normal("SuccessfulCreate", format!("Created Machine \"{name}\"")),
                     );
                 }
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    let error = without_suffix(error, &wanted.suffix);
+                    let message = format!("Failed to create a Machine: {error}");
+                    self.event(observed, Event::warning("FailedCreate", message));
+                    errors.push(error);
+                }
             }
         }
         Outcome { wanted: Some(plan.set), errors, action: plan.action }

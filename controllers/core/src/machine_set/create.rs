@@ -25,6 +25,8 @@ const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 /// A Machine to be created, with the objects that it references.
 #[derive(Debug)]
 pub struct NewMachine {
+    /// The random part of the name.
+    pub suffix: String,
     /// The Machine.
     pub machine: Machine,
     /// The Machine's bootstrap object; `None` if the template names a data Secret.
@@ -50,27 +52,19 @@ pub fn annotations(set: &MachineSet) -> BTreeMap<String, String> {
 }
 
 /// Renders the naming template, which may contain `.cluster.name`, `.machineSet.name` and `.random`.
-fn name(set: &MachineSet, suffix: &str) -> String {
+fn name(set: &MachineSet, suffix: &str) -> Result<String> {
     let naming = set.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
-    let mut rest = naming.unwrap_or(DEFAULT_NAME);
-    let mut parts = Vec::new();
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((expression, after)) = after.split_once("}}") else { break };
-        parts.push(before);
-        parts.push(match expression.trim() {
-            ".cluster.name" => set.spec.cluster_name.as_str(),
-            ".machineSet.name" => set.metadata.name.as_deref().unwrap_or_default(),
-            _ => suffix,
-        });
-        rest = after;
-    }
-    parts.push(rest);
-    let name = parts.concat();
+    let own = set.metadata.name.as_deref().unwrap_or_default();
+    let values =
+        [("cluster.name", set.spec.cluster_name.as_str()), ("machineSet.name", own), ("random", suffix)];
+    let name = schemas::naming::render(naming.unwrap_or(DEFAULT_NAME), &values).map_err(|problem| {
+        Error::failed(format!("spec.machineNaming.template of MachineSet {own} makes no name: {problem}"))
+    })?;
     if name.len() <= LONGEST_NAME {
-        return name;
+        return Ok(name);
     }
     let base: String = name.chars().take(LONGEST_NAME - suffix.len()).collect();
-    format!("{base}{suffix}")
+    Ok(format!("{base}{suffix}"))
 }
 
 /// Returns the Machine that a set wants, for a new Machine and for an existing one alike; `spec` has its
@@ -102,10 +96,10 @@ pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
 /// Builds a Machine of `observed.set` whose name ends in `suffix`.
 ///
 /// # Errors
-/// Fails if a template does not exist or cannot be cloned.
+/// Fails if a template does not exist or cannot be cloned, or if no name can be made from the naming template.
 pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     let set = observed.set.as_ref();
-    let name = name(set, suffix);
+    let name = name(set, suffix)?;
     let clone = || Clone {
         name: name.clone(),
         namespace: set.metadata.namespace.clone().unwrap_or_default(),
@@ -134,7 +128,8 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
         },
         ..MachineSpec::default()
     };
-    Ok(NewMachine { machine: machine(set, name, spec), bootstrap, infrastructure })
+    let suffix = suffix.to_owned();
+    Ok(NewMachine { suffix, machine: machine(set, name, spec), bootstrap, infrastructure })
 }
 
 impl MachineSetController {

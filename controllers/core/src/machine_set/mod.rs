@@ -10,6 +10,7 @@ mod priority;
 mod remediation;
 mod status;
 mod sync;
+mod v1beta1;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
 use engine::selector;
 use observe::{BY_ORPHAN, MachineSetController};
+use preflight::{SKIP, UPGRADE_STEP};
 
 const OWNED: &[&str] =
     &["Remediating", "ScalingDown", "ScalingUp", "MachinesReady", "MachinesUpToDate", "Paused", "Deleting"];
@@ -67,20 +69,14 @@ fn start(manager: &Manager) {
         .owns(&machines, MachineSet::GROUP, MachineSet::KIND)
         .watches(&machines, move |change| selected_by(change, &orphans))
         .watches(&deployments, move |change| of_deployment(change, &children))
-        .watches(&clusters, move |change| {
-            let facts =
-                |cluster: &Arc<Cluster>| (cluster.spec.paused, cluster.spec.control_plane_ref.clone());
-            if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
-                return Vec::new();
-            }
-            requests_of(&of_cluster.by_cluster(&change.name()))
-        });
+        .watches(&clusters, move |change| of_cluster_change(change, &of_cluster));
     let queue = controller.queue();
     let referring = sets.clone();
     let external = External::new(manager, &queue, move |resource, change| {
         let key = change_key(resource, change);
         let is_template = resource.kind.ends_with("Template");
-        if is_template && change.old.is_some() && change.new.is_some() {
+        let skipped = |object: &Arc<DynamicObject>| annotation(object.as_ref(), SKIP).map(str::to_owned);
+        if is_template && change.old.as_ref().map(skipped) == change.new.as_ref().map(skipped) {
             return Vec::new();
         }
         if is_template {
@@ -103,10 +99,24 @@ fn start(manager: &Manager) {
     }));
 }
 
-/// Returns the MachineSets affected by a change of a control plane object or of an object that a MachineSet
-/// created.
+/// Returns the MachineSets of a Cluster of which something changed that pauses them, or that lets them create Machines.
+fn of_cluster_change(change: &Change<Cluster>, sets: &Objects<MachineSet>) -> Vec<Request> {
+    let facts = |cluster: &Arc<Cluster>| {
+        let spec = &cluster.spec;
+        let version = spec.topology.as_ref().map(|topology| topology.version.clone());
+        let step = annotation(cluster.as_ref(), UPGRADE_STEP).map(str::to_owned);
+        (spec.paused, spec.control_plane_ref.clone(), version, step)
+    };
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    requests_of(&sets.by_cluster(&change.name()))
+}
+
+/// Returns the MachineSets affected by a change of a control plane object. The objects that a MachineSet creates for its Machines do not
+/// count: a creation that fails would cause the next one at once.
 fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Vec<Request> {
-    let mut requests = engine::controller::owner_requests(change, MachineSet::GROUP, MachineSet::KIND);
+    let mut requests = Vec::new();
     let versions = |object: &Arc<DynamicObject>| {
         let get = |pointer: &str| object.data.pointer(pointer).cloned();
         [get("/spec/version"), get("/status/version"), get("/status/versions")]

@@ -23,7 +23,7 @@ pub struct Observed {
     pub cluster: Arc<Cluster>,
     /// The MachineDeployment that controls the MachineSet.
     pub deployment: Option<Arc<MachineDeployment>>,
-    /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
+    /// The Machines that the MachineSet's selector matches, and that it controls or that nothing controls.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
     pub bootstrap: Reference,
@@ -63,14 +63,15 @@ impl MachineSetController {
             Reference::read(&self.external, &namespace, cluster.spec.control_plane_ref.as_ref()).await;
         let deployment = deployment_name(&set)
             .and_then(|name| self.deployments.get(&NamespacedName::new(namespace.as_str(), name)));
+        let is_selected =
+            |machine: &Machine| selector::matches(&set.spec.selector, machine.metadata.labels.as_ref());
         let mut machines = self.machines.by_owner(uid(set.as_ref()));
-        machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
+        machines.retain(|machine| {
+            owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())) && is_selected(machine)
+        });
         if !is_deleting(set.as_ref()) {
             let mut orphans = self.machines.by_index(BY_ORPHAN, &namespace);
-            orphans.retain(|machine| {
-                !is_deleting(machine.as_ref())
-                    && selector::matches(&set.spec.selector, machine.metadata.labels.as_ref())
-            });
+            orphans.retain(|machine| !is_deleting(machine.as_ref()) && is_selected(machine));
             machines.extend(orphans);
         }
         let wanted = usize::try_from(set.spec.replicas.unwrap_or(0)).unwrap_or(0);
@@ -105,6 +106,13 @@ impl MachineSetController {
                 continue;
             };
             let mut found = objects.by_owner(uid(set));
+            // A Machine that the selector no longer matches keeps its objects.
+            found.retain(|object| {
+                let machine = self.machines.get(&NamespacedName::of(object.as_ref()));
+                machine.is_none_or(|machine| {
+                    machines.iter().any(|own| uid(own.as_ref()) == uid(machine.as_ref()))
+                })
+            });
             for machine in machines {
                 found.extend(objects.by_owner(uid(machine.as_ref())));
             }

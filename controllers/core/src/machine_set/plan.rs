@@ -85,15 +85,19 @@ fn newly_blocked(set: &MachineSet, before: &MachineSet, blocked: &[String]) -> O
     Some(Event { warning: !passes, reason: "PreflightCheckFailed", message: text })
 }
 
+/// Adds the labels that the MachineSet, its selector and its Machines always have, and the Cluster as owner if no MachineDeployment is.
 fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     let name = observed.set.spec.cluster_name.clone();
-    plan.set.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name.clone());
-    if is_of_deployment(&observed.set) || is_deleting(observed.set.as_ref()) {
+    let label = || (CLUSTER_NAME.to_owned(), name.clone());
+    plan.set.metadata.labels.get_or_insert_default().extend([label()]);
+    if is_deleting(observed.set.as_ref()) {
         return;
     }
-    owners::ensure(&mut plan.set, owners::reference(observed.cluster.as_ref(), &()));
-    let template = plan.set.spec.template.metadata.get_or_insert_default();
-    template.labels.insert(CLUSTER_NAME.to_owned(), name);
+    plan.set.spec.selector.match_labels.get_or_insert_default().extend([label()]);
+    plan.set.spec.template.metadata.get_or_insert_default().labels.extend([label()]);
+    if !is_of_deployment(&observed.set) {
+        owners::ensure(&mut plan.set, owners::reference(observed.cluster.as_ref(), &()));
+    }
 }
 
 /// Makes the Cluster an owner of the templates, so that they are deleted with it.
@@ -138,7 +142,7 @@ fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     if observed.infrastructure.found().is_none() {
         return;
     }
-    for suffix in &observed.suffixes {
+    for suffix in observed.suffixes.iter().take(replicas - existing) {
         match create::new_machine(observed, suffix) {
             Ok(new) => plan.create.push(new),
             Err(error) => plan.errors.push(error.to_string()),

@@ -11,7 +11,11 @@ use crate::change::Reference;
 /// The name of the check that the control plane neither changes its version nor waits for its first Machine.
 pub(super) const CONTROL_PLANE_IS_STABLE: &str = "ControlPlaneIsStable";
 
-const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
+/// Annotation on Clusters with a topology: the version of the upgrade step that is carried out.
+pub(super) const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
+
+/// Annotation on MachineSets and bootstrap templates: the checks that are skipped, separated by commas.
+pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 /// Workers may be at most this many minor versions behind the control plane.
 const MAX_SKEW: u64 = 3;
 
@@ -68,10 +72,11 @@ fn unstable(observed: &Observed, control_plane: &ExternalObject, version: &str) 
         meta.namespace.as_deref().unwrap_or_default(),
         meta.name.as_deref().unwrap_or_default()
     );
-    if let Some(topology) = &observed.cluster.spec.topology
-        && topology.version != version
-    {
-        return Some(format!("{name} has a pending version upgrade to {}", topology.version));
+    if let Some(topology) = &observed.cluster.spec.topology {
+        let step = annotation(observed.cluster.as_ref(), UPGRADE_STEP);
+        if topology.version != version && step != Some(version) {
+            return Some(format!("{name} has a pending version upgrade to {}", topology.version));
+        }
     }
     let running = running(control_plane);
     if running.is_empty() {

@@ -10,10 +10,13 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet};
 
 const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
+/// Annotation on Machines that are being changed in place.
+const UPDATE_IN_PROGRESS: &str = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
 /// Time constant, in seconds, by which a Machine's age affects its score: ten days.
 const AGE_SCALE: f64 = 864_000.0;
 const DELETING: f64 = 100.0;
 const ASKED: f64 = 80.0;
+const UPDATING: f64 = 75.0;
 const UNHEALTHY: f64 = 50.0;
 const ANY: f64 = 20.0;
 
@@ -47,20 +50,27 @@ fn score(machine: &Machine, order: &str, now: DateTime<Utc>) -> f64 {
     if annotation(machine, DELETE_MACHINE).is_some() {
         return ASKED;
     }
+    if annotation(machine, UPDATE_IN_PROGRESS).is_some() {
+        return UPDATING;
+    }
     let has_node = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
     let is_bad = |type_: &str| conditions::has(machine.conditions(), type_, FALSE);
     if !has_node || is_bad("NodeHealthy") || is_bad("HealthCheckSucceeded") {
         return UNHEALTHY;
     }
+    match order {
+        "Oldest" => oldest(machine, now),
+        "Newest" => UNHEALTHY - oldest(machine, now),
+        _ => ANY,
+    }
+}
+
+/// Returns a score that grows with the Machine's age, up to that of unhealthy Machines.
+fn oldest(machine: &Machine, now: DateTime<Utc>) -> f64 {
     let created = machine.metadata.creation_timestamp.as_ref().map(time::utc).unwrap_or(now);
     #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^52 seconds")]
     let age = (now - created).num_seconds().max(0) as f64;
-    let oldest = UNHEALTHY * (1.0 - (-age / AGE_SCALE).exp());
-    match order {
-        "Oldest" => oldest,
-        "Newest" => UNHEALTHY - oldest,
-        _ => ANY,
-    }
+    UNHEALTHY * (1.0 - (-age / AGE_SCALE).exp())
 }
 
 #[cfg(test)]
@@ -82,20 +92,17 @@ mod tests {
     #[test]
     fn order_of_deletion() {
         let now = machinery::clock::parse_rfc3339("2026-01-10T00:00:00Z").unwrap();
+        let failing = |type_: &str| json!({"/status/conditions": [{"type": type_, "status": "False"}]});
+        let day = "2026-01-05T00:00:00Z";
         let machines = [
             machine("b-old", "2026-01-01T00:00:00Z", json!({})),
             machine("a-new", "2026-01-09T00:00:00Z", json!({})),
-            machine(
-                "c-asked",
-                "2026-01-05T00:00:00Z",
-                json!({"/metadata/annotations": {DELETE_MACHINE: ""}}),
-            ),
-            machine("d-no-node", "2026-01-05T00:00:00Z", json!({"/status/nodeRef": null})),
-            machine(
-                "e-going",
-                "2026-01-05T00:00:00Z",
-                json!({"/metadata/deletionTimestamp": "2026-01-09T00:00:00Z"}),
-            ),
+            machine("c-asked", day, json!({"/metadata/annotations": {DELETE_MACHINE: ""}})),
+            machine("f-updating", day, json!({"/metadata/annotations": {UPDATE_IN_PROGRESS: ""}})),
+            machine("d-no-node", day, json!({"/status/nodeRef": null})),
+            machine("g-sick-node", day, failing("NodeHealthy")),
+            machine("h-failed-check", day, failing("HealthCheckSucceeded")),
+            machine("e-going", day, json!({"/metadata/deletionTimestamp": "2026-01-09T00:00:00Z"})),
         ];
         let names = |order: &str, count: usize| -> Vec<String> {
             let set: MachineSet =
@@ -103,9 +110,27 @@ mod tests {
             let chosen = choose(&set, &machines, count, now);
             chosen.iter().map(|machine| machine.metadata.name.clone().unwrap()).collect()
         };
+        let first = ["c-asked", "f-updating", "d-no-node", "g-sick-node", "h-failed-check"];
         assert_eq!(names("Random", 1), Vec::<String>::new(), "one goes already");
-        assert_eq!(names("Random", 4), ["c-asked", "d-no-node", "a-new"]);
-        assert_eq!(names("Oldest", 4), ["c-asked", "d-no-node", "b-old"]);
-        assert_eq!(names("Newest", 4), ["c-asked", "d-no-node", "a-new"]);
+        assert_eq!(names("Random", 6), first);
+        for (order, next) in [("Random", "a-new"), ("Oldest", "b-old"), ("Newest", "a-new"), ("", "a-new")] {
+            assert_eq!(names(order, 7).last().unwrap(), next, "{order}");
+        }
+    }
+
+    #[test]
+    fn scores() {
+        let now = machinery::clock::parse_rfc3339("2026-01-11T00:00:00Z").unwrap();
+        // Columns: when the Machine was created, its scores in the orders Oldest and Newest.
+        for (created, first, second) in [
+            ("2026-01-11T00:00:00Z", 0.0, 50.0),
+            ("2026-01-12T00:00:00Z", 0.0, 50.0),
+            ("2026-01-01T00:00:00Z", 31.606, 18.394),
+        ] {
+            let machine = machine("a", created, json!({}));
+            let is_near = |order: &str, expected: f64| (score(&machine, order, now) - expected).abs() < 0.001;
+            assert!(is_near("Oldest", first) && is_near("Newest", second), "{created}");
+            assert!(is_near("Random", 20.0));
+        }
     }
 }

@@ -8,6 +8,7 @@ use schemas::meta::Condition;
 
 use super::observe::Observed;
 use super::plan::Plan;
+use super::v1beta1;
 use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
 use crate::versions;
@@ -19,6 +20,7 @@ pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     let generation = plan.set.metadata.generation;
     let status = plan.set.status.get_or_insert_default();
     counters(status, observed);
+    v1beta1::set(status, observed, blocked);
     status.observed_generation = generation;
     let current = status.replicas.unwrap_or(0);
     let now = observed.now;

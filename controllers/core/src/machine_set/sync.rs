@@ -7,7 +7,7 @@ use engine::ExternalObject;
 use engine::object::{is_deleting, uid};
 use engine::owners;
 use kube::api::DynamicObject;
-use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
+use schemas::cluster::{Bootstrap, Machine, MachineDeletionSpec, MachineSet, MachineSpec};
 
 use super::create;
 use super::observe::Observed;
@@ -62,8 +62,15 @@ fn deleting(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     wanted.spec.min_ready_seconds = template.min_ready_seconds;
     wanted.spec.readiness_gates = template.readiness_gates.clone();
     wanted.spec.taints = template.taints.clone();
-    if let Some(deletion) = &template.deletion {
-        wanted.spec.deletion = Some(deletion.clone());
+    let given = template.deletion.clone().unwrap_or_default();
+    let deletion = wanted.spec.deletion.get_or_insert_default();
+    deletion.node_drain_timeout_seconds = given.node_drain_timeout_seconds;
+    deletion.node_volume_detach_timeout_seconds = given.node_volume_detach_timeout_seconds;
+    // Admission gives each Machine this timeout.
+    let current = deletion.node_deletion_timeout_seconds;
+    deletion.node_deletion_timeout_seconds = given.node_deletion_timeout_seconds.or(current);
+    if *deletion == MachineDeletionSpec::default() {
+        wanted.spec.deletion = None;
     }
     wanted
 }

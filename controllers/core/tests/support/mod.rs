@@ -12,10 +12,11 @@ use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use machinery::status::Status;
 use pki::kubeconfig::Kubeconfig;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
-use registry::Registry;
+use registry::{Admission, Operation, Registry, Review};
 use serde_json::{Value, json};
 use serving::{Listener, Server, Tls};
 use store::{Memory, Store};
@@ -32,9 +33,30 @@ pub struct World {
     pub workload: Client,
 }
 
+/// Label on Machines whose creation the management cluster refuses.
+pub const REFUSED: &str = "test/refused";
+
+/// Refuses Machines with the label [`REFUSED`].
+struct Refusing;
+
+impl Admission for Refusing {
+    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn validate(&self, review: &Review<'_>, object: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        let is_refused = object["metadata"]["labels"].get(REFUSED).is_some();
+        if is_refused && object["kind"] == "Machine" && review.operation == Operation::Create {
+            return Err(Status::generic("this Machine is refused"));
+        }
+        Ok(())
+    }
+}
+
 async fn server(clock: &Clock, random: &Random, kinds: Vec<Value>) -> Server {
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    let options = registry::Options { kinds, ..registry::Options::default() };
+    let admission: Vec<Arc<dyn Admission>> = vec![Arc::new(Refusing)];
+    let options = registry::Options { kinds, admission, ..registry::Options::default() };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await.unwrap();
     Server::builder(registry, clock.clone()).build()
 }

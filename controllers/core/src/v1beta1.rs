@@ -1,0 +1,178 @@
+//! Conditions as the API version v1beta1 had them, which older clients read. They have a severity, and `Ready` sums up the others.
+
+use chrono::{DateTime, Utc};
+use engine::ExternalObject;
+use engine::conditions::{FALSE, TRUE, word};
+use machinery::clock::rfc3339;
+use schemas::meta::V1Beta1Condition;
+use serde_json::Value;
+
+/// The type of the condition that sums up the others.
+pub const READY: &str = "Ready";
+
+/// How much a condition that is not true matters; the first one matters most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Somebody has to do something.
+    Error,
+    /// It may go away.
+    Warning,
+    /// It goes away.
+    Info,
+}
+
+/// Returns a condition that is true.
+pub fn is_true(type_: &str) -> V1Beta1Condition {
+    V1Beta1Condition { type_: type_.to_owned(), status: TRUE.to_owned(), ..V1Beta1Condition::default() }
+}
+
+/// Returns a condition that is false.
+pub fn is_false(
+    type_: &str,
+    severity: Severity,
+    reason: &str,
+    message: impl Into<String>,
+) -> V1Beta1Condition {
+    V1Beta1Condition {
+        type_: type_.to_owned(),
+        status: FALSE.to_owned(),
+        severity: Some(format!("{severity:?}")),
+        reason: Some(reason.to_owned()),
+        message: Some(message.into()).filter(|message| !message.is_empty()),
+        ..V1Beta1Condition::default()
+    }
+}
+
+/// Returns whether the condition of this type is true.
+pub fn has(conditions: &[V1Beta1Condition], type_: &str) -> bool {
+    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == TRUE)
+}
+
+/// Sets a condition. Its time changes whenever anything else of it does.
+pub fn set(conditions: &mut Vec<V1Beta1Condition>, now: DateTime<Utc>, mut condition: V1Beta1Condition) {
+    let existing = conditions.iter().position(|present| present.type_ == condition.type_);
+    match existing.map(|index| conditions.remove(index)) {
+        Some(before) if is_same(&before, &condition) => {
+            condition.last_transition_time = before.last_transition_time;
+        }
+        _ => condition.last_transition_time = rfc3339(now),
+    }
+    conditions.push(condition);
+    conditions.sort_by_key(|condition| (condition.type_ != READY, condition.type_.clone()));
+}
+
+fn is_same(a: &V1Beta1Condition, b: &V1Beta1Condition) -> bool {
+    let with_time = V1Beta1Condition { last_transition_time: a.last_transition_time.clone(), ..b.clone() };
+    *a == with_time
+}
+
+/// Returns `Ready`, which repeats the one of `types` that matters most. `None` if there is none of them.
+pub fn summary(conditions: &[V1Beta1Condition], types: &[&str]) -> Option<V1Beta1Condition> {
+    let of_type = |type_: &&str| conditions.iter().find(|condition| condition.type_ == *type_);
+    let found = types.iter().filter_map(of_type);
+    let first = found.min_by_key(|condition| rank(condition))?;
+    Some(V1Beta1Condition { type_: READY.to_owned(), ..first.clone() })
+}
+
+/// Orders conditions by how much they matter: those that are false by severity, then unknown ones, then true ones.
+pub fn rank(condition: &V1Beta1Condition) -> u8 {
+    match (condition.status.as_str(), condition.severity.as_deref()) {
+        (FALSE, Some("Error")) => 0,
+        (FALSE, Some("Warning")) => 1,
+        (FALSE, _) => 2,
+        (TRUE, _) => 4,
+        _ => 3,
+    }
+}
+
+/// Returns the condition `target` that repeats `Ready` of a provider's object. If that has none, `is_ready` counts, and `reason` says why
+/// it is not ready.
+pub fn mirror(target: &str, object: &ExternalObject, is_ready: bool, reason: &str) -> V1Beta1Condition {
+    // In contract v1beta1, an object's conditions are these.
+    let older = (object.contract == "v1beta1").then_some("/status/conditions");
+    let lists = ["/status/deprecated/v1beta1/conditions"].into_iter().chain(older);
+    let mut ready = lists
+        .filter_map(|list| object.get(list)?.as_array())
+        .flatten()
+        .filter(|condition| condition["type"] == READY);
+    let parsed = ready.next().and_then(parse);
+    match parsed {
+        Some(ready) => V1Beta1Condition { type_: target.to_owned(), ..ready },
+        None if is_ready => is_true(target),
+        None => is_false(target, Severity::Info, reason, ""),
+    }
+}
+
+fn parse(condition: &Value) -> Option<V1Beta1Condition> {
+    let parsed: V1Beta1Condition = serde_json::from_value(condition.clone()).ok()?;
+    let is_known = [word(true), word(false), "Unknown"].contains(&parsed.status.as_str());
+    is_known.then_some(parsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kube::core::ApiResource;
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(second: &str) -> DateTime<Utc> {
+        machinery::clock::parse_rfc3339(&format!("2026-11-21T00:00:{second}Z")).unwrap()
+    }
+
+    #[test]
+    fn ready_repeats_what_matters_most() {
+        let mut conditions = vec![is_true("B"), is_false("C", Severity::Info, "Later", "")];
+        assert_eq!(summary(&conditions, &["B", "C"]).unwrap().reason.as_deref(), Some("Later"));
+        conditions.push(is_false("D", Severity::Error, "Broken", "why"));
+        assert_eq!(summary(&conditions, &["B", "C", "D"]).unwrap().reason.as_deref(), Some("Broken"));
+        assert_eq!(summary(&conditions, &["B"]).unwrap(), is_true(READY));
+        assert_eq!(summary(&conditions, &["E"]), None);
+    }
+
+    #[test]
+    fn the_time_follows_every_change_and_ready_is_first() {
+        let mut conditions = Vec::new();
+        set(&mut conditions, at("01"), is_false("A", Severity::Info, "Waiting", "1"));
+        set(&mut conditions, at("02"), is_true(READY));
+        set(&mut conditions, at("03"), is_false("A", Severity::Info, "Waiting", "1"));
+        let types: Vec<&str> = conditions.iter().map(|condition| condition.type_.as_str()).collect();
+        assert_eq!(types, [READY, "A"]);
+        assert_eq!(conditions[1].last_transition_time, "2026-11-21T00:00:01Z");
+        set(&mut conditions, at("04"), is_false("A", Severity::Info, "Waiting", "2"));
+        assert_eq!(conditions[1].last_transition_time, "2026-11-21T00:00:04Z");
+    }
+
+    #[test]
+    fn a_provider_is_mirrored() {
+        let object = |contract, status| ExternalObject {
+            object: Arc::new(
+                serde_json::from_value(json!({"metadata": {"name": "x"}, "status": status})).unwrap(),
+            ),
+            resource: ApiResource {
+                group: "test".into(),
+                version: "v1".into(),
+                api_version: "test/v1".into(),
+                kind: "Infra".into(),
+                plural: "infras".into(),
+            },
+            contract,
+        };
+        let ready = json!([{"type": READY, "status": "False", "severity": "Warning", "reason": "Slow"}]);
+        let deprecated = json!({"deprecated": {"v1beta1": {"conditions": ready}}});
+        // Columns: contract, status, whether the object is ready, the condition's status and reason.
+        let rows = [
+            ("v1beta2", deprecated, true, "False", Some("Slow")),
+            ("v1beta1", json!({"conditions": ready}), true, "False", Some("Slow")),
+            ("v1beta2", json!({"conditions": ready}), true, "True", None),
+            ("v1beta2", json!({}), false, "False", Some("Waiting")),
+        ];
+        for (contract, status, is_ready, expected, reason) in rows {
+            let mirrored = mirror("InfraReady", &object(contract, status), is_ready, "Waiting");
+            assert_eq!((mirrored.status.as_str(), mirrored.reason.as_deref()), (expected, reason));
+            assert_eq!(mirrored.type_, "InfraReady");
+        }
+    }
+}

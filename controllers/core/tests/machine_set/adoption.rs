@@ -1,0 +1,57 @@
+//! Owners and labels of MachineSets, their Machines and templates.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use cluster_core::Reference;
+use cluster_core::machine_set::plan;
+use engine::owners;
+use serde_json::{Value, json};
+
+use super::{CLUSTER_NAME, CORE, bootstrap, external, machine, observed, of_deployment, set, with};
+
+#[test]
+fn labels_and_owner_of_a_set() {
+    let bare = json!({"/metadata/labels": {}, "/spec/selector/matchLabels": {"pool": "a"},
+        "/spec/template/metadata/labels": {"pool": "a"}});
+    let going = json!({"/metadata/deletionTimestamp": "2026-11-21T00:00:00Z"});
+    // Columns: what, changes of the set, whether the Cluster becomes an owner, whether selector and template get its label.
+    let rows = [
+        ("alone", json!({}), true, true),
+        ("of a MachineDeployment", of_deployment(), false, true),
+        ("in deletion", going, false, false),
+    ];
+    for (what, changes, is_owned, is_labelled) in rows {
+        let plan = plan(&observed(&with(with(set(), bare.clone()), changes), Vec::new()));
+        let set = &plan.set;
+        assert_eq!(set.metadata.labels.as_ref().unwrap()[CLUSTER_NAME], "plain", "{what}");
+        assert_eq!(owners::is_owned_by(set, "plain"), is_owned, "{what}");
+        let selects = set.spec.selector.match_labels.as_ref().unwrap().contains_key(CLUSTER_NAME);
+        let template = set.spec.template.metadata.as_ref().unwrap().labels.contains_key(CLUSTER_NAME);
+        assert_eq!((selects, template), (is_labelled, is_labelled), "{what}");
+    }
+}
+
+#[test]
+fn the_cluster_owns_the_templates() {
+    let alone = json!({"/metadata/ownerReferences": null});
+    let mut observed = observed(&set(), vec![machine("a", json!({}))]);
+    assert!(plan(&observed).external.is_empty());
+    observed.bootstrap = bootstrap(alone.clone());
+    observed.infrastructure =
+        Reference::Found(external("infrastructure.cluster.x-k8s.io", "DevMachineTemplate", alone));
+    let plan = plan(&observed);
+    let kinds: Vec<&str> = plan.external.iter().map(|change| change.read.resource.kind.as_str()).collect();
+    assert_eq!(kinds, ["DevMachineTemplate", "KubeadmConfigTemplate"]);
+    assert!(plan.external.iter().all(|change| owners::is_owned_by(&change.wanted, "plain")));
+}
+
+#[test]
+fn a_machine_without_a_controller_is_adopted() {
+    let cluster: Value = json!([{"apiVersion": CORE, "kind": "Cluster", "name": "plain", "uid": "plain"}]);
+    for owners in [json!(null), cluster] {
+        let orphan = machine("a", json!({"/metadata/ownerReferences": owners}));
+        let plan = plan(&observed(&set(), vec![orphan]));
+        let [(_, wanted)] = plan.update.as_slice() else { panic!("{:?}", plan.update) };
+        assert!(owners::is_controlled_by(wanted, "set"));
+        assert!(plan.create.is_empty() && plan.sync.is_empty(), "the rest follows when it is adopted");
+    }
+}
