@@ -150,11 +150,7 @@ impl Progress {
     }
 
     /// Observes changes until `is_done` holds and the controllers are at rest.
-    async fn follow(
-        &mut self,
-        watcher: &mut Watcher,
-        is_done: impl Fn(&Self) -> bool,
-    ) -> Result<()> {
+    async fn follow(&mut self, watcher: &mut Watcher, is_done: impl Fn(&Self) -> bool) -> Result<()> {
         let follow = async {
             loop {
                 let event = tokio::time::timeout(REST, watcher.next()).await;

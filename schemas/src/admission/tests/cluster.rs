@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{creations, updates, with_features};
+use super::{created_with, creations, updates, with_features};
+use crate::admission::Features;
 
 const GROUP: &str = "cluster.x-k8s.io";
 
@@ -90,12 +91,18 @@ fn machine() {
                 }),
                 &[],
             ),
-            (
-                "taints are off",
-                json!({ "spec": { "taints": [{ "key": "a", "effect": "NoSchedule", "propagation": "Always" }] } }),
-                &["spec.taints: Forbidden"],
-            ),
         ],
+    );
+    created_with(
+        Features { machine_taint_propagation: false, ..Features::default() },
+        GROUP,
+        "Machine",
+        &good,
+        &[(
+            "taints are off",
+            json!({ "spec": { "taints": [{ "key": "a", "effect": "NoSchedule", "propagation": "Always" }] } }),
+            &["spec.taints: Forbidden"],
+        )],
     );
     updates(
         GROUP,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{creations, updates, with_features};
-use crate::admission::admit_scale;
+use super::{created_with, creations, updates, with_features};
+use crate::admission::{Features, admit_scale};
 
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 
@@ -46,8 +46,14 @@ fn kubeadm_config() {
                 ] } } }),
                 &["spec.diskSetup.partitions[0].diskLayout: Invalid"],
             ),
-            ("ignition is off", json!({ "spec": { "format": "ignition" } }), &["spec.format: Forbidden"]),
         ],
+    );
+    created_with(
+        Features { kubeadm_bootstrap_format_ignition: false, ..Features::default() },
+        "bootstrap.cluster.x-k8s.io",
+        "KubeadmConfig",
+        &json!({ "spec": {} }),
+        &[("ignition is off", json!({ "spec": { "format": "ignition" } }), &["spec.format: Forbidden"])],
     );
     with_features(
         "bootstrap.cluster.x-k8s.io",

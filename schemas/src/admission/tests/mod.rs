@@ -58,7 +58,7 @@ pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
 
 /// Checks the creation of each case with all features enabled.
 pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
-    let features = Features {
+    let all = Features {
         cluster_topology: true,
         machine_pool: true,
         machine_set_preflight_checks: true,
@@ -67,6 +67,11 @@ pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) 
         runtime_sdk: true,
         volume_attachments: true,
     };
+    created_with(all, group, kind, good, cases);
+}
+
+/// Checks the creation of each case with these features.
+pub fn created_with(features: Features, group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
