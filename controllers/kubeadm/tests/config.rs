@@ -272,3 +272,18 @@ fn tokens_need_the_workload_cluster() {
         Arc::new(from(json!({"metadata": {}, "spec": {"joinConfiguration": {"discovery": {"file": file}}}})));
     assert_eq!(plan(&observed, now()).step, bootstrap(Role::JoinWorker, false));
 }
+
+#[test]
+fn the_data_belong_to_their_config() {
+    let mut config = with_token();
+    config["metadata"]["uid"] = json!("u");
+    let mut observed = observed(config, machine(false), cluster(true, true));
+    let owned_by = |uid: &str| {
+        let owner = json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfig", "name": "m", "uid": uid, "controller": true});
+        Some(Arc::new(from(json!({"metadata": {"name": "m", "ownerReferences": [owner]}}))))
+    };
+    for (secret, fix) in [(None, false), (owned_by("u"), false), (owned_by("before a move"), true)] {
+        observed.data_secret = secret;
+        assert_eq!(plan(&observed, now()).fix_secret_owner, fix);
+    }
+}

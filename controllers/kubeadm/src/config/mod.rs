@@ -4,6 +4,7 @@ mod apply;
 mod inputs;
 mod lock;
 mod observe;
+mod observed;
 pub mod owner;
 pub mod plan;
 pub mod render;

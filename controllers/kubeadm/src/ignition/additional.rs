@@ -15,7 +15,16 @@ enum Form {
     Contents,
     /// A size: a number of sectors, or a number with `KiB`, `MiB`, `GiB` or `TiB`.
     Sectors,
+    /// A GUID, or one of the words of [`PARTITION_TYPES`].
+    PartitionType,
 }
+
+/// The words for types of partitions.
+const PARTITION_TYPES: &[(&str, &str)] = &[
+    ("linux_filesystem_data", "0fc63daf-8483-4772-8e79-3d69d8477de4"),
+    ("raid_partition", "a19d880f-05fc-4d3b-a006-743f0f84911e"),
+    ("swap_partition", "0657fd6d-a4ab-43c4-84e5-0933c84b4f4f"),
+];
 
 /// A field: its name, its name in Ignition, its form.
 type Field = (&'static str, &'static str, Form);
@@ -61,7 +70,7 @@ const PARTITIONS: &[Field] = &[
     ("size", "size", Form::Sectors),
     ("start", "start", Form::Sectors),
     same("guid"),
-    renamed("type_guid", "typeGuid"),
+    ("type_guid", "typeGuid", Form::PartitionType),
     renamed("wipe_partition_entry", "wipePartitionEntry"),
     renamed("should_exist", "shouldExist"),
 ];
@@ -207,6 +216,10 @@ fn converted(value: Value, form: &Form, path: &str, strict: bool) -> Result<Valu
         Form::Same => Ok(value),
         Form::Fields(known) => fields(value, known, path, strict),
         Form::Contents => contents(&value, path),
+        Form::PartitionType => {
+            let known = PARTITION_TYPES.iter().find(|(word, _)| value.as_str() == Some(*word));
+            Ok(known.map_or(value, |(_, guid)| Value::from(*guid)))
+        }
         Form::Sectors => {
             sectors(&value).ok_or_else(|| format!("{path} is no size, such as 512MiB")).map(Value::from)
         }

@@ -48,7 +48,10 @@ pub fn with_dns(text: &str, dns: &Dns) -> Result<Option<Value>> {
             None => drop(entry.remove(key)),
         }
     }
-    updated.insert("dns".to_owned(), Value::Object(entry));
+    match entry.is_empty() {
+        true => drop(updated.remove("dns")),
+        false => drop(updated.insert("dns".to_owned(), Value::Object(entry))),
+    }
     Ok((updated != current).then_some(Value::Object(updated)))
 }
 
