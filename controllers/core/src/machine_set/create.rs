@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::external::{Clone, clone_template};
-use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME};
+use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME, machine_name};
 use engine::object::label;
 use engine::{Error, NamespacedName, Objects, Result, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -18,8 +18,6 @@ use super::observe::{MachineSetController, Observed};
 
 /// The field manager of Machines and of their bootstrap and infrastructure objects.
 pub(super) const FIELD_MANAGER: &str = "capi-machineset";
-/// The longest allowed name of a Machine, in bytes.
-const LONGEST_NAME: usize = 63;
 const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 
 /// A Machine to be created, with the objects that it references.
@@ -50,27 +48,13 @@ pub fn annotations(set: &MachineSet) -> BTreeMap<String, String> {
 }
 
 /// Renders the naming template, which may contain `.cluster.name`, `.machineSet.name` and `.random`.
-fn name(set: &MachineSet, suffix: &str) -> String {
+fn name(set: &MachineSet, suffix: &str) -> Result<String> {
     let naming = set.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
-    let mut rest = naming.unwrap_or(DEFAULT_NAME);
-    let mut parts = Vec::new();
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((expression, after)) = after.split_once("}}") else { break };
-        parts.push(before);
-        parts.push(match expression.trim() {
-            ".cluster.name" => set.spec.cluster_name.as_str(),
-            ".machineSet.name" => set.metadata.name.as_deref().unwrap_or_default(),
-            _ => suffix,
-        });
-        rest = after;
-    }
-    parts.push(rest);
-    let name = parts.concat();
-    if name.len() <= LONGEST_NAME {
-        return name;
-    }
-    let base: String = name.chars().take(LONGEST_NAME - suffix.len()).collect();
-    format!("{base}{suffix}")
+    let values = [
+        ("cluster.name", set.spec.cluster_name.as_str()),
+        ("machineSet.name", set.metadata.name.as_deref().unwrap_or_default()),
+    ];
+    machine_name(naming.unwrap_or(DEFAULT_NAME), &values, suffix)
 }
 
 /// Returns the Machine that a set wants, for a new Machine and for an existing one alike; `spec` has its
@@ -105,7 +89,7 @@ pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
 /// Fails if a template does not exist or cannot be cloned.
 pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     let set = observed.set.as_ref();
-    let name = name(set, suffix);
+    let name = name(set, suffix)?;
     let clone = || Clone {
         name: name.clone(),
         namespace: set.metadata.namespace.clone().unwrap_or_default(),
