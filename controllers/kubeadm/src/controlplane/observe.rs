@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::events::Recorder;
 use engine::names as shared;
-use engine::{External, Manager, NamespacedName, Objects, Workload, object, owners};
+use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, Workload, object, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, removal, workload};
+use super::{desired, remediation, removal, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Etcd, EtcdClients};
@@ -32,8 +32,8 @@ pub(super) struct ControlPlaneController {
     pub external: External,
     pub recorder: Recorder,
     pub etcd: EtcdClients,
-    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
-    pub applied: Mutex<BTreeMap<String, String>>,
+    /// The configurations last applied to the Machines and their objects, to save requests that would change nothing.
+    pub applied: Applied,
     /// The generation of each control plane (by UID) for which its add-ons were last updated.
     pub addons: Mutex<BTreeMap<String, i64>>,
     /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
@@ -52,12 +52,11 @@ impl ControlPlaneController {
         self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    /// Reads the state on which the plan depends. `failure` is the error of the last apply.
+    /// Reads the state on which the plan depends.
     pub(super) async fn read(
         &self,
         control_plane: &Arc<KubeadmControlPlane>,
         cluster: &Arc<Cluster>,
-        failure: Option<String>,
     ) -> Result<Observed> {
         let name = NamespacedName::of(cluster.as_ref());
         let mut observed = Observed {
@@ -73,7 +72,6 @@ impl ControlPlaneController {
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
             workload: None,
-            failure,
         };
         self.read_machines(&mut observed, &name).await?;
         let config = observed.cluster_configuration();
@@ -130,7 +128,7 @@ impl ControlPlaneController {
                 let name = NamespacedName::of(machine.as_ref()).name;
                 match owners::controller(machine.as_ref()) {
                     _ if object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none() => {}
-                    None => observed.orphans.push(name),
+                    None => observed.orphans.push(machine.clone()),
                     Some(owner) => {
                         observed.foreign.push(format!("{name} (of {} {})", owner.kind, owner.name));
                     }
@@ -153,29 +151,20 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Returns the handle on the infrastructure of the Machines.
+    /// Returns the synced handle on the infrastructure of the Machines.
     pub(super) async fn infrastructure(
         &self,
         control_plane: &KubeadmControlPlane,
     ) -> Result<Objects<DynamicObject>> {
         let group = &control_plane.spec.machine_template.spec.infrastructure_ref.api_group;
-        self.dynamic(group, desired::infrastructure_kind(control_plane)).await
-    }
-
-    /// Returns the synced handle on a provider's kind.
-    pub(super) async fn dynamic(&self, group: &str, kind: &str) -> Result<Objects<DynamicObject>> {
-        Ok(self.external.objects(group, kind).await?.0)
+        Ok(self.external.objects(group, desired::infrastructure_kind(control_plane)).await?.0)
     }
 
     /// Returns the infrastructure template, or `None` if it does not exist.
-    pub(super) async fn template(
-        &self,
-        control_plane: &KubeadmControlPlane,
-    ) -> Result<Option<Arc<DynamicObject>>> {
+    async fn template(&self, control_plane: &KubeadmControlPlane) -> Result<Option<ExternalObject>> {
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let templates = self.dynamic(&reference.api_group, &reference.kind).await?;
-        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
-        Ok(templates.get(&NamespacedName::new(namespace, reference.name.as_str())))
+        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        Ok(self.external.get(namespace, reference).await?)
     }
 
     async fn template_state(
@@ -193,7 +182,9 @@ impl ControlPlaneController {
         }
         Ok(match found.unwrap_or_default() {
             None => Template::Missing,
-            Some(template) if owners::is_owned_by(template.as_ref(), object::uid(cluster)) => Template::Owned,
+            Some(template) if owners::is_owned_by(template.object.as_ref(), object::uid(cluster)) => {
+                Template::Owned
+            }
             Some(_) => Template::Unowned,
         })
     }
@@ -242,7 +233,7 @@ impl ControlPlaneController {
             etcd: None,
         };
         let deleting = object::is_deleting(observed.control_plane.as_ref());
-        if !view.initialized && !observed.machines.is_empty() && !deleting {
+        if !view.initialized && !observed.machines.is_empty() && !deleting && !is_leaving(observed) {
             view.initialized = workload::is_initialized(connected).await?;
         }
         if view.initialized && observed.is_etcd_managed() && !deleting {
@@ -280,7 +271,7 @@ impl ControlPlaneController {
         pods: &[String],
     ) -> Result<Etcd> {
         let mut etcd = self.etcd.read(&self.manager, connected, authority, pods).await?;
-        if removal::may_remove_member(observed, &etcd) {
+        if removal::must_ask_members(observed, &etcd) {
             etcd.silent = self.etcd.silent(&self.manager, connected, authority, &etcd.members).await?;
         }
         Ok(etcd)
@@ -292,6 +283,15 @@ impl ControlPlaneController {
         let secret = self.secrets.get(&name);
         let secret = secret.ok_or_else(|| engine::Error::failed(format!("Secret {name} does not exist")))?;
         certificates::identity(&secret, true)
+    }
+}
+
+/// Returns whether the only Machine is being replaced. If its `kubeadm init` finishes now, the control plane is not initialised by that: its
+/// replacement could join nobody.
+fn is_leaving(observed: &Observed) -> bool {
+    match observed.machines.as_slice() {
+        [only] => only.is_deleting() || remediation::is_candidate(&only.machine),
+        _ => false,
     }
 }
 

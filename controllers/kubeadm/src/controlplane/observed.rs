@@ -25,8 +25,8 @@ pub struct Observed {
     pub cluster: Arc<Cluster>,
     /// The control plane's Machines, in order of name.
     pub machines: Vec<ControlPlaneMachine>,
-    /// Names of the cluster's control plane Machines without a controller; they would have to be adopted.
-    pub orphans: Vec<String>,
+    /// The cluster's control plane Machines without a controller, which are adopted.
+    pub orphans: Vec<Arc<Machine>>,
     /// Control plane Machines of the cluster with another controller, each with the name of that controller.
     pub foreign: Vec<String>,
     /// Names under which a KubeadmConfig or an infrastructure object exists without a Machine, because their
@@ -45,8 +45,6 @@ pub struct Observed {
     pub health: Health,
     /// State of the workload cluster; `None` while it is not connected.
     pub workload: Option<View>,
-    /// The error of the last apply, or `None` if it succeeded.
-    pub failure: Option<String>,
 }
 
 /// A control plane Machine and its objects.
@@ -133,6 +131,11 @@ impl Observed {
         spec.and_then(|spec| spec.cluster_configuration.clone()).unwrap_or_default()
     }
 
+    /// Returns the Machine of this name.
+    pub fn member(&self, name: &str) -> Option<&ControlPlaneMachine> {
+        self.machines.iter().find(|member| member.name() == name)
+    }
+
     /// Returns whether etcd runs on the control plane's Machines.
     pub fn is_etcd_managed(&self) -> bool {
         let spec = self.control_plane.spec.kubeadm_config_spec.as_ref();
@@ -191,9 +194,13 @@ pub fn component_conditions(etcd_managed: bool) -> Vec<&'static str> {
     all
 }
 
+/// Returns whether all control plane components of a Machine are healthy.
+pub fn are_components_healthy(machine: &Machine, etcd_managed: bool) -> bool {
+    component_conditions(etcd_managed).iter().all(|type_| machine.condition_is_true(type_))
+}
+
 /// Returns whether a Machine's control plane components, and its etcd member, are healthy.
 pub fn is_healthy(machine: &Machine, etcd_managed: bool) -> bool {
-    let components = component_conditions(etcd_managed);
-    components.iter().all(|type_| machine.condition_is_true(type_))
+    are_components_healthy(machine, etcd_managed)
         && (!etcd_managed || machine.condition_is_true(condition::ETCD_MEMBER))
 }
