@@ -128,6 +128,7 @@ impl World {
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
+            error: None,
         };
         Self { observed }
     }

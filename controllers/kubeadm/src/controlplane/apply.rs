@@ -51,6 +51,7 @@ impl ControlPlaneController {
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmControlPlane> {
         self.record(&observed.control_plane, plan.event.as_ref());
         let mut errors: Vec<EngineError> = plan.errors.iter().cloned().map(EngineError::Terminal).collect();
+        errors.extend(observed.error.clone().map(EngineError::Failed));
         if let Err(error) = self.take_steps(observed, &plan).await {
             let error = error.into_engine();
             if let Some(name) = &plan.remediates {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::etcd::Member;
 use engine::events::Recorder;
 use engine::names as shared;
 use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, Workload, object, owners};
@@ -15,7 +16,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, remediation, removal, workload};
+use super::{desired, members, remediation, removal, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Etcd, EtcdClients};
@@ -72,6 +73,7 @@ impl ControlPlaneController {
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
             workload: None,
+            error: None,
         };
         self.read_machines(&mut observed, &name).await?;
         let config = observed.cluster_configuration();
@@ -84,7 +86,10 @@ impl ControlPlaneController {
             }
         }
         if let Ok(connected) = self.manager.clusters().get(&name) {
-            observed.workload = Some(self.view(&observed, &connected).await?);
+            match self.view(&observed, &connected).await {
+                Ok(view) => observed.workload = Some(view),
+                Err(error) => observed.error = Some(error.to_string()),
+            }
         }
         Ok(observed)
     }
@@ -233,7 +238,8 @@ impl ControlPlaneController {
             etcd: None,
         };
         let deleting = object::is_deleting(observed.control_plane.as_ref());
-        if !view.initialized && !observed.machines.is_empty() && !deleting && !is_leaving(observed) {
+        let is_asked = !observed.machines.is_empty() && !deleting && !remediation::replaces_all(observed);
+        if !view.initialized && is_asked {
             view.initialized = workload::is_initialized(connected).await?;
         }
         if view.initialized && observed.is_etcd_managed() && !deleting {
@@ -256,7 +262,7 @@ impl ControlPlaneController {
             Ok(authority) => authority,
             Err(error) => return Some(Err(error.to_string())),
         };
-        let read = self.read_members(observed, connected, &authority, &pods).await;
+        let read = self.read_members(observed, view, connected, &authority, &pods).await;
         Some(read.map_err(|error| {
             tracing::debug!(cluster = %connected.cluster(), %error, "etcd can't be read");
             error.to_string()
@@ -266,13 +272,18 @@ impl ControlPlaneController {
     async fn read_members(
         &self,
         observed: &Observed,
+        view: &View,
         connected: &Workload,
         authority: &pki::Identity,
         pods: &[String],
     ) -> Result<Etcd> {
         let mut etcd = self.etcd.read(&self.manager, connected, authority, pods).await?;
         if removal::must_ask_members(observed, &etcd) {
-            etcd.silent = self.etcd.silent(&self.manager, connected, authority, &etcd.members).await?;
+            // A request to a Node that is cut off would only run into its time limit.
+            let (lost, asked): (Vec<Member>, Vec<Member>) =
+                etcd.members.iter().cloned().partition(|member| members::is_cut_off(view, &member.name));
+            etcd.silent = self.etcd.silent(&self.manager, connected, authority, &asked).await?;
+            etcd.silent.extend(lost.iter().map(|member| member.id));
         }
         Ok(etcd)
     }
@@ -283,15 +294,6 @@ impl ControlPlaneController {
         let secret = self.secrets.get(&name);
         let secret = secret.ok_or_else(|| engine::Error::failed(format!("Secret {name} does not exist")))?;
         certificates::identity(&secret, true)
-    }
-}
-
-/// Returns whether the only Machine is being replaced. If its `kubeadm init` finishes now, the control plane is not initialised by that: its
-/// replacement could join nobody.
-fn is_leaving(observed: &Observed) -> bool {
-    match observed.machines.as_slice() {
-        [only] => only.is_deleting() || remediation::is_candidate(&only.machine),
-        _ => false,
     }
 }
 

@@ -43,8 +43,10 @@ pub struct Observed {
     pub template: Template,
     /// State of the connection to the workload cluster.
     pub health: Health,
-    /// State of the workload cluster; `None` while it is not connected.
+    /// State of the workload cluster; `None` while it is not connected, or could not be read.
     pub workload: Option<View>,
+    /// Why the workload cluster could not be read.
+    pub error: Option<String>,
 }
 
 /// A control plane Machine and its objects.

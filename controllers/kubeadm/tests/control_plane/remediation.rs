@@ -295,10 +295,8 @@ fn tries_are_limited() {
                 assert_eq!(wait.as_secs(), seconds, "{name}");
             }
         }
-        assert_eq!(
-            plan(&world.observed, now()).control_plane.status.unwrap().last_remediation.is_some(),
-            true
-        );
+        let status = plan(&world.observed, now()).control_plane.status.unwrap();
+        assert!(status.last_remediation.is_some(), "{name}");
     }
     let mut world = world(3);
     mark(&mut world, 0);
@@ -312,12 +310,16 @@ fn a_control_plane_that_is_not_initialised_has_nothing_to_lose() {
     mark(&mut world, 0);
     world.observed.workload = None;
     Arc::make_mut(&mut world.observed.control_plane).status = None;
+    let replaces_all = |world: &World| kubeadm::controlplane::remediation::replaces_all(&world.observed);
+    assert!(replaces_all(&world), "and is not initialised by a Machine that goes");
     assert_eq!(remediate(&mut world).0, [Step::DeleteMachine("m0".to_owned())]);
     world.deleting(0);
+    assert!(replaces_all(&world));
     assert_eq!(world.steps(), [Step::RemoveHook("m0".to_owned())]);
     world.observed.machines.clear();
     assert_eq!(world.steps(), [Step::CreateMachine(Entry::Init, None)]);
     assert!(kubeadm::controlplane::remediation::record(&world.observed).is_some(), "it continues the try");
+    assert!(!replaces_all(&World::new(1, "v1.36.0", machines(1))));
 }
 
 #[test]

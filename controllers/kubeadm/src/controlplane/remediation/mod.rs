@@ -101,6 +101,15 @@ pub fn record(observed: &Observed) -> Option<String> {
     in_progress(observed).ok()?.map(|record| record.text())
 }
 
+/// Returns whether the only Machine is being replaced. If its `kubeadm init` finishes now, the control plane is not initialised by that: the
+/// next Machine could join nobody.
+pub fn replaces_all(observed: &Observed) -> bool {
+    match observed.machines.as_slice() {
+        [only] => only.is_deleting() || is_candidate(&only.machine),
+        _ => false,
+    }
+}
+
 /// Returns whether a Machine has taken the place of the recorded one.
 fn is_replaced(observed: &Observed, record: &Record) -> bool {
     observed.machines.iter().any(|member| {
