@@ -3,7 +3,6 @@
 //! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
 //! `apply` carries out the plan.
 
-mod aggregates;
 mod amount;
 mod change;
 pub mod cluster;
@@ -12,13 +11,11 @@ pub mod machine_deployment;
 pub mod machine_health_check;
 pub mod machine_pool;
 pub mod machine_set;
-mod messages;
 mod scaling;
 mod v1beta1;
-mod versions;
 
 pub use change::Reference;
-use engine::{InventoryEntry, Manager, Provider};
+use engine::{InventoryEntry, Manager, Provider, aggregates, messages, versions};
 
 /// The table of the core provider's controllers.
 pub const PROVIDERS: &[Provider] = &[Provider {

@@ -44,23 +44,54 @@ impl<K: Kind> Objects<K> {
         current: Option<&Arc<K>>,
         wanted: &K,
     ) -> Result<Arc<K>> {
-        let what = || format!("apply {} {}", self.kind(), NamespacedName::of(wanted));
-        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
-        let mut wanted_value = value(wanted)?;
-        if let Value::Object(map) = &mut wanted_value {
+        let key = NamespacedName::of(wanted);
+        let mut configuration = self.value(&key, wanted)?;
+        if let Value::Object(map) = &mut configuration {
+            let dynamic = self.dynamic_type();
+            map.entry("apiVersion").or_insert_with(|| K::api_version(dynamic).into());
+            map.entry("kind").or_insert_with(|| K::kind(dynamic).into());
             map.remove("status");
         }
-        let hash = hash(&wanted_value);
+        self.apply_changed_value(applied, manager, current, &key, configuration).await
+    }
+
+    /// Like [`Objects::apply_changed`], for a configuration with only some of the kind's fields.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn apply_changed_value(
+        &self,
+        applied: &Applied,
+        manager: &str,
+        current: Option<&Arc<K>>,
+        key: &NamespacedName,
+        configuration: Value,
+    ) -> Result<Arc<K>> {
+        let hash = hash(&configuration);
         if let Some(current) = current
             && applied.is(object::uid(current.as_ref()), manager, hash)
-            && contains(&value(current.as_ref())?, &wanted_value)
+            && contains(&self.value(key, current.as_ref())?, &without_type(&configuration))
         {
             return Ok(current.clone());
         }
-        let stored = self.apply(manager, wanted).await?;
+        let stored = self.apply_value(manager, key, configuration).await?;
         applied.set(object::uid(stored.as_ref()), manager, hash);
         Ok(stored)
     }
+
+    fn value(&self, key: &NamespacedName, object: &K) -> Result<Value> {
+        let what = || format!("apply {} {key}", self.kind());
+        serde_json::to_value(object).map_err(|error| Error::json(what(), error))
+    }
+}
+
+/// Returns a configuration without `apiVersion` and `kind`, which objects in the cache may lack.
+fn without_type(configuration: &Value) -> Value {
+    let mut configuration = configuration.clone();
+    if let Value::Object(map) = &mut configuration {
+        map.retain(|key, _| key != "apiVersion" && key != "kind");
+    }
+    configuration
 }
 
 /// Returns a hash of the applied configuration. `metadata.uid` is left out, since it does not change what is

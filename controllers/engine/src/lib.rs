@@ -5,6 +5,7 @@
 //! cache per kind, shared by the process) and writes through the same handle, which stores the response to
 //! each write in the cache at once. Therefore a reconcile never acts on a state older than its own writes.
 
+pub mod aggregates;
 mod answers;
 mod applied;
 pub mod cache;
@@ -21,6 +22,7 @@ pub mod external;
 mod failures;
 pub mod finalizer;
 pub mod manager;
+pub mod messages;
 pub mod metrics;
 pub mod names;
 pub mod network;
@@ -35,6 +37,7 @@ mod resync;
 pub mod scope;
 pub mod selector;
 pub mod time;
+pub mod versions;
 mod watch;
 
 pub use applied::Applied;

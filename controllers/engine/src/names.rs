@@ -2,6 +2,9 @@
 
 use machinery::random::Random;
 pub use schemas::names::{CLUSTER_NAME, PAUSED};
+use schemas::naming::{self, Values};
+
+use crate::error::{Error, Result};
 
 /// Label on control plane Machines and their infrastructure and bootstrap objects; its value is empty.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
@@ -35,6 +38,21 @@ pub fn generate(random: &Random, base: &str) -> String {
     format!("{}-{}", trim(base, MAX_NAME - SUFFIX - 1), random.name_suffix())
 }
 
+/// Returns the name of a new Machine: the rendered naming template, cut if it is too long so that the random characters at its end stay.
+/// `values` are those of the template besides `random`.
+///
+/// # Errors
+/// Says which part of the template is not supported.
+pub fn machine_name(template: &str, values: &Values<'_>, random: &str) -> Result<String> {
+    let mut all = values.to_vec();
+    all.push(("random", random));
+    let name = naming::render(template, &all).map_err(Error::failed)?;
+    if name.len() <= MAX_NAME {
+        return Ok(name);
+    }
+    Ok(format!("{}{random}", trim(&name, MAX_NAME - random.len())))
+}
+
 /// Returns at most the first `length` bytes of `text`, without splitting a character.
 fn trim(text: &str, length: usize) -> &str {
     let mut end = length.min(text.len());
@@ -53,5 +71,19 @@ mod tests {
         let random = Random::seeded(1);
         assert_eq!(generate(&random, "md").len(), 8);
         assert_eq!(generate(&random, &"a".repeat(80)).len(), 63);
+    }
+
+    #[test]
+    fn names_of_machines_keep_their_random_characters() {
+        let name = |length: usize| {
+            let owner = "o".repeat(length);
+            let values = [("machineSet.name", owner.as_str())];
+            machine_name("{{ .machineSet.name }}-{{ .random }}", &values, "x7k2p").unwrap()
+        };
+        assert_eq!(name(1), "o-x7k2p");
+        assert_eq!(name(57), format!("{}-x7k2p", "o".repeat(57)));
+        assert_eq!(name(58), format!("{}x7k2p", "o".repeat(58)));
+        assert_eq!(name(80), format!("{}x7k2p", "o".repeat(58)));
+        assert!(machine_name("{{ .other }}", &[], "x7k2p").is_err());
     }
 }

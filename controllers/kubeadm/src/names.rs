@@ -21,6 +21,8 @@ pub const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-exp
 pub const SKIP_COREDNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";
 /// Annotation on a KubeadmControlPlane: kube-proxy is not updated.
 pub const SKIP_KUBE_PROXY: &str = "controlplane.cluster.x-k8s.io/skip-kube-proxy";
+/// Annotation on a KubeadmControlPlane: the remediation whose new Machine does not exist yet.
+pub const REMEDIATION_IN_PROGRESS: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
 /// Annotation on a new Machine: the Machine whose remediation it continues.
 pub const REMEDIATION_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 
@@ -63,6 +65,10 @@ pub mod condition {
     pub const DELETING: &str = "Deleting";
     /// Reconciliation is paused.
     pub const PAUSED: &str = "Paused";
+    /// On Machines: no health check found a problem.
+    pub const HEALTH_CHECK_SUCCEEDED: &str = "HealthCheckSucceeded";
+    /// On Machines: what the owner does about a failed health check.
+    pub const OWNER_REMEDIATED: &str = "OwnerRemediated";
     /// On Machines: the Node has kubeadm's control plane label and taint.
     pub const NODE_LABELS_AND_TAINTS_SET: &str = "NodeKubeadmLabelsAndTaintsSet";
     /// On Machines: the API server's Pod is healthy.

@@ -1,8 +1,11 @@
 //! Table tests of the rules of a KubeadmControlPlane.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
+mod adoption;
 mod certificates;
+mod remediation;
 mod removal;
+mod wake;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +43,8 @@ fn cluster() -> Cluster {
 
 fn control_plane(replicas: i32, version: &str) -> KubeadmControlPlane {
     from(json!({
-        "metadata": {"name": "cp", "namespace": "ns", "uid": "cp", "generation": 1},
+        "metadata": {"name": "cp", "namespace": "ns", "uid": "cp", "generation": 1,
+            "finalizers": ["kubeadm.controlplane.cluster.x-k8s.io"]},
         "spec": {
             "replicas": replicas, "version": version,
             "machineTemplate": {"spec": {"infrastructureRef": {"apiGroup": "infra", "kind": "DevMachineTemplate", "name": "t"}}},
@@ -127,7 +131,7 @@ impl World {
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
-            failure: None,
+            error: None,
         };
         Self { observed }
     }
@@ -186,6 +190,11 @@ impl World {
         let plan = plan(&self.observed, now());
         let found = plan.control_plane.condition(type_).unwrap().clone();
         (found.status, found.reason, found.message)
+    }
+
+    /// Returns the message of the planned event.
+    fn event(&self) -> Option<String> {
+        plan(&self.observed, now()).event.map(|event| event.message)
     }
 }
 
@@ -257,14 +266,29 @@ fn nothing_before_the_infrastructure_then_certificates_then_the_kubeconfig() {
 }
 
 #[test]
-fn certificates_are_never_made_again() {
+fn lost_certificates_are_not_made_again_and_hold_up_new_machines_only() {
+    let lose = |world: &mut World| _ = world.observed.secrets.remove(&Purpose::ServiceAccount);
     let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    world.observed.secrets.remove(&Purpose::EtcdAuthority);
+    lose(&mut world);
     assert_eq!(world.steps(), []);
-    assert_eq!(
-        world.condition("CertificatesAvailable"),
-        condition("False", "NotAvailable", "Missing Secrets: c-etcd")
-    );
+    let expected = condition("False", "NotAvailable", "Missing Secrets: c-sa");
+    assert_eq!(world.condition("CertificatesAvailable"), expected);
+    Arc::make_mut(&mut world.observed.control_plane).spec.replicas = Some(3);
+    assert_eq!(world.steps(), []);
+    let waits = world.condition("ScalingUp").2;
+    assert!(waits.ends_with("* waiting for control plane certificates to become available"), "{waits}");
+
+    let mut world = World::new(1, "v1.36.0", three("v1.36.0"));
+    lose(&mut world);
+    world.etcd().leader = 3;
+    assert_eq!(world.steps(), [Step::DeleteMachine("a".to_owned())], "scaling down goes on");
+    world.deleting(0);
+    assert_eq!(world.steps(), [Step::RemoveMember(1), Step::RemoveHook("a".to_owned())]);
+    world.observed.kubeconfig = Kubeconfig::Missing;
+    world.observed.secrets.remove(&Purpose::ClusterAuthority);
+    assert!(!world.steps().contains(&Step::MakeKubeconfig), "nothing signs one");
+    world.observed.machines.clear();
+    assert_eq!(world.steps(), [], "nor is a new cluster initialised");
 }
 
 #[test]
@@ -290,7 +314,7 @@ fn scales_up_by_one_when_all_is_well() {
     let expected = "Scaling up from 3 to 5 replicas is blocked because:\n* waiting for control plane components to become healthy\n\
                     * waiting for etcd cluster to become healthy";
     assert_eq!(world.condition("ScalingUp"), condition("True", "ScalingUp", expected));
-    let event = plan(&world.observed, now()).event.unwrap();
+    let event = world.event().unwrap();
     assert!(
         event.ends_with("Machine c does not have a corresponding Node yet (Machine.status.nodeRef not set)"),
         "{event}"
@@ -424,39 +448,6 @@ fn config(world: &mut World, spec: Value) {
 }
 
 #[test]
-fn rollout_dates() {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    let rollout = |after: i64, days: i32| {
-        from(
-            json!({"after": (now() + Duration::minutes(after)).to_rfc3339(), "before": {"certificatesExpiryDays": days}}),
-        )
-    };
-    let expires = (now() + Duration::days(20)).to_rfc3339();
-    world.change(0, |machine| machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires));
-    for (after, days, outdated) in [(10, 7, false), (-10, 7, true), (-40, 7, false), (10, 21, true)] {
-        Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(rollout(after, days));
-        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{after} {days}");
-    }
-}
-
-#[test]
-fn members_without_a_machine_go_when_the_quorum_stays() {
-    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
-    world.etcd().members.push(Member { id: 9, name: "gone".into(), ..Member::default() });
-    assert_eq!(world.steps(), [Step::RemoveMember(9)]);
-    assert_eq!(
-        world.condition("EtcdClusterHealthy"),
-        condition("False", "NotHealthy", "* Etcd member gone does not have a corresponding Machine")
-    );
-    world.etcd().members.push(Member { id: 10, name: "x".into(), is_learner: true, ..Member::default() });
-    assert!(!world.steps().contains(&Step::RemoveMember(9)), "not while a member learns");
-    world.etcd().members[4].name.clear();
-    assert_eq!(world.steps(), [Step::RemoveMember(10)], "one that never started is nobody's");
-    world.etcd().members.remove(2);
-    assert_eq!(world.steps(), [], "or c's, which has no member yet");
-}
-
-#[test]
 fn deletion_waits_for_workers_then_deletes_all_at_once() {
     let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
     Arc::make_mut(&mut world.observed.control_plane).metadata.deletion_timestamp =
@@ -474,7 +465,12 @@ fn deletion_waits_for_workers_then_deletes_all_at_once() {
     );
     assert_eq!(world.condition("ScalingDown").2, "Scaling down from 3 to 0 replicas");
     world.observed.machines.clear();
-    assert_eq!(world.steps(), [Step::RemoveFinalizer]);
+    assert_eq!(world.steps(), []);
+    assert_eq!(world.condition("Deleting").1, "DeletionCompleted");
+    let finalizers = |world: &World| plan(&world.observed, now()).control_plane.metadata.finalizers;
+    assert_eq!(finalizers(&world), None, "and the control plane goes");
+    world.observed.workers = vec!["Machine w".to_owned()];
+    assert!(finalizers(&world).is_some());
 }
 
 #[test]
@@ -526,13 +522,20 @@ fn pods_tell_what_is_wrong() {
 }
 
 #[test]
-fn the_last_failure_is_in_the_condition_of_the_work_that_it_prevents() {
-    let failure = || Some("create Machine default/b: refused".to_owned());
-    let mut world = World::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    world.observed.failure = failure();
+fn a_failure_is_in_the_condition_of_the_work_that_it_prevents() {
+    let failed = |world: &World, type_: &str| {
+        let error = engine::Error::failed("create Machine default/b: refused");
+        let mut control_plane = plan(&world.observed, now()).control_plane;
+        kubeadm::controlplane::status::report(&mut control_plane, &[&error]);
+        control_plane.condition(type_).unwrap().message.clone()
+    };
+    let world = World::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let expected = "Scaling up from 1 to 3 replicas is blocked because:\n* create Machine default/b: refused";
-    assert_eq!(world.condition("ScalingUp"), condition("True", "ScalingUp", expected));
-    let mut settled = World::new(3, "v1.36.0", three("v1.36.0"));
-    settled.observed.failure = failure();
-    assert_eq!(settled.condition("ScalingUp"), condition("False", "NotScalingUp", ""));
+    assert_eq!(failed(&world, "ScalingUp"), expected);
+    assert_eq!(failed(&world, "Available"), "");
+    let rollout = World::new(1, "v1.36.0", vec![machine("a", "v1.35.0", 30)]);
+    assert!(failed(&rollout, "RollingOut").ends_with("\n* create Machine default/b: refused"));
+    let settled = World::new(3, "v1.36.0", three("v1.36.0"));
+    assert_eq!(failed(&settled, "ScalingUp"), "");
+    assert_eq!(failed(&settled, "Available"), "* create Machine default/b: refused", "no other work waits");
 }

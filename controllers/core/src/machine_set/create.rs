@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::external::{Clone, clone_template};
-use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME};
+use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME, machine_name};
 use engine::object::label;
 use engine::{Error, NamespacedName, Objects, Result, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -18,8 +18,6 @@ use super::observe::{MachineSetController, Observed};
 
 /// The field manager of Machines and of their bootstrap and infrastructure objects.
 pub(super) const FIELD_MANAGER: &str = "capi-machineset";
-/// The longest allowed name of a Machine, in bytes.
-const LONGEST_NAME: usize = 63;
 const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
 
 /// A Machine to be created, with the objects that it references.
@@ -54,17 +52,11 @@ pub fn annotations(set: &MachineSet) -> BTreeMap<String, String> {
 /// Renders the naming template, which may contain `.cluster.name`, `.machineSet.name` and `.random`.
 fn name(set: &MachineSet, suffix: &str) -> Result<String> {
     let naming = set.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
-    let own = set.metadata.name.as_deref().unwrap_or_default();
-    let values =
-        [("cluster.name", set.spec.cluster_name.as_str()), ("machineSet.name", own), ("random", suffix)];
-    let name = schemas::naming::render(naming.unwrap_or(DEFAULT_NAME), &values).map_err(|problem| {
-        Error::failed(format!("spec.machineNaming.template of MachineSet {own} makes no name: {problem}"))
-    })?;
-    if name.len() <= LONGEST_NAME {
-        return Ok(name);
-    }
-    let base: String = name.chars().take(LONGEST_NAME - suffix.len()).collect();
-    Ok(format!("{base}{suffix}"))
+    let values = [
+        ("cluster.name", set.spec.cluster_name.as_str()),
+        ("machineSet.name", set.metadata.name.as_deref().unwrap_or_default()),
+    ];
+    machine_name(naming.unwrap_or(DEFAULT_NAME), &values, suffix)
 }
 
 /// Returns the Machine that a set wants, for a new Machine and for an existing one alike; `spec` has its

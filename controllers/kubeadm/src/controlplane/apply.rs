@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use engine::{Action, NamespacedName, Workload, finalizer, object, owners};
-use schemas::cluster::{Cluster, Machine};
+use engine::{
+    Action, Error as EngineError, NamespacedName, Outcome, Workload, conditions, object, owners, unless_gone,
+};
+use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 
 use super::addons;
 use super::observe::{self, ControlPlaneController};
 use super::observed::Observed;
-use super::plan::{Plan, Step};
-use crate::certificates::{self, Purpose, Recipe};
-use crate::error::{Error, Result};
+use super::plan::{Event, Plan, Step};
+use super::remediation;
+use crate::error::Result;
 use crate::names::{self, condition};
 
 /// The conditions of a KubeadmControlPlane that this controller owns.
@@ -41,67 +43,74 @@ const OWNED_ON_MACHINES: &[&str] = &[
     condition::SCHEDULER_POD,
     condition::ETCD_POD,
     condition::ETCD_MEMBER,
+    condition::OWNER_REMEDIATED,
 ];
 
-/// Refuses to operate if other control plane Machines of the cluster do not belong to this
-/// KubeadmControlPlane. Its deletion is not affected.
-fn refuse_mixed(observed: &Observed) -> Result<()> {
-    if object::is_deleting(observed.control_plane.as_ref()) || !observed.is_mixed() {
-        return Ok(());
-    }
-    let text = if observed.foreign.is_empty() {
-        let names = observed.orphans.join(", ");
-        format!("control plane Machines without a controller can't be adopted yet: {names}")
-    } else {
-        format!(
-            "not all control plane Machines are owned by this KubeadmControlPlane, refusing to operate in mixed management mode: {}",
-            observed.foreign.join(", ")
-        )
-    };
-    Err(Error::Bootstrap(text))
-}
-
 impl ControlPlaneController {
-    /// Writes the conditions, then carries out the steps in order until one of them fails.
-    pub(super) async fn execute(&self, observed: &Observed, plan: &Plan) -> Result<Action> {
-        self.write(observed, plan).await?;
-        self.record_wait(&observed.control_plane, plan.event.as_deref());
-        for step in &plan.steps {
-            self.take_step(step, observed, plan).await?;
+    /// Writes the conditions of the Machines, then carries out the steps in order until one of them fails.
+    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmControlPlane> {
+        self.record(&observed.control_plane, plan.event.as_ref());
+        let mut errors: Vec<EngineError> = plan.errors.iter().cloned().map(EngineError::Terminal).collect();
+        errors.extend(observed.error.clone().map(EngineError::Failed));
+        if let Err(error) = self.take_steps(observed, &plan).await {
+            let error = error.into_engine();
+            if let Some(name) = &plan.remediates {
+                errors.extend(self.write_failure(observed, name, &error).await.err());
+            }
+            errors.push(error);
         }
-        refuse_mixed(observed)?;
-        Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
+        // The Machines that were adopted are missing in this plan. The next one, which their change triggers, counts them.
+        let has_adopted =
+            errors.is_empty() && plan.steps.iter().any(|step| matches!(step, Step::AdoptMachines(_)));
+        Outcome {
+            wanted: (!has_adopted).then_some(plan.control_plane),
+            errors,
+            action: plan.requeue.map(Action::requeue_after).unwrap_or_default(),
+        }
     }
 
-    /// Writes the conditions of the Machines and the status of the control plane.
-    async fn write(&self, observed: &Observed, plan: &Plan) -> Result<()> {
+    async fn take_steps(&self, observed: &Observed, plan: &Plan) -> Result<()> {
         for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
-            match self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await {
-                Err(error) if error.is_not_found() => {}
-                result => drop(result?),
-            }
+            unless_gone(self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await)?;
         }
-        self.control_planes.patch(&observed.control_plane, &plan.control_plane, OWNED).await?;
+        for step in &plan.steps {
+            self.take_step(step, observed).await?;
+        }
         Ok(())
     }
 
-    /// Records an event with the reason why scaling waits, once for each new reason.
-    fn record_wait(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
+    /// Writes into the condition of a Machine that its remediation failed.
+    async fn write_failure(
+        &self,
+        observed: &Observed,
+        name: &str,
+        error: &EngineError,
+    ) -> engine::Result<()> {
+        let key = observed.member(name).map(|member| NamespacedName::of(member.machine.as_ref()));
+        let Some(latest) = key.and_then(|key| self.machines.get(&key)) else { return Ok(()) };
+        let mut wanted = latest.as_ref().clone();
+        conditions::set(&mut wanted, self.manager.clock().now(), remediation::failed(error));
+        unless_gone(self.machines.patch(&latest, &wanted, OWNED_ON_MACHINES).await)
+    }
+
+    /// Records an event, once for each new message.
+    fn record(&self, control_plane: &KubeadmControlPlane, event: Option<&Event>) {
         let uid = object::uid(control_plane).to_owned();
         let mut recorded = self.recorded_events.lock();
         match event {
             None => drop(recorded.remove(&uid)),
-            Some(text) if recorded.get(&uid).map(String::as_str) == Some(text) => {}
-            Some(text) => {
-                self.recorder.warning(control_plane, &(), "ControlPlaneUnhealthy", text);
-                recorded.insert(uid, text.to_owned());
+            Some(event) if recorded.get(&uid) == Some(&event.message) => {}
+            Some(event) => {
+                self.recorder.warning(control_plane, &(), event.reason, event.message.as_str());
+                recorded.insert(uid, event.message.clone());
             }
         }
     }
 
-    async fn take_step(&self, step: &Step, observed: &Observed, plan: &Plan) -> Result<()> {
+    async fn take_step(&self, step: &Step, observed: &Observed) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
         match step {
+            Step::AdoptMachines(names) => self.adopt_machines(observed, names).await,
             Step::OwnTemplate => self.own_template(control_plane, &observed.cluster).await,
             Step::MakeCertificates(missing) => self.make_certificates(observed, missing).await,
             Step::OwnSecrets(purposes) => self.own_secrets(observed, purposes).await,
@@ -111,7 +120,7 @@ impl ControlPlaneController {
                     engine::clusters::kubeconfig_secret(&NamespacedName::of(observed.cluster.as_ref()));
                 self.own_secret(&name, control_plane).await
             }
-            Step::SyncMachines => self.sync_machines(observed, plan).await,
+            Step::SyncMachines => self.sync_machines(observed).await,
             Step::PrepareUpgrade => {
                 addons::apply::prepare_upgrade(self.connected(observed)?.as_ref(), control_plane).await
             }
@@ -130,7 +139,6 @@ impl ControlPlaneController {
                 self.read_certificate_expiry(observed, machines).await;
                 Ok(())
             }
-            Step::RemoveFinalizer => self.remove_finalizer(control_plane).await,
         }
     }
 
@@ -140,64 +148,27 @@ impl ControlPlaneController {
 
     async fn own_template(&self, control_plane: &KubeadmControlPlane, cluster: &Cluster) -> Result<()> {
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let templates = self.dynamic(&reference.api_group, &reference.kind).await?;
-        let Some(template) = self.template(control_plane).await? else { return Ok(()) };
-        let mut wanted = template.as_ref().clone();
+        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        let Some(template) = self.external.get(namespace, reference).await? else { return Ok(()) };
+        let mut wanted = template.object.as_ref().clone();
         owners::ensure(&mut wanted, owners::reference(cluster, &()));
-        templates.patch(&template, &wanted, &[]).await?;
+        self.external.handle(&template).patch(&template.object, &wanted, &[]).await?;
         Ok(())
-    }
-
-    async fn make_certificates(&self, observed: &Observed, missing: &[Purpose]) -> Result<()> {
-        let cluster = NamespacedName::of(observed.cluster.as_ref());
-        let recipe = Recipe::of(&observed.cluster_configuration())?;
-        for purpose in missing {
-            let identity = crate::blocking::make(recipe, *purpose, &self.manager).await?;
-            let owner = owners::controller_reference(observed.control_plane.as_ref(), &());
-            let secret = certificates::secret(&cluster.namespace, &cluster.name, *purpose, &identity, owner);
-            self.secrets.create_if_absent(&secret).await?;
-        }
-        Ok(())
-    }
-
-    async fn own_secrets(&self, observed: &Observed, purposes: &[Purpose]) -> Result<()> {
-        let cluster = NamespacedName::of(observed.cluster.as_ref());
-        for purpose in purposes {
-            let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
-            self.own_secret(&name, &observed.control_plane).await?;
-        }
-        Ok(())
-    }
-
-    async fn own_secret(&self, name: &NamespacedName, control_plane: &KubeadmControlPlane) -> Result<()> {
-        let Some(secret) = self.secrets.get(name) else { return Ok(()) };
-        let mut wanted = secret.as_ref().clone();
-        if let Some(other) = owners::controller(secret.as_ref()).cloned() {
-            owners::remove(&mut wanted, &other);
-        }
-        owners::ensure(&mut wanted, owners::controller_reference(control_plane, &()));
-        self.secrets.patch(&secret, &wanted, &[]).await?;
-        Ok(())
-    }
-
-    fn machine<'a>(&self, observed: &'a Observed, name: &str) -> Option<&'a Arc<Machine>> {
-        observed.machines.iter().find(|member| member.name() == name).map(|member| &member.machine)
     }
 
     async fn delete_machine(&self, observed: &Observed, name: &str) -> Result<()> {
-        if let Some(machine) = self.machine(observed, name) {
-            self.machines.delete(machine.as_ref()).await?;
+        if let Some(member) = observed.member(name) {
+            self.machines.delete(member.machine.as_ref()).await?;
         }
         Ok(())
     }
 
     async fn remove_hook(&self, observed: &Observed, name: &str) -> Result<()> {
-        let Some(machine) = self.machine(observed, name) else { return Ok(()) };
+        let Some(member) = observed.member(name) else { return Ok(()) };
+        self.forget_applied(observed, member).await;
         let patch = json!({"metadata": {"annotations": {names::CLEANUP_HOOK: null}}});
-        match self.machines.merge(&NamespacedName::of(machine.as_ref()), None, patch).await {
-            Err(error) if error.is_not_found() => Ok(()),
-            result => Ok(result.map(|_| ())?),
-        }
+        let key = NamespacedName::of(member.machine.as_ref());
+        Ok(unless_gone(self.machines.merge(&key, None, patch).await)?)
     }
 
     async fn move_leader(&self, observed: &Observed, from: &str, to: u64) -> Result<()> {
@@ -215,52 +186,5 @@ impl ControlPlaneController {
         let mut pods = observe::etcd_pods(observed, &view);
         pods.retain(|pod| *pod != own);
         self.etcd.remove(&self.manager, &connected, &credentials, &pods, id).await
-    }
-
-    async fn remove_finalizer(&self, control_plane: &KubeadmControlPlane) -> Result<()> {
-        let name = NamespacedName::of(control_plane);
-        let Some(latest) = self.control_planes.get(&name) else { return Ok(()) };
-        let mut wanted = latest.as_ref().clone();
-        if finalizer::remove(&mut wanted, names::FINALIZER) {
-            self.control_planes.patch(&latest, &wanted, OWNED).await?;
-        }
-        let uid = object::uid(control_plane);
-        self.recorded_events.lock().remove(uid);
-        if let Some(cluster) = self.cluster_of(control_plane) {
-            self.etcd.forget(&NamespacedName::of(cluster.as_ref()));
-        }
-        Ok(())
-    }
-
-    async fn make_kubeconfig(&self, observed: &Observed) -> Result<()> {
-        let cluster = NamespacedName::of(observed.cluster.as_ref());
-        let authority = self.authority(&cluster, Purpose::ClusterAuthority)?;
-        let endpoint = crate::config::render::endpoint(&observed.cluster)?;
-        let name = engine::clusters::kubeconfig_secret(&cluster);
-        let existing = self.secrets.get(&name);
-        let present = existing.as_ref().and_then(|secret| certificates::text(secret, "value"));
-        let server = present.and_then(|text| pki::kubeconfig::Kubeconfig::parse(&text).ok());
-        let server = server.map_or_else(|| format!("https://{endpoint}"), |config| config.server);
-        let recipe = Recipe::of(&observed.cluster_configuration())?;
-        let issued =
-            super::kubeconfig::make(&cluster.name, &server, &authority, recipe.algorithm, &self.manager)
-                .await?;
-        let data = json!({"value": k8s_openapi::ByteString(issued.clone().into_bytes())});
-        match existing {
-            Some(_) => drop(self.secrets.merge(&name, None, json!({"data": data})).await?),
-            None => {
-                let owner = owners::controller_reference(observed.control_plane.as_ref(), &());
-                let data = [("value".to_owned(), k8s_openapi::ByteString(issued.into_bytes()))];
-                let secret = certificates::owned_secret(
-                    &name.namespace,
-                    &name.name,
-                    &cluster.name,
-                    data.into(),
-                    owner,
-                );
-                self.secrets.create_if_absent(&secret).await?;
-            }
-        }
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::names as shared;
+use engine::object;
 use schemas::bootstrap::{JoinControlPlane, KubeadmConfigSpec};
 use schemas::cluster::{Bootstrap, ConditionGate, Machine, MachineSpec};
 use schemas::controlplane::KubeadmControlPlane;
@@ -21,6 +22,8 @@ pub enum Entry {
     Join,
 }
 
+/// The naming template of Machines.
+const DEFAULT_NAME: &str = "{{ .kubeadmControlPlane.name }}-{{ .random }}";
 /// The kubeadm feature gate by which a joining node's kubelet talks to its own API server. It is set in the
 /// releases where it exists and is off by default.
 const LOCAL_MODE: &str = "ControlPlaneKubeletLocalMode";
@@ -77,21 +80,62 @@ fn readiness_gates(control_plane: &KubeadmControlPlane, etcd_managed: bool) -> V
     gates
 }
 
-/// Builds the Machine `name`, either new (`existing` is `None`) or updated. Version, failure domain and
-/// references of an existing Machine are kept, since they change only with a new Machine.
+/// Returns the labels of a Machine and of all its objects.
+pub fn all_labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<String, String> {
+    let mut all = template_metadata(control_plane).labels;
+    all.extend(labels(control_plane, cluster));
+    all
+}
+
+/// Returns the Machine `existing` with the fields that change in place. Version, failure domain and references are kept, since they change
+/// only with a new Machine.
+pub fn existing_machine(
+    control_plane: &KubeadmControlPlane,
+    cluster: &str,
+    etcd_managed: bool,
+    existing: &Machine,
+) -> Machine {
+    let name = existing.metadata.name.as_deref().unwrap_or_default();
+    let continued = object::annotation(existing, names::REMEDIATION_FOR).map(str::to_owned);
+    let mut machine = machine(control_plane, cluster, name, None, etcd_managed, continued);
+    // With the UID, the apply fails instead of recreating a Machine that was deleted in the meantime.
+    machine.metadata.uid = existing.metadata.uid.clone();
+    machine.spec.version = existing.spec.version.clone();
+    machine.spec.failure_domain = existing.spec.failure_domain.clone();
+    machine.spec.infrastructure_ref = existing.spec.infrastructure_ref.clone();
+    machine.spec.bootstrap.config_ref = existing.spec.bootstrap.config_ref.clone();
+    machine
+}
+
+/// Returns a Machine in deletion with the fields that still apply to it: time-outs and taints.
+pub fn deleting_machine(control_plane: &KubeadmControlPlane, existing: &Machine) -> Machine {
+    let template = &control_plane.spec.machine_template.spec;
+    let mut machine = existing.clone();
+    if template.deletion.is_some() || machine.spec.deletion.is_some() {
+        let wanted = template.deletion.clone().unwrap_or_default();
+        let deletion = machine.spec.deletion.get_or_insert_default();
+        deletion.node_drain_timeout_seconds = wanted.node_drain_timeout_seconds;
+        deletion.node_volume_detach_timeout_seconds = wanted.node_volume_detach_timeout_seconds;
+        // The API server fills in a default for this one.
+        deletion.node_deletion_timeout_seconds =
+            wanted.node_deletion_timeout_seconds.or(deletion.node_deletion_timeout_seconds);
+    }
+    machine.spec.taints.clone_from(&template.taints);
+    machine
+}
+
+/// Builds the new Machine `name`; `remediation` is the record of the remediation that it continues.
 pub fn machine(
     control_plane: &KubeadmControlPlane,
     cluster: &str,
     name: &str,
     failure_domain: Option<&str>,
     etcd_managed: bool,
-    existing: Option<&Machine>,
+    remediation: Option<String>,
 ) -> Machine {
-    let template = template_metadata(control_plane);
-    let mut all_labels = template.labels;
-    all_labels.extend(labels(control_plane, cluster));
-    let mut annotations = template.annotations;
+    let mut annotations = template_metadata(control_plane).annotations;
     annotations.insert(names::CLEANUP_HOOK.to_owned(), String::new());
+    annotations.extend(remediation.map(|record| (names::REMEDIATION_FOR.to_owned(), record)));
     let wanted = &control_plane.spec.machine_template.spec;
     let mut machine = Machine::default();
     machine.metadata.name = Some(name.to_owned());
@@ -120,18 +164,7 @@ pub fn machine(
         version: Some(control_plane.spec.version.clone()),
         ..MachineSpec::default()
     };
-    if let Some(existing) = existing {
-        machine.metadata.uid = existing.metadata.uid.clone();
-        machine.spec.version = existing.spec.version.clone();
-        machine.spec.failure_domain = existing.spec.failure_domain.clone();
-        machine.spec.infrastructure_ref = existing.spec.infrastructure_ref.clone();
-        machine.spec.bootstrap.config_ref = existing.spec.bootstrap.config_ref.clone();
-        let continued = engine::object::annotation(existing, names::REMEDIATION_FOR);
-        if let Some(value) = continued {
-            annotations.insert(names::REMEDIATION_FOR.to_owned(), value.to_owned());
-        }
-    }
-    machine.metadata.labels = Some(all_labels);
+    machine.metadata.labels = Some(all_labels(control_plane, cluster));
     machine.metadata.annotations = Some(annotations);
     machine
 }
@@ -151,30 +184,14 @@ pub fn template_group_kind(control_plane: &KubeadmControlPlane) -> String {
 /// Returns the name of a new Machine.
 ///
 /// # Errors
-/// Says in words why the naming template cannot be rendered.
+/// Says why the naming template cannot be rendered.
 pub fn machine_name(
     control_plane: &KubeadmControlPlane,
     cluster: &str,
     random: &str,
-) -> Result<String, String> {
+) -> engine::Result<String> {
     let name = control_plane.metadata.name.as_deref().unwrap_or_default();
     let naming = control_plane.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
-    let template = naming.filter(|template| !template.is_empty());
-    let template = template.unwrap_or("{{ .kubeadmControlPlane.name }}-{{ .random }}");
-    let render = |name: &str| {
-        let values = [("cluster.name", cluster), ("kubeadmControlPlane.name", name), ("random", random)];
-        schemas::naming::render(template, &values)
-    };
-    let full = render(name)?;
-    // Machine names become label values of at most 63 characters; the random characters must be kept.
-    if full.len() <= 63 {
-        return Ok(full);
-    }
-    let mut kept = full;
-    let mut end = 63 - random.len();
-    while !kept.is_char_boundary(end) {
-        end -= 1;
-    }
-    kept.truncate(end);
-    Ok(kept + random)
+    let template = naming.filter(|template| !template.is_empty()).unwrap_or(DEFAULT_NAME);
+    shared::machine_name(template, &[("cluster.name", cluster), ("kubeadmControlPlane.name", name)], random)
 }

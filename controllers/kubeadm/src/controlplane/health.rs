@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::Duration;
 use engine::conditions::{FALSE, TRUE, is_false, is_true, is_unknown, new};
-use engine::object;
+use engine::{messages, object};
 use machinery::clock::parse_rfc3339;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
@@ -19,6 +19,8 @@ use crate::names::{CONTROL_PLANE_ROLE, condition};
 
 /// The time for which a newly initialised control plane may fail to report etcd's members.
 const NEW_CONTROL_PLANE: Duration = Duration::minutes(2);
+/// The longest list of Machines in a message.
+const NAMES: usize = 3;
 /// A problem that lasts longer than this is reported even while the control plane is available.
 const LASTING: Duration = Duration::seconds(10);
 
@@ -125,7 +127,7 @@ fn aggregate(machines: &[Machine], target: &str, types: &[&str], errors: Vec<Str
         .iter()
         .map(|(text, names)| {
             let noun = if names.len() == 1 { "Machine" } else { "Machines" };
-            format!("* {noun} {}:\n{text}", short_list(names))
+            format!("* {noun} {}:\n{text}", messages::names(names, NAMES))
         })
         .collect();
     lines.extend(errors.iter().map(|error| format!("* {error}")));
@@ -135,15 +137,6 @@ fn aggregate(machines: &[Machine], target: &str, types: &[&str], errors: Vec<Str
         (_, true, _) => is_unknown(target, "HealthUnknown", text),
         (_, _, true) => is_true(target, "Healthy"),
         _ => is_unknown(target, "HealthUnknown", "No Machines reporting status"),
-    }
-}
-
-fn short_list(names: &[&str]) -> String {
-    match names {
-        [first, second, third, rest @ ..] if !rest.is_empty() => {
-            format!("{first}, {second}, {third}, ... ({} more)", rest.len())
-        }
-        _ => names.join(", "),
     }
 }
 

@@ -1,19 +1,18 @@
 //! Creates control plane Machines and keeps them in line with the spec.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use engine::names as shared;
-use engine::{NamespacedName, Objects, object, owners};
-use kube::api::DynamicObject;
+use engine::external::{Clone, clone_template};
+use engine::{NamespacedName, Objects, object, owners, unless_gone};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DynamicObject, TypeMeta};
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::Machine;
-use schemas::controlplane::KubeadmControlPlane;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::desired::{self, Entry};
 use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
-use super::plan::Plan;
+use super::remediation;
 use crate::error::{Error, Result};
 use crate::names::{MANAGER, METADATA_MANAGER};
 
@@ -29,9 +28,8 @@ impl ControlPlaneController {
         let control_plane = observed.control_plane.as_ref();
         let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
         let suffix = self.manager.random().name_suffix();
-        let name = desired::machine_name(control_plane, &cluster, &suffix).map_err(Error::Bootstrap)?;
-        let infrastructure = self.infrastructure(control_plane).await?;
-        let created = self.create_infrastructure(observed, &infrastructure, &cluster, &name).await?;
+        let name = desired::machine_name(control_plane, &cluster, &suffix)?;
+        let (infrastructure, created) = self.create_infrastructure(observed, &cluster, &name).await?;
         let result = self.create_rest(observed, entry, failure_domain, &cluster, &name).await;
         if let Err(error) = result {
             // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
@@ -62,54 +60,39 @@ impl ControlPlaneController {
             KubeadmConfig { spec: desired::kubeadm_config(control_plane, entry), ..KubeadmConfig::default() };
         config.metadata.name = Some(name.to_owned());
         config.metadata.namespace = control_plane.metadata.namespace.clone();
-        config.metadata.labels = Some(all_labels(control_plane, cluster));
+        config.metadata.labels = Some(desired::all_labels(control_plane, cluster));
         config.metadata.annotations = Some(desired::template_metadata(control_plane).annotations);
         config.metadata.owner_references = Some(vec![owners::reference(control_plane, &())]);
-        self.configs.apply(MANAGER, &config).await?;
-        let managed = observed.is_etcd_managed();
-        let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, None);
-        let configuration = machine_configuration(&machine)?;
-        let key = NamespacedName::of(&machine);
-        let created = self.machines.apply_value(MANAGER, &key, configuration.clone()).await?;
-        self.remember(object::uid(created.as_ref()), &configuration);
+        self.configs.apply_changed(&self.applied, MANAGER, None, &config).await?;
+        let (managed, record) = (observed.is_etcd_managed(), remediation::record(observed));
+        let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, record);
+        self.machines.apply_changed(&self.applied, MANAGER, None, &machine).await?;
         Ok(())
     }
 
     async fn create_infrastructure(
         &self,
         observed: &Observed,
-        objects: &Objects<DynamicObject>,
         cluster: &str,
         name: &str,
-    ) -> Result<std::sync::Arc<DynamicObject>> {
+    ) -> Result<(Objects<DynamicObject>, Arc<DynamicObject>)> {
         let control_plane = observed.control_plane.as_ref();
+        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let template = self.template(control_plane).await?.ok_or_else(|| {
+        let template = self.external.get(&namespace, reference).await?.ok_or_else(|| {
             Error::Bootstrap(format!("{} {} does not exist", reference.kind, reference.name))
         })?;
-        let body = &template.data["spec"]["template"];
-        let mut labels = texts(&body["metadata"]["labels"]);
-        labels.extend(all_labels(control_plane, cluster));
-        let mut annotations = texts(&body["metadata"]["annotations"]);
-        annotations.extend(desired::template_metadata(control_plane).annotations);
-        annotations.insert(shared::CLONED_FROM_NAME.to_owned(), reference.name.clone());
-        annotations
-            .insert(shared::CLONED_FROM_GROUP_KIND.to_owned(), desired::template_group_kind(control_plane));
-        let resource = objects.dynamic_type();
-        let key = NamespacedName::new(control_plane.metadata.namespace.clone().unwrap_or_default(), name);
-        let configuration = json!({
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": {
-                "name": key.name,
-                "namespace": key.namespace,
-                "labels": labels,
-                "annotations": annotations,
-                "ownerReferences": [owners::reference(control_plane, &())],
-            },
-            "spec": body.get("spec").cloned().unwrap_or_else(|| json!({})),
-        });
-        Ok(objects.apply_value(MANAGER, &key, configuration).await?)
+        let clone = Clone {
+            name: name.to_owned(),
+            namespace,
+            labels: desired::all_labels(control_plane, cluster),
+            annotations: desired::template_metadata(control_plane).annotations,
+            owner: Some(owners::reference(control_plane, &())),
+        };
+        let (object, resource) = clone_template(&template, clone)?;
+        let objects = self.manager.dynamic(&resource);
+        let created = objects.apply_changed(&self.applied, MANAGER, None, &object).await?;
+        Ok((objects, created))
     }
 
     /// Deletes the objects of Machines whose creation was interrupted.
@@ -133,68 +116,25 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Remembers the configuration last applied to the object with this UID.
-    fn remember(&self, uid: &str, configuration: &Value) {
-        self.applied.lock().insert(uid.to_owned(), configuration.to_string());
-    }
-
-    fn is_applied(&self, uid: &str, configuration: &Value) -> bool {
-        let text = configuration.to_string();
-        self.applied.lock().get(uid) == Some(&text)
-    }
-
     /// Applies the fields that change in place: labels, annotations, readiness gates, time-outs, taints.
-    pub(super) async fn sync_machines(&self, observed: &Observed, plan: &Plan) -> Result<()> {
+    pub(super) async fn sync_machines(&self, observed: &Observed) -> Result<()> {
+        let control_plane = observed.control_plane.as_ref();
         let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
-        for (member, current) in observed.machines.iter().zip(&plan.machines) {
+        for member in &observed.machines {
+            // Its conditions have just been written.
+            let latest = self.machines.get(&NamespacedName::of(member.machine.as_ref()));
+            let Some(machine) = latest else { continue };
             if member.is_deleting() {
-                self.sync_deleting(&observed.control_plane, current).await?;
+                let wanted = desired::deleting_machine(control_plane, &machine);
+                unless_gone(self.machines.patch(&machine, &wanted, &[]).await)?;
                 continue;
             }
             let managed = observed.is_etcd_managed();
-            let wanted = desired::machine(
-                &observed.control_plane,
-                &cluster,
-                member.name(),
-                None,
-                managed,
-                Some(&member.machine),
-            );
-            let configuration = machine_configuration(&wanted)?;
-            let uid = object::uid(member.machine.as_ref());
-            if !self.is_applied(uid, &configuration) {
-                self.machines
-                    .apply_value(MANAGER, &NamespacedName::of(&wanted), configuration.clone())
-                    .await?;
-                self.remember(uid, &configuration);
-            }
+            let wanted = desired::existing_machine(control_plane, &cluster, managed, &machine);
+            self.machines.apply_changed(&self.applied, MANAGER, Some(&machine), &wanted).await?;
             self.sync_metadata(observed, member, &cluster).await?;
         }
-        self.forget_others(observed);
         Ok(())
-    }
-
-    /// Updates a Machine in deletion, which gets time-outs and taints only.
-    async fn sync_deleting(&self, control_plane: &KubeadmControlPlane, machine: &Machine) -> Result<()> {
-        let wanted = &control_plane.spec.machine_template.spec;
-        let (before, after) =
-            (machine.spec.deletion.clone().unwrap_or_default(), wanted.deletion.clone().unwrap_or_default());
-        let drain = before.node_drain_timeout_seconds != after.node_drain_timeout_seconds;
-        let detach = before.node_volume_detach_timeout_seconds != after.node_volume_detach_timeout_seconds;
-        if !drain && !detach && machine.spec.taints == wanted.taints {
-            return Ok(());
-        }
-        let patch = json!({"spec": {
-            "deletion": {
-                "nodeDrainTimeoutSeconds": after.node_drain_timeout_seconds,
-                "nodeVolumeDetachTimeoutSeconds": after.node_volume_detach_timeout_seconds,
-            },
-            "taints": wanted.taints,
-        }});
-        match self.machines.merge(&NamespacedName::of(machine), None, patch).await {
-            Err(error) if error.is_not_found() => Ok(()),
-            result => Ok(result.map(|_| ())?),
-        }
     }
 
     /// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object. A
@@ -206,68 +146,55 @@ impl ControlPlaneController {
         cluster: &str,
     ) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
-        let template = desired::template_metadata(control_plane);
-        let key = NamespacedName::of(member.machine.as_ref());
-        let marker = format!("{}/metadata", object::uid(member.machine.as_ref()));
-        let metadata = json!({
-            "name": key.name,
-            "namespace": key.namespace,
-            "labels": all_labels(control_plane, cluster),
-            "annotations": template.annotations,
-        });
-        let known = self.applied.lock().contains_key(&marker);
-        if self.is_applied(&marker, &metadata) {
-            return Ok(());
+        let configuration = |resource: &TypeMeta, current: &ObjectMeta| {
+            json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {
+                "name": current.name, "namespace": current.namespace, "uid": current.uid,
+                "labels": desired::all_labels(control_plane, cluster),
+                "annotations": desired::template_metadata(control_plane).annotations,
+            }})
+        };
+        let applied = &self.applied;
+        if let Some(config) = &member.config {
+            let resource =
+                TypeMeta { api_version: KubeadmConfig::API_VERSION.into(), kind: KubeadmConfig::KIND.into() };
+            let (key, wanted) =
+                (NamespacedName::of(config.as_ref()), configuration(&resource, &config.metadata));
+            self.configs.apply_changed_value(applied, METADATA_MANAGER, Some(config), &key, wanted).await?;
         }
-        let is_plain = template.labels.is_empty() && template.annotations.is_empty();
-        if known || !is_plain {
-            if member.config.is_some() {
-                let configuration = json!({
-                    "apiVersion": KubeadmConfig::API_VERSION, "kind": KubeadmConfig::KIND, "metadata": metadata,
-                });
-                self.configs.apply_value(METADATA_MANAGER, &key, configuration).await?;
-            }
-            if member.cloned_from.is_some() {
-                let objects = self.infrastructure(control_plane).await?;
-                let resource = objects.dynamic_type();
-                let configuration =
-                    json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata});
-                objects.apply_value(METADATA_MANAGER, &key, configuration).await?;
-            }
+        if let Some((objects, object)) = self.infrastructure_of(observed, member).await? {
+            let kind = objects.dynamic_type();
+            let resource = TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
+            let (key, wanted) =
+                (NamespacedName::of(object.as_ref()), configuration(&resource, &object.metadata));
+            objects.apply_changed_value(applied, METADATA_MANAGER, Some(&object), &key, wanted).await?;
         }
-        self.remember(&marker, &metadata);
         Ok(())
     }
 
-    /// Drops remembered configurations of Machines that do not exist.
-    fn forget_others(&self, observed: &Observed) {
-        let mut applied = self.applied.lock();
-        if applied.len() > 64 + 4 * observed.machines.len() {
-            let all = self.machines.all();
-            let exists = |uid: &str| all.iter().any(|machine| object::uid(machine.as_ref()) == uid);
-            applied.retain(|key, _| exists(key.split('/').next().unwrap_or(key)));
+    /// Returns the infrastructure object of a Machine, if it exists.
+    async fn infrastructure_of(
+        &self,
+        observed: &Observed,
+        member: &ControlPlaneMachine,
+    ) -> Result<Option<(Objects<DynamicObject>, Arc<DynamicObject>)>> {
+        if member.cloned_from.is_none() {
+            return Ok(None);
+        }
+        let objects = self.infrastructure(&observed.control_plane).await?;
+        let namespace = NamespacedName::of(member.machine.as_ref()).namespace;
+        let name = member.machine.spec.infrastructure_ref.name.as_str();
+        let found = objects.get(&NamespacedName::new(namespace, name));
+        Ok(found.map(|object| (objects, object)))
+    }
+
+    /// Forgets what was applied to a Machine that goes, and to its objects.
+    pub(super) async fn forget_applied(&self, observed: &Observed, member: &ControlPlaneMachine) {
+        self.applied.forget(object::uid(member.machine.as_ref()));
+        if let Some(config) = &member.config {
+            self.applied.forget(object::uid(config.as_ref()));
+        }
+        if let Ok(Some((_, object))) = self.infrastructure_of(observed, member).await {
+            self.applied.forget(object::uid(object.as_ref()));
         }
     }
-}
-
-/// Returns the labels of a Machine and of all its objects.
-fn all_labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<String, String> {
-    let mut labels = desired::template_metadata(control_plane).labels;
-    labels.extend(desired::labels(control_plane, cluster));
-    labels
-}
-
-fn texts(value: &Value) -> BTreeMap<String, String> {
-    let entries = value.as_object().into_iter().flatten();
-    entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
-}
-
-/// Returns the Machine as it is applied, without its status.
-fn machine_configuration(machine: &Machine) -> Result<Value> {
-    let mut value = serde_json::to_value(machine)
-        .map_err(|error| engine::Error::json("a control plane Machine", error))?;
-    if let Value::Object(map) = &mut value {
-        map.remove("status");
-    }
-    Ok(value)
 }

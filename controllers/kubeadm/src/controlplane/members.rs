@@ -8,6 +8,7 @@ use schemas::cluster::Machine;
 
 use super::machine_conditions::is_unreachable;
 use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
+use super::remediation;
 use crate::etcd::{self, Etcd};
 use crate::names::condition;
 
@@ -34,15 +35,20 @@ pub fn compare(observed: &Observed, now: DateTime<Utc>) -> Mismatch {
     }
     let provisioning = is_provisioning(observed);
     for member in unexpected(observed, etcd) {
-        let name = if member.name.is_empty() {
-            format!("{} (Name not yet assigned)", member.id)
-        } else {
-            member.name.clone()
-        };
+        let name = text(member);
         mismatch.errors.push(format!("Etcd member {name} does not have a corresponding Machine"));
         mismatch.matters |= !provisioning;
     }
     mismatch
+}
+
+/// Returns the name of a member for a message.
+pub fn text(member: &Member) -> String {
+    if member.name.is_empty() {
+        format!("{} (Name not yet assigned)", member.id)
+    } else {
+        member.name.clone()
+    }
 }
 
 /// Returns whether a Machine has no Node yet; a member without a Machine may then belong to it.
@@ -68,17 +74,17 @@ fn is_well(view: &View, etcd: &Etcd, member: &Member) -> bool {
         && !etcd.silent.contains(&member.id)
         && etcd.alarms_of(member.id).next().is_none()
         && view.pods.get(&etcd::pod_name(&member.name)).is_some_and(|pod| is_ready(pod))
-        && view.nodes.get(&member.name).is_none_or(|node| !is_unreachable(node))
+        && !is_cut_off(view, &member.name)
 }
 
-/// The etcd cluster without one member.
+/// The etcd cluster after a change of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remaining {
-    /// Number of remaining healthy members.
+    /// Number of healthy members.
     pub well: usize,
-    /// Number of remaining members.
+    /// Number of members.
     pub members: usize,
-    /// Whether a remaining member is a learner or has not started, so that the resulting quorum is unknown.
+    /// Whether a member is a learner or has not started, so that the resulting quorum is unknown.
     pub is_changing: bool,
 }
 
@@ -94,14 +100,27 @@ impl Remaining {
     }
 }
 
-/// Computes the etcd cluster without the member `id`.
-pub fn without(view: &View, etcd: &Etcd, id: u64) -> Remaining {
-    let left: Vec<&Member> = etcd.members.iter().filter(|member| member.id != id).collect();
+/// Computes the etcd cluster without the member `id`, or as it is.
+pub fn without(view: &View, etcd: &Etcd, id: Option<u64>) -> Remaining {
+    let left: Vec<&Member> = etcd.members.iter().filter(|member| Some(member.id) != id).collect();
     Remaining {
         well: left.iter().filter(|member| is_well(view, etcd, member)).count(),
         members: left.len(),
         is_changing: left.iter().any(|member| member.is_learner || member.name.is_empty()),
     }
+}
+
+/// Computes the etcd cluster with a new member, which counts as unhealthy. A single member could never get a second one then, so that one
+/// counts as healthy.
+pub fn with_new(view: &View, etcd: &Etcd) -> Remaining {
+    let present = without(view, etcd, None);
+    let new = usize::from(present.members <= 1);
+    Remaining { well: present.well + new, members: present.members + 1, ..present }
+}
+
+/// Returns whether the kubelet of this Node has stopped reporting, so that no request reaches its Pods.
+pub fn is_cut_off(view: &View, node: &str) -> bool {
+    view.nodes.get(node).is_some_and(|node| is_unreachable(node))
 }
 
 /// Returns the number of healthy voting members, of all voting members, and of members needed for a quorum.
@@ -135,7 +154,7 @@ pub fn next_leader<'a>(
         let created = member.machine.metadata.creation_timestamp.clone().map(|at| at.0);
         (
             good(condition::ETCD_MEMBER),
-            member.machine.condition("HealthCheckSucceeded").is_some_and(|found| found.status == "False"),
+            remediation::is_unhealthy(&member.machine),
             good(condition::UP_TO_DATE),
             std::cmp::Reverse(created),
         )

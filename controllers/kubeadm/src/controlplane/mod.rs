@@ -1,9 +1,12 @@
 //! The KubeadmControlPlane controller: the Machines of a control plane, their order, health and replacement.
 
 pub mod addons;
+mod adopt;
+mod adoption;
 mod apply;
 pub mod authorities;
 pub mod choose;
+mod deletion;
 pub mod desired;
 mod expiry;
 mod health;
@@ -15,10 +18,16 @@ mod observe;
 pub mod observed;
 pub mod plan;
 pub mod preflight;
+pub mod remediation;
 pub mod removal;
+mod scaling;
+mod secrets;
+mod situation;
 pub mod status;
+mod step;
 mod triggers;
 pub mod up_to_date;
+mod wake;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,8 +35,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::object::{self, Request};
 use engine::{
-    Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned,
+    Applied, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned,
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
 use parking_lot::Mutex;
@@ -70,7 +79,7 @@ fn start(manager: &Manager) {
         secrets: manager.objects(),
         recorder: manager.recorder(COMPONENT),
         etcd: EtcdClients::default(),
-        applied: Mutex::default(),
+        applied: Applied::default(),
         kubeconfigs: Mutex::default(),
         recorded_events: Mutex::default(),
         expiry_asked: Mutex::default(),
@@ -126,7 +135,6 @@ impl Planned for ControlPlaneController {
 
     const FINALIZER: Option<&'static str> = Some(names::FINALIZER);
     const OWNED: &'static [&'static str] = apply::OWNED;
-    const HEEDS_FAILURES: bool = true;
 
     fn objects(&self) -> &Objects<KubeadmControlPlane> {
         &self.control_planes
@@ -150,16 +158,22 @@ impl Planned for ControlPlaneController {
         let all = self.control_planes.all();
         let uids: BTreeSet<&str> = all.iter().map(|it| object::uid(it.as_ref())).collect();
         self.recorded_events.lock().retain(|uid, _| uids.contains(uid.as_str()));
+        let clusters: BTreeSet<NamespacedName> = all
+            .iter()
+            .filter_map(|it| self.cluster_of(it))
+            .map(|cluster| NamespacedName::of(cluster.as_ref()))
+            .collect();
+        self.etcd.retain(&clusters);
     }
 
     async fn observe(
         &self,
         control_plane: Arc<KubeadmControlPlane>,
         cluster: Option<Arc<Cluster>>,
-        failure: Option<String>,
+        _: Option<String>,
     ) -> engine::Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
-        self.read(&control_plane, &cluster, failure).await.map(Some).map_err(crate::Error::into_engine)
+        self.read(&control_plane, &cluster).await.map(Some).map_err(crate::Error::into_engine)
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
@@ -167,10 +181,11 @@ impl Planned for ControlPlaneController {
     }
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmControlPlane> {
-        match self.execute(observed, &plan).await {
-            Ok(action) => Outcome::done(action),
-            Err(error) => Outcome::failed(error.into_engine()),
-        }
+        self.execute(observed, plan).await
+    }
+
+    fn report(control_plane: &mut KubeadmControlPlane, errors: &[&Error], _: DateTime<Utc>) {
+        status::report(control_plane, errors);
     }
 
     fn observed_generation(control_plane: &mut KubeadmControlPlane) -> Option<&mut Option<i64>> {

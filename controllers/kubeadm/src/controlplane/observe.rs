@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::etcd::Member;
 use engine::events::Recorder;
 use engine::names as shared;
-use engine::{External, Manager, NamespacedName, Objects, Scope, Workload, object, owners};
+use engine::{
+    Applied, External, ExternalObject, Manager, NamespacedName, Objects, Scope, Workload, object, owners,
+};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
 use parking_lot::Mutex;
@@ -16,7 +19,7 @@ use schemas::controlplane::KubeadmControlPlane;
 
 use super::addons::Addons;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, removal};
+use super::{desired, members, remediation, removal};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Credentials, Etcd, EtcdClients};
@@ -38,8 +41,8 @@ pub(super) struct ControlPlaneController {
     pub external: External,
     pub recorder: Recorder,
     pub etcd: EtcdClients,
-    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
-    pub applied: Mutex<BTreeMap<String, String>>,
+    /// The configurations last applied to the Machines and their objects, to save requests that would change nothing.
+    pub applied: Applied,
     /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
@@ -56,12 +59,11 @@ impl ControlPlaneController {
         self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
     }
 
-    /// Reads the state on which the plan depends. `failure` is the error of the last apply.
+    /// Reads the state on which the plan depends.
     pub(super) async fn read(
         &self,
         control_plane: &Arc<KubeadmControlPlane>,
         cluster: &Arc<Cluster>,
-        failure: Option<String>,
     ) -> Result<Observed> {
         let name = NamespacedName::of(cluster.as_ref());
         let mut observed = Observed {
@@ -79,7 +81,7 @@ impl ControlPlaneController {
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
             workload: None,
-            failure,
+            error: None,
         };
         self.read_machines(&mut observed, &name).await?;
         let config = observed.cluster_configuration();
@@ -97,7 +99,10 @@ impl ControlPlaneController {
             }
         }
         if let Ok(connected) = self.manager.clusters().get(&name) {
-            observed.workload = Some(self.view(&observed, &connected).await?);
+            match self.view(&observed, &connected).await {
+                Ok(view) => observed.workload = Some(view),
+                Err(error) => observed.error = Some(error.to_string()),
+            }
         }
         Ok(observed)
     }
@@ -141,7 +146,7 @@ impl ControlPlaneController {
                 let name = NamespacedName::of(machine.as_ref()).name;
                 match owners::controller(machine.as_ref()) {
                     _ if object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none() => {}
-                    None => observed.orphans.push(name),
+                    None => observed.orphans.push(machine.clone()),
                     Some(owner) => {
                         observed.foreign.push(format!("{name} (of {} {})", owner.kind, owner.name));
                     }
@@ -164,29 +169,20 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Returns the handle on the infrastructure of the Machines.
+    /// Returns the synced handle on the infrastructure of the Machines.
     pub(super) async fn infrastructure(
         &self,
         control_plane: &KubeadmControlPlane,
     ) -> Result<Objects<DynamicObject>> {
         let group = &control_plane.spec.machine_template.spec.infrastructure_ref.api_group;
-        self.dynamic(group, desired::infrastructure_kind(control_plane)).await
-    }
-
-    /// Returns the synced handle on a provider's kind.
-    pub(super) async fn dynamic(&self, group: &str, kind: &str) -> Result<Objects<DynamicObject>> {
-        Ok(self.external.objects(group, kind).await?.0)
+        Ok(self.external.objects(group, desired::infrastructure_kind(control_plane)).await?.0)
     }
 
     /// Returns the infrastructure template, or `None` if it does not exist.
-    pub(super) async fn template(
-        &self,
-        control_plane: &KubeadmControlPlane,
-    ) -> Result<Option<Arc<DynamicObject>>> {
+    async fn template(&self, control_plane: &KubeadmControlPlane) -> Result<Option<ExternalObject>> {
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let templates = self.dynamic(&reference.api_group, &reference.kind).await?;
-        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
-        Ok(templates.get(&NamespacedName::new(namespace, reference.name.as_str())))
+        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        Ok(self.external.get(namespace, reference).await?)
     }
 
     async fn template_state(
@@ -204,7 +200,9 @@ impl ControlPlaneController {
         }
         Ok(match found.unwrap_or_default() {
             None => Template::Missing,
-            Some(template) if owners::is_owned_by(template.as_ref(), object::uid(cluster)) => Template::Owned,
+            Some(template) if owners::is_owned_by(template.object.as_ref(), object::uid(cluster)) => {
+                Template::Owned
+            }
             Some(_) => Template::Unowned,
         })
     }
@@ -248,7 +246,10 @@ impl ControlPlaneController {
         let pods = connected.objects_in::<Pod>(&static_pods()).all();
         let deleting = object::is_deleting(observed.control_plane.as_ref());
         let addons = Addons::read(connected);
-        let is_ready = addons.kubeadm_config.is_some() && !observed.machines.is_empty() && !deleting;
+        let is_ready = addons.kubeadm_config.is_some()
+            && !observed.machines.is_empty()
+            && !deleting
+            && !remediation::replaces_all(observed);
         let mut view = View {
             initialized: observed.was_initialized() || is_ready,
             addons,
@@ -276,7 +277,7 @@ impl ControlPlaneController {
             Ok(credentials) => credentials,
             Err(error) => return Some(Err(error.to_string())),
         };
-        let read = self.read_members(observed, connected, &credentials, &pods).await;
+        let read = self.read_members(observed, view, connected, &credentials, &pods).await;
         Some(read.map_err(|error| {
             tracing::debug!(cluster = %connected.cluster(), %error, "etcd can't be read");
             error.to_string()
@@ -286,13 +287,18 @@ impl ControlPlaneController {
     async fn read_members(
         &self,
         observed: &Observed,
+        view: &View,
         connected: &Workload,
         credentials: &Credentials,
         pods: &[String],
     ) -> Result<Etcd> {
         let mut etcd = self.etcd.read(&self.manager, connected, credentials, pods).await?;
-        if removal::may_remove_member(observed, &etcd) {
-            etcd.silent = self.etcd.silent(&self.manager, connected, credentials, &etcd.members).await?;
+        if removal::must_ask_members(observed, &etcd) {
+            // A request to a Node that is cut off would only run into its time limit.
+            let (lost, asked): (Vec<Member>, Vec<Member>) =
+                etcd.members.iter().cloned().partition(|member| members::is_cut_off(view, &member.name));
+            etcd.silent = self.etcd.silent(&self.manager, connected, credentials, &asked).await?;
+            etcd.silent.extend(lost.iter().map(|member| member.id));
         }
         Ok(etcd)
     }

@@ -26,8 +26,8 @@ pub struct Observed {
     pub cluster: Arc<Cluster>,
     /// The control plane's Machines, in order of name.
     pub machines: Vec<ControlPlaneMachine>,
-    /// Names of the cluster's control plane Machines without a controller; they would have to be adopted.
-    pub orphans: Vec<String>,
+    /// The cluster's control plane Machines without a controller, which are adopted.
+    pub orphans: Vec<Arc<Machine>>,
     /// Control plane Machines of the cluster with another controller, each with the name of that controller.
     pub foreign: Vec<String>,
     /// Names under which a KubeadmConfig or an infrastructure object exists without a Machine, because their
@@ -48,10 +48,10 @@ pub struct Observed {
     pub template: Template,
     /// State of the connection to the workload cluster.
     pub health: Health,
-    /// State of the workload cluster; `None` while it is not connected.
+    /// State of the workload cluster; `None` while it is not connected, or could not be read.
     pub workload: Option<View>,
-    /// The error of the last apply, or `None` if it succeeded.
-    pub failure: Option<String>,
+    /// Why the workload cluster could not be read.
+    pub error: Option<String>,
 }
 
 /// A control plane Machine and its objects.
@@ -140,6 +140,11 @@ impl Observed {
         spec.and_then(|spec| spec.cluster_configuration.clone()).unwrap_or_default()
     }
 
+    /// Returns the Machine of this name.
+    pub fn member(&self, name: &str) -> Option<&ControlPlaneMachine> {
+        self.machines.iter().find(|member| member.name() == name)
+    }
+
     /// Returns whether etcd runs on the control plane's Machines.
     pub fn is_etcd_managed(&self) -> bool {
         let spec = self.control_plane.spec.kubeadm_config_spec.as_ref();
@@ -198,9 +203,13 @@ pub fn component_conditions(etcd_managed: bool) -> Vec<&'static str> {
     all
 }
 
+/// Returns whether all control plane components of a Machine are healthy.
+pub fn are_components_healthy(machine: &Machine, etcd_managed: bool) -> bool {
+    component_conditions(etcd_managed).iter().all(|type_| machine.condition_is_true(type_))
+}
+
 /// Returns whether a Machine's control plane components, and its etcd member, are healthy.
 pub fn is_healthy(machine: &Machine, etcd_managed: bool) -> bool {
-    let components = component_conditions(etcd_managed);
-    components.iter().all(|type_| machine.condition_is_true(type_))
+    are_components_healthy(machine, etcd_managed)
         && (!etcd_managed || machine.condition_is_true(condition::ETCD_MEMBER))
 }

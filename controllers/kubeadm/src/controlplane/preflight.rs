@@ -1,12 +1,15 @@
 //! Preflight checks before a Machine is added or removed. Pure functions.
+//!
+//! A control plane that lacks a Machine because of a remediation gets the next one although others are unhealthy, as long as etcd keeps
+//! its quorum. Otherwise one with several unhealthy Machines would never recover.
 
 use engine::conditions::{FALSE, UNKNOWN};
 use engine::object;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 
-use super::authorities;
-use super::observed::{Observed, component_conditions, node_name};
+use super::observed::{Observed, are_components_healthy, component_conditions, node_name};
+use super::{authorities, members, remediation};
 use crate::names::condition;
 
 /// The reasons why scaling waits; all fields are empty or `false` if it may proceed.
@@ -82,15 +85,59 @@ pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except
     for machine in machines.iter().filter(|machine| machine.metadata.name.as_deref() != except) {
         check_machine(observed, machine, &mut result);
     }
+    check_members(observed, &mut result);
+    if scaling_up && !result.problems.is_empty() && remediation::record(observed).is_some() {
+        let health = check_replacement(observed, machines);
+        return Preflight { certificates_missing: result.certificates_missing, ..health };
+    }
     result
 }
 
-fn pending_topology_version(observed: &Observed) -> Option<String> {
+/// Checks that etcd has no member that belongs to no Machine. One that can be removed is removed before anything else.
+fn check_members(observed: &Observed, result: &mut Preflight) {
+    let Some(etcd) = observed.etcd().filter(|_| !members::is_provisioning(observed)) else { return };
+    for member in members::unexpected(observed, etcd) {
+        result.etcd_unhealthy = true;
+        let name = members::text(member);
+        result.problems.push(format!(
+            "Etcd member {name} does not have a corresponding Machine, and can't be removed before the other members are healthy"
+        ));
+    }
+}
+
+/// Checks whether the control plane bears a new Machine that might fail, in the place of one that was remediated.
+fn check_replacement(observed: &Observed, machines: &[Machine]) -> Preflight {
+    let mut result = Preflight::default();
+    let managed = observed.is_etcd_managed();
+    if !machines.iter().any(|machine| are_components_healthy(machine, managed)) {
+        result.components_unhealthy = true;
+        result.problems.push(
+            "cannot add a new control plane Machine when there are no control plane Machines with all Kubernetes control plane components in healthy state. Please check Kubernetes control plane component status"
+                .to_owned(),
+        );
+    }
+    if !managed {
+        return result;
+    }
+    let problem = match (observed.etcd(), &observed.workload) {
+        (Some(etcd), Some(view)) if members::with_new(view, etcd).is_quorum() => return result,
+        (Some(_), Some(_)) => {
+            "adding a new control plane Machine can lead to etcd quorum loss. Please check the etcd status"
+        }
+        _ => "cannot check etcd cluster health before scale up, etcd member list is empty",
+    };
+    result.etcd_unhealthy = true;
+    result.problems.push(problem.to_owned());
+    result
+}
+
+/// Returns the version that the cluster's topology is about to set, if it is not that of the control plane.
+pub(super) fn pending_topology_version(observed: &Observed) -> Option<String> {
     let version = observed.cluster.spec.topology.as_ref().map(|topology| topology.version.clone())?;
     let step =
         object::annotation(observed.cluster.as_ref(), "topology.internal.cluster.x-k8s.io/upgrade-step");
     let ours = observed.control_plane.spec.version.as_str();
-    (version != ours && step != Some(ours)).then_some(version)
+    (version != ours && step != Some(ours)).then(|| step.map_or(version, str::to_owned))
 }
 
 fn check_machine(observed: &Observed, machine: &Machine, result: &mut Preflight) {

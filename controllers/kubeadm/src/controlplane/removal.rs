@@ -7,17 +7,22 @@
 use engine::etcd::Member;
 use engine::object;
 use schemas::HasConditions;
-use schemas::cluster::Machine;
 
 use super::members::{self, Remaining};
 use super::observed::{ControlPlaneMachine, Observed, is_healthy};
-use super::plan::{Decision, Situation, Step};
+use super::remediation;
+use super::situation::{Decision, Situation};
+use super::step::Step;
 use crate::etcd::Etcd;
 use crate::names::{self, condition};
 
-/// Returns whether this plan may remove a member from etcd, so that each member must be asked for its status.
-pub fn may_remove_member(observed: &Observed, etcd: &Etcd) -> bool {
-    waiting_for_hook(observed).is_some() || members::unexpected(observed, etcd).next().is_some()
+/// Returns whether this plan may remove a member from etcd, or depend on the quorum without one, so that each member must be asked for
+/// its status.
+pub fn must_ask_members(observed: &Observed, etcd: &Etcd) -> bool {
+    waiting_for_hook(observed).is_some()
+        || members::unexpected(observed, etcd).next().is_some()
+        || observed.machines.iter().any(|member| remediation::is_candidate(&member.machine))
+        || remediation::record(observed).is_some()
 }
 
 /// Returns the removal of an etcd member that belongs to no Machine, if the removal is safe.
@@ -37,7 +42,7 @@ pub(super) fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
     };
     let is_safe = |member: &&Member| match member.name.is_empty() {
         true => !observed.machines.iter().any(lacks_member),
-        false => members::without(view, etcd, member.id).is_quorum(),
+        false => members::without(view, etcd, Some(member.id)).is_quorum(),
     };
     members::unexpected(observed, etcd).find(is_safe).map(|member| Step::RemoveMember(member.id))
 }
@@ -92,8 +97,7 @@ pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
         return Some(Decision::steps(vec![remove_hook]));
     }
     let managed = observed.is_etcd_managed();
-    let stays = |machine: &&Machine| machine.metadata.name.as_deref() != Some(member.name());
-    if !situation.machines.iter().filter(stays).any(|machine| is_healthy(machine, managed)) {
+    if !situation.others(member).any(|machine| is_healthy(machine, managed)) {
         return waits("no other control plane Machine is healthy".to_owned());
     }
     if !managed {
@@ -111,7 +115,7 @@ pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
     };
     let mut steps = Vec::new();
     if let Some(found) = etcd.member(&node) {
-        let left = members::without(view, etcd, found.id);
+        let left = members::without(view, etcd, Some(found.id));
         if !left.is_quorum() {
             return waits(quorum_would_be_lost(left));
         }
@@ -136,7 +140,7 @@ fn quorum_would_be_lost(left: Remaining) -> String {
 }
 
 /// Returns the name of a Machine's Node, from its status or else by its provider ID.
-fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
+pub(super) fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
     if let Some(name) = member.node() {
         return Some(name.to_owned());
     }
@@ -149,11 +153,17 @@ fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> 
     found.map(|(name, _)| name.clone())
 }
 
-/// Returns the step that moves etcd's leadership away from a Machine that will be deleted.
+/// Returns whether the Machine's member leads etcd.
+pub(super) fn leads(observed: &Observed, member: &ControlPlaneMachine) -> bool {
+    let own = || observed.etcd()?.member(member.node()?).map(|found| found.id);
+    own().is_some_and(|id| observed.etcd().is_some_and(|etcd| etcd.leader == id))
+}
+
+/// Returns the step that moves etcd's leadership away from a Machine that will be deleted. A leader on a Node that is cut off is not
+/// asked, because the request goes through its kubelet; the other members elect another one when it is removed.
 pub(super) fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
-    let etcd = observed.etcd()?;
-    let node = leaving.node()?;
-    let member = etcd.member(node).filter(|member| member.id == etcd.leader)?;
-    let next = members::next_leader(observed, etcd, leaving).filter(|next| next.id != member.id)?;
+    let (etcd, view) = (observed.etcd()?, observed.workload.as_ref()?);
+    let node = leaving.node().filter(|node| leads(observed, leaving) && !members::is_cut_off(view, node))?;
+    let next = members::next_leader(observed, etcd, leaving)?;
     Some(Step::MoveLeader { from: node.to_owned(), to: next.id })
 }

@@ -2,27 +2,29 @@
 //! Pure functions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use chrono::{DateTime, Duration, Utc};
-use engine::conditions::{self, Source, is_false, is_true};
+use chrono::{DateTime, Utc};
+use engine::conditions::{self, is_false, is_true};
 use engine::names as shared;
-use engine::object;
+use engine::{aggregates, object, versions};
 use schemas::HasConditions;
 use schemas::cluster::Machine;
-use schemas::controlplane::KubeadmControlPlane;
-use schemas::meta::{Condition, StatusVersion};
+use schemas::controlplane::{KubeadmControlPlane, LastRemediation};
+use schemas::meta::Condition;
+use schemas::version::Version;
 
 use super::health;
 use super::machine_conditions::Blind;
 use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
+use super::remediation::Record;
 use super::{addons, authorities};
-use crate::names::condition;
-use schemas::version::Version;
+use crate::names::{self, condition};
 
-/// A Machine without an `UpToDate` condition is left out until this time after its creation.
-const NEW_MACHINE: Duration = Duration::seconds(10);
+/// What stands between a scaling and the reasons why it waits.
+const BLOCKED: &str = " is blocked because:";
 
 /// The inputs of the status besides the observed state.
 pub struct Inputs<'a> {
@@ -47,7 +49,8 @@ pub struct Inputs<'a> {
 /// Writes the whole status.
 pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     let now = inputs.now;
-    counters(control_plane, inputs);
+    let machines: Vec<Arc<Machine>> = inputs.machines.iter().cloned().map(Arc::new).collect();
+    counters(control_plane, inputs.observed, &machines);
     let initialized = inputs.observed.is_initialized();
     if initialized {
         let status = control_plane.status.get_or_insert_default();
@@ -65,16 +68,14 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
         set(condition);
     }
     set(rolling_out(inputs));
-    set(is_false(condition::REMEDIATING, "NotRemediating", ""));
+    set(aggregates::remediating(&machines, " by KubeadmControlPlane"));
     set(scaling_up(inputs));
     set(scaling_down(inputs));
-    set(machines_ready(inputs));
-    set(machines_up_to_date(inputs));
+    set(aggregates::machines_ready(condition::MACHINES_READY, &machines));
+    set(aggregates::machines_up_to_date(condition::MACHINES_UP_TO_DATE, &machines, now));
     set(match &inputs.deleting {
         Some((reason, message)) => {
-            let failure = inputs.observed.failure.iter().map(|failure| format!("\n* {failure}"));
-            let message = std::iter::once(message.clone()).chain(failure).collect::<String>();
-            conditions::new(condition::DELETING, conditions::TRUE, reason, message)
+            conditions::new(condition::DELETING, conditions::TRUE, reason, message.as_str())
         }
         None => is_false(condition::DELETING, "NotDeleting", ""),
     });
@@ -82,33 +83,40 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     conditions::set(control_plane, now, available);
 }
 
-fn counters(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
-    let machines = inputs.machines;
-    let count = |type_: &str| {
-        let found = machines.iter().filter(|machine| machine.condition_is_true(type_)).count();
-        Some(i32::try_from(found).unwrap_or(i32::MAX))
-    };
-    let cluster = inputs.observed.cluster.metadata.name.as_deref().unwrap_or_default();
+fn counters(control_plane: &mut KubeadmControlPlane, observed: &Observed, machines: &[Arc<Machine>]) {
+    let count = |type_: &str| Some(aggregates::count_true(machines, type_));
+    let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+    let last_remediation = last_remediation(control_plane, machines);
     let status = control_plane.status.get_or_insert_default();
     status.selector = Some(format!("{}={cluster},{}", shared::CLUSTER_NAME, shared::CONTROL_PLANE));
     status.replicas = Some(i32::try_from(machines.len()).unwrap_or(i32::MAX));
     status.ready_replicas = count(condition::READY);
     status.available_replicas = count(condition::AVAILABLE);
     status.up_to_date_replicas = count(condition::UP_TO_DATE);
+    if last_remediation.is_some() {
+        status.last_remediation = last_remediation;
+    }
     if machines.is_empty() {
         return;
     }
-    let mut versions: Vec<(Version, StatusVersion)> = Vec::new();
-    for text in machines.iter().filter_map(|machine| machine.spec.version.clone()) {
-        let Some(version) = Version::parse(&text) else { continue };
-        match versions.iter_mut().find(|(_, present)| present.version == text) {
-            Some((_, present)) => present.replicas = present.replicas.map(|count| count + 1),
-            None => versions.push((version, StatusVersion { replicas: Some(1), version: text })),
-        }
-    }
-    versions.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.version.cmp(&b.1.version)));
-    status.version = versions.first().map(|(_, version)| version.version.clone());
-    status.versions = versions.into_iter().map(|(_, version)| version).collect();
+    let texts = machines.iter().filter_map(|machine| machine.spec.version.as_deref());
+    let valid = texts.filter(|text| Version::parse(text).is_some());
+    status.versions = versions::count(valid.map(|text| (text, 1)));
+    status.version = status.versions.first().map(|lowest| lowest.version.clone());
+}
+
+/// Returns the remediation in progress, or else the latest one that a Machine continues.
+fn last_remediation(
+    control_plane: &KubeadmControlPlane,
+    machines: &[Arc<Machine>],
+) -> Option<LastRemediation> {
+    let read = |key: &str, text: Option<&str>| Record::parse(key, text?).ok();
+    let key = names::REMEDIATION_IN_PROGRESS;
+    let current = read(key, object::annotation(control_plane, key));
+    let continued = machines.iter().filter_map(|machine| {
+        read(names::REMEDIATION_FOR, object::annotation(machine.as_ref(), names::REMEDIATION_FOR))
+    });
+    current.or_else(|| continued.max_by_key(Record::time))?.status()
 }
 
 /// Returns `CertificatesAvailable`; `None` while the certificates are still to be created.
@@ -140,7 +148,7 @@ fn rolling_out(inputs: &Inputs<'_>) -> Condition {
     reasons.sort_by_key(|reason| (!reason.starts_with("Version"), (*reason).clone()));
     reasons.dedup();
     let mut text = format!("Rolling out {count} not up-to-date replicas");
-    for reason in reasons.into_iter().chain(&inputs.observed.failure) {
+    for reason in reasons {
         text.push_str(&format!("\n* {reason}"));
     }
     conditions::new(condition::ROLLING_OUT, conditions::TRUE, "RollingOut", text)
@@ -159,7 +167,7 @@ fn blocked(text: String, messages: Vec<String>) -> String {
         return text;
     }
     let lines: Vec<String> = messages.iter().map(|message| format!("* {message}")).collect();
-    format!("{text} is blocked because:\n{}", lines.join("\n"))
+    format!("{text}{BLOCKED}\n{}", lines.join("\n"))
 }
 
 fn missing_template(observed: &Observed) -> Option<String> {
@@ -180,7 +188,6 @@ fn scaling_up(inputs: &Inputs<'_>) -> Condition {
         return is_false(condition::SCALING_UP, "NotScalingUp", text);
     }
     messages.extend(inputs.preflight.map(Preflight::messages).unwrap_or_default());
-    messages.extend(inputs.observed.failure.clone());
     let text = blocked(format!("Scaling up from {current} to {desired} replicas"), messages);
     conditions::new(condition::SCALING_UP, conditions::TRUE, "ScalingUp", text)
 }
@@ -190,42 +197,38 @@ fn scaling_down(inputs: &Inputs<'_>) -> Condition {
     if current <= desired {
         return is_false(condition::SCALING_DOWN, "NotScalingDown", "");
     }
-    let mut messages = inputs.preflight.map(Preflight::messages).unwrap_or_default();
-    messages.extend(inputs.observed.failure.clone());
+    let messages = inputs.preflight.map(Preflight::messages).unwrap_or_default();
     let text = blocked(format!("Scaling down from {current} to {desired} replicas"), messages);
     conditions::new(condition::SCALING_DOWN, conditions::TRUE, "ScalingDown", text)
 }
 
-fn sources<'a>(machines: impl Iterator<Item = &'a Machine>) -> Vec<Source<'a>> {
-    machines
-        .map(|machine| Source {
-            kind: Machine::KIND,
-            name: machine.metadata.name.as_deref().unwrap_or_default(),
-            is_control_plane: true,
-            conditions: machine.conditions(),
-        })
-        .collect()
-}
+/// The conditions of the work that a failure may prevent.
+const WORK: &[&str] = &[
+    condition::ROLLING_OUT,
+    condition::REMEDIATING,
+    condition::SCALING_DOWN,
+    condition::SCALING_UP,
+    condition::DELETING,
+];
 
-fn machines_ready(inputs: &Inputs<'_>) -> Condition {
-    if inputs.machines.is_empty() {
-        return is_true(condition::MACHINES_READY, "NoReplicas");
+/// Adds failures to the conditions of the work in progress, or else to `Available`.
+pub fn report(control_plane: &mut KubeadmControlPlane, errors: &[&engine::Error]) {
+    let lines: String = errors.iter().map(|error| format!("\n* {error}")).collect();
+    let mut is_working = false;
+    for found in control_plane.conditions_mut() {
+        let type_ = found.type_.as_str();
+        if found.status != conditions::TRUE || !WORK.contains(&type_) {
+            continue;
+        }
+        is_working = true;
+        let scales = [condition::SCALING_UP, condition::SCALING_DOWN].contains(&type_);
+        if scales && !found.message.contains(BLOCKED) {
+            found.message.push_str(BLOCKED);
+        }
+        found.message.push_str(&lines);
     }
-    let reasons = conditions::Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" };
-    let sources = sources(inputs.machines.iter());
-    conditions::aggregate(condition::MACHINES_READY, condition::READY, false, &reasons, &sources)
-}
-
-fn machines_up_to_date(inputs: &Inputs<'_>) -> Condition {
-    let says = |machine: &&Machine| {
-        let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
-        machine.condition(condition::UP_TO_DATE).is_some()
-            || created.is_none_or(|created| inputs.now - created >= NEW_MACHINE)
-    };
-    let sources = sources(inputs.machines.iter().filter(says));
-    if sources.is_empty() {
-        return is_true(condition::MACHINES_UP_TO_DATE, "NoReplicas");
+    let available = |found: &&mut Condition| !is_working && found.type_ == condition::AVAILABLE;
+    if let Some(found) = control_plane.conditions_mut().iter_mut().find(available) {
+        found.message = format!("{}{lines}", found.message).trim_start().to_owned();
     }
-    let reasons = conditions::Reasons { issue: "NotUpToDate", unknown: "UpToDateUnknown", info: "UpToDate" };
-    conditions::aggregate(condition::MACHINES_UP_TO_DATE, condition::UP_TO_DATE, false, &reasons, &sources)
 }

@@ -47,9 +47,12 @@ fn passed(member: &ControlPlaneMachine, after: &str, now: DateTime<Utc>) -> bool
 }
 
 fn expires(member: &ControlPlaneMachine, days: i32, now: DateTime<Utc>) -> bool {
-    let status = member.machine.status.as_ref();
-    let date = status.and_then(|status| status.certificates_expiry_date.as_deref()).and_then(parse_rfc3339);
-    date.is_some_and(|date| date < now + Duration::days(i64::from(days)))
+    certificates_expiry(member).is_some_and(|date| date < now + Duration::days(i64::from(days)))
+}
+
+/// Returns when the certificates of a Machine expire, or `None` if it is not known.
+pub(super) fn certificates_expiry(member: &ControlPlaneMachine) -> Option<DateTime<Utc>> {
+    member.machine.status.as_ref()?.certificates_expiry_date.as_deref().and_then(parse_rfc3339)
 }
 
 fn infrastructure_matches(observed: &Observed, member: &ControlPlaneMachine) -> bool {

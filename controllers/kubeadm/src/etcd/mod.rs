@@ -186,6 +186,11 @@ impl EtcdClients {
         client.move_leader(target).await
     }
 
+    /// Closes the connections to all other clusters than these.
+    pub fn retain(&self, clusters: &BTreeSet<NamespacedName>) {
+        self.open.lock().retain(|cluster, _| clusters.contains(cluster));
+    }
+
     /// Closes the connection to a cluster.
     pub fn forget(&self, cluster: &NamespacedName) {
         self.open.lock().remove(cluster);

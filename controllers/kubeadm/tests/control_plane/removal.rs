@@ -66,7 +66,7 @@ fn a_member_goes_only_if_the_rest_is_a_quorum() {
         let steps = world.steps();
         assert_eq!(steps.contains(&Step::RemoveMember(1)), goes, "{name}: {steps:?}");
         assert_eq!(steps.contains(&Step::RemoveHook("a".to_owned())), goes, "{name}: {steps:?}");
-        let event = plan(&world.observed, now()).event;
+        let event = world.event();
         assert_eq!(event.is_some(), !goes, "{name}: {event:?}");
     }
 }
@@ -122,34 +122,13 @@ fn a_machine_without_a_node_takes_its_member_along() {
 }
 
 #[test]
-fn nothing_is_decided_about_a_control_plane_that_is_ours_in_part() {
-    type Change = fn(&mut Observed);
-    let rows: [(&str, Change); 2] = [
-        ("foreign", |observed| observed.foreign = vec!["x (of Other o)".to_owned()]),
-        ("orphans", |observed| observed.orphans = vec!["x".to_owned()]),
-    ];
-    for (name, change) in rows {
-        let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
-        world.etcd().members.push(Member { id: 9, name: "x".into(), ..Member::default() });
-        change(&mut world.observed);
-        assert_eq!(world.steps(), [], "{name}: its member is no stray");
-        world.deleting(1);
-        assert_eq!(world.steps(), [], "{name}");
-        Arc::make_mut(&mut world.observed.control_plane).metadata.deletion_timestamp =
-            Some(engine::time::time(now()));
-        let steps = world.steps();
-        assert_eq!(steps.len(), 5, "{name}: what is ours goes with the control plane: {steps:?}");
-    }
-}
-
-#[test]
 fn a_cluster_that_can_t_be_seen_keeps_its_members() {
     let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
     world.deleting(0);
     world.observed.workload = None;
     world.observed.health.last_success = Some(now() - Duration::minutes(6));
     assert_eq!(world.steps(), []);
-    let event = plan(&world.observed, now()).event.unwrap();
+    let event = world.event().unwrap();
     assert_eq!(event, "Machine a can't be terminated yet: the workload cluster can't be reached");
     world.observed.machines.truncate(1);
     assert_eq!(world.steps(), [Step::RemoveHook("a".to_owned())]);
@@ -174,4 +153,42 @@ fn other_hooks_come_before_ours() {
             .insert("pre-terminate.delete.hook.machine.cluster.x-k8s.io/mine".to_owned(), String::new());
     });
     assert!(!world.steps().contains(&Step::RemoveHook("b".to_owned())));
+}
+
+#[test]
+fn members_without_a_machine_go_when_the_quorum_stays() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.etcd().members.push(Member { id: 9, name: "gone".into(), ..Member::default() });
+    assert_eq!(world.steps(), [Step::RemoveMember(9)]);
+    assert_eq!(
+        world.condition("EtcdClusterHealthy"),
+        condition("False", "NotHealthy", "* Etcd member gone does not have a corresponding Machine")
+    );
+    world.etcd().members.push(Member { id: 10, name: "x".into(), is_learner: true, ..Member::default() });
+    assert!(!world.steps().contains(&Step::RemoveMember(9)), "not while a member learns");
+    world.etcd().members[4].name.clear();
+    assert_eq!(world.steps(), [Step::RemoveMember(10)], "one that never started is nobody's");
+    world.etcd().members.remove(2);
+    assert_eq!(world.steps(), [], "or c's, which has no member yet");
+}
+
+#[test]
+fn scaling_waits_for_a_member_that_can_t_be_removed() {
+    let two = || three("v1.36.0").into_iter().take(2).collect::<Vec<_>>();
+    let rows = [(3, two().into_iter().take(1).collect(), "ScalingUp"), (1, two(), "ScalingDown")];
+    for (replicas, machines, type_) in rows {
+        let mut world = World::new(replicas, "v1.36.0", machines);
+        // Without one of them, the others and the Machines' members are no quorum.
+        for id in 7..10 {
+            world.etcd().members.push(Member { id, name: format!("gone-{id}"), ..Member::default() });
+        }
+        assert_eq!(world.steps(), [], "{type_}");
+        let event = world.event().unwrap();
+        assert!(
+            event.contains("Etcd member gone-7 does not have a corresponding Machine, and can't be removed"),
+            "{event}"
+        );
+        let message = world.condition(type_).2;
+        assert!(message.ends_with("* waiting for etcd cluster to become healthy"), "{message}");
+    }
 }

@@ -1,16 +1,16 @@
-//! Conditions that Clusters, MachineSets and MachineDeployments compute from their Machines.
+//! Conditions that Clusters and the owners of Machines compute from their Machines.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
-use engine::conditions::{self, FALSE, Reasons, Source, TRUE};
-use engine::names::CONTROL_PLANE;
-use engine::object::label;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
+use crate::conditions::{self, FALSE, Reasons, Source, TRUE};
 use crate::messages;
+use crate::names::CONTROL_PLANE;
+use crate::object::label;
 
 /// A Machine younger than this is left out while it has no `UpToDate` condition.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
@@ -41,7 +41,7 @@ pub fn machines_ready(target: &str, machines: &[Arc<Machine>]) -> Condition {
 /// Aggregates the Machines' `UpToDate` conditions as condition `target`.
 pub fn machines_up_to_date(target: &str, machines: &[Arc<Machine>], now: DateTime<Utc>) -> Condition {
     let is_new = |machine: &Machine| {
-        let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
+        let created = machine.metadata.creation_timestamp.as_ref().map(crate::time::utc);
         machine.condition("UpToDate").is_none()
             && created.is_some_and(|created| now - created < Duration::seconds(UP_TO_DATE_GRACE_SECONDS))
     };

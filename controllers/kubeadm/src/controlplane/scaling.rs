@@ -1,0 +1,134 @@
+//! Scaling and rollout: which Machine is created or deleted next. Pure functions.
+
+use std::cmp::Ordering;
+
+use engine::object;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemas::controlplane::KubeadmControlPlane;
+use schemas::defaults::MAX_SURGE;
+
+use super::desired::Entry;
+use super::observed::{ControlPlaneMachine, Observed, Template};
+use super::preflight::{self, Preflight};
+use super::removal::forward_leadership;
+use super::situation::{Decision, Situation};
+use super::step::Step;
+use super::{addons, authorities, choose};
+use crate::names;
+
+/// Creates the first Machine, which initialises the cluster.
+pub(super) fn initialize(observed: &Observed) -> Decision {
+    if observed.desired_replicas() == 0
+        || observed.template == Template::Missing
+        || !authorities::certificates_complete(observed)
+    {
+        return Decision::default();
+    }
+    let domain = choose::domain_to_scale_up(observed, &[]);
+    Decision::steps(vec![Step::CreateMachine(Entry::Init, domain)])
+}
+
+/// Replaces outdated Machines, or else brings their number to the wanted one.
+pub(super) fn replace_or_scale(situation: &Situation<'_>) -> Decision {
+    let observed = situation.observed;
+    if observed.machines.len() > observed.desired_replicas()
+        && observed.machines.iter().any(ControlPlaneMachine::is_deleting)
+    {
+        // One Machine at a time: the deletion of the current one is an event.
+        return Decision::default();
+    }
+    let outdated = situation.outdated_machines();
+    let (current, desired) = (observed.machines.len(), observed.desired_replicas());
+    if !outdated.is_empty() {
+        let limit = desired + max_surge(&observed.control_plane);
+        return if current < limit { scale_up(situation, true) } else { scale_down(situation, &outdated) };
+    }
+    match current.cmp(&desired) {
+        Ordering::Less => scale_up(situation, false),
+        Ordering::Greater => scale_down(situation, &outdated),
+        Ordering::Equal => Decision::steps(settled(observed)),
+    }
+}
+
+/// Returns the preflight checks of a scaling that has to wait, for the conditions.
+pub(super) fn first_checks(situation: &Situation<'_>) -> Option<Preflight> {
+    let (current, desired) = (situation.machines.len(), situation.observed.desired_replicas());
+    (current != desired && current > 0)
+        .then(|| preflight::check(situation.observed, &situation.machines, current < desired, None))
+}
+
+/// Returns the number of Machines above `replicas` that may exist during a rollout.
+fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
+    let rollout = control_plane.spec.rollout.as_ref();
+    let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());
+    let surge = strategy
+        .and_then(|strategy| strategy.rolling_update.as_ref())
+        .and_then(|update| update.max_surge.as_ref());
+    // Admission lets nothing through but 0 and 1.
+    let most = usize::try_from(MAX_SURGE).unwrap_or_default();
+    match surge {
+        Some(IntOrString::Int(0)) => 0,
+        Some(IntOrString::String(text)) if text == "0" => 0,
+        _ => most,
+    }
+}
+
+fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
+    let observed = situation.observed;
+    let checks = preflight::check(observed, &situation.machines, true, None);
+    if !checks.passed() || observed.template == Template::Missing {
+        return Decision { preflight: Some(checks), ..Decision::default() };
+    }
+    let current: Vec<&str> = observed
+        .machines
+        .iter()
+        .map(ControlPlaneMachine::name)
+        .filter(|name| !situation.outdated.contains_key(*name))
+        .collect();
+    let mut steps = Vec::new();
+    if replaces {
+        steps.push(Step::PrepareUpgrade);
+    }
+    steps.push(Step::CreateMachine(Entry::Join, choose::domain_to_scale_up(observed, &current)));
+    Decision::steps(steps)
+}
+
+fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
+    let observed = situation.observed;
+    let victim = choose::machine_to_scale_down(observed, outdated);
+    let checks =
+        preflight::check(observed, &situation.machines, false, victim.map(ControlPlaneMachine::name));
+    let (Some(victim), true) = (victim, checks.passed()) else {
+        return Decision { preflight: Some(checks), ..Decision::default() };
+    };
+    let mut steps = Vec::new();
+    if !outdated.is_empty() {
+        steps.push(Step::PrepareUpgrade);
+    }
+    steps.extend(forward_leadership(observed, victim));
+    steps.push(Step::DeleteMachine(victim.name().to_owned()));
+    Decision::steps(steps)
+}
+
+/// Returns the steps when nothing needs scaling or replacement: update the add-ons, read missing certificate
+/// expiries.
+fn settled(observed: &Observed) -> Vec<Step> {
+    let addons = observed.workload.as_ref().map(|view| addons::plan(&view.addons, &observed.control_plane));
+    let changes = addons.map(|decision| decision.changes).unwrap_or_default();
+    let mut steps: Vec<Step> = changes.into_iter().map(Step::ChangeAddon).collect();
+    let unknown: Vec<String> = observed
+        .machines
+        .iter()
+        .filter(|member| member.node().is_some() && !member.is_deleting())
+        .filter(|member| {
+            member.config.as_ref().is_some_and(|config| {
+                object::annotation(config.as_ref(), names::CERTIFICATES_EXPIRY).is_none()
+            })
+        })
+        .map(|member| member.name().to_owned())
+        .collect();
+    if !unknown.is_empty() {
+        steps.push(Step::ReadCertificateExpiry(unknown));
+    }
+    steps
+}

@@ -1,0 +1,60 @@
+//! Table tests of what happens without an event.
+
+use super::*;
+
+/// Returns when the control plane is reconciled again.
+fn wakes(world: &World) -> Option<Duration> {
+    plan(&world.observed, now()).requeue.map(|wait| Duration::from_std(wait).unwrap())
+}
+
+fn rollout(world: &mut World, rollout: Value) {
+    Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(from(rollout));
+}
+
+#[test]
+fn rollout_dates() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let rollout = |after: i64, days: i32| {
+        from(
+            json!({"after": (now() + Duration::minutes(after)).to_rfc3339(), "before": {"certificatesExpiryDays": days}}),
+        )
+    };
+    let expires = (now() + Duration::days(20)).to_rfc3339();
+    world.change(0, |machine| machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires));
+    for (after, days, outdated) in [(10, 7, false), (-10, 7, true), (-40, 7, false), (10, 21, true)] {
+        Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(rollout(after, days));
+        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{after} {days}");
+    }
+}
+
+#[test]
+fn a_rollout_begins_at_its_time() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let kubeconfig = Duration::days(365 - 365 / 2);
+    assert_eq!(wakes(&world), Some(kubeconfig));
+    rollout(&mut world, json!({"after": (now() + Duration::hours(3)).to_rfc3339()}));
+    assert_eq!(wakes(&world), Some(Duration::hours(3)));
+    rollout(&mut world, json!({"after": (now() - Duration::hours(3)).to_rfc3339()}));
+    assert_eq!(wakes(&world), Some(kubeconfig), "that was before the Machine");
+
+    rollout(&mut world, json!({"before": {"certificatesExpiryDays": 7}}));
+    assert_eq!(wakes(&world), Some(kubeconfig), "the expiry is not known yet");
+    let expires = now() + Duration::days(20);
+    world.change(0, |machine| {
+        machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires.to_rfc3339());
+    });
+    let wait = wakes(&world).unwrap();
+    assert_eq!(wait, Duration::days(13) + Duration::seconds(1));
+    assert_eq!(plan(&world.observed, now() + wait).steps[1], Step::PrepareUpgrade);
+}
+
+#[test]
+fn what_has_no_events_is_looked_at_again() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.view().pods.remove("kube-scheduler-a");
+    assert_eq!(wakes(&world), Some(Duration::seconds(20)));
+    world.observed.machines.clear();
+    assert_eq!(wakes(&world), None);
+    world.observed.template = Template::Missing;
+    assert_eq!(wakes(&world), Some(Duration::seconds(20)));
+}
