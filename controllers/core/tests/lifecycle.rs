@@ -110,7 +110,7 @@ async fn a_cluster_lives() {
 
     let clusters = world.objects::<Cluster>();
     let cluster = clusters.get(&name("plain")).unwrap();
-    what_nobody_acts_on_belongs_to_its_cluster(&world, &cluster).await;
+    a_pool_belongs_to_its_cluster(&world, &cluster).await;
     clusters.delete(cluster.as_ref()).await.unwrap();
     world.until("deleted", |_| clusters.get(&name("plain")).is_none()).await;
     assert!(world.objects::<Machine>().all().is_empty());
@@ -122,7 +122,7 @@ async fn a_cluster_lives() {
 }
 
 /// The Cluster owns MachinePools, and is deleted after them.
-async fn what_nobody_acts_on_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
+async fn a_pool_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
     let template = json!({"spec": {"clusterName": "plain", "bootstrap": {"dataSecretName": "x"},
         "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachinePool", "name": "x"}}});
     let pool = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool",

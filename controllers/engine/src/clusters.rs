@@ -173,7 +173,7 @@ impl ClusterCache {
     }
 
     /// Adds the requests that `mapper` returns to `queue`, for each Cluster that was connected or
-    /// disconnected or whose probe failed.
+    /// disconnected, or whose probe failed, or succeeded after a failure.
     pub fn notify(
         &self,
         queue: &Arc<Queue>,
@@ -350,9 +350,15 @@ impl Inner {
             };
             match probe(&client).await {
                 Ok(()) => {
-                    let mut state = connection.state.lock();
-                    state.health.failures = 0;
-                    state.health.last_success = Some(self.manager.clock().now());
+                    let failed = {
+                        let mut state = connection.state.lock();
+                        state.health.last_success = Some(self.manager.clock().now());
+                        std::mem::take(&mut state.health.failures) > 0
+                    };
+                    // Conditions may already say that the cluster does not answer.
+                    if failed {
+                        self.publish(cluster);
+                    }
                 }
                 Err(error) => {
                     let failures = {

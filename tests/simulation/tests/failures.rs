@@ -36,7 +36,10 @@ async fn until(life: &Life, what: &str, wanted: &str, found: impl Fn(&Life) -> S
             life.clock.sleep(Duration::from_secs(1)).await;
         }
     };
-    tokio::time::timeout(LIMIT, done).await.with_context(|| format!("{what}: {}, not {wanted}", found(life)))
+    let cluster = || life.manager.objects::<Cluster>().get(&NamespacedName::new("default", "first"));
+    tokio::time::timeout(LIMIT, done).await.with_context(|| {
+        format!("{what}: {}, not {wanted}: {:#?}", found(life), cluster().map(|it| it.conditions().to_vec()))
+    })
 }
 
 async fn annotate(life: &Life, name: &str, annotation: &str, value: Value) -> Result<()> {

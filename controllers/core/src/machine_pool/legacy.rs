@@ -5,8 +5,7 @@ use machinery::clock::rfc3339;
 use schemas::cluster::MachinePool;
 use schemas::meta::V1Beta1Condition;
 
-use super::plan::was_provisioned;
-use super::status::deprecated;
+use super::facts::{deprecated, was_provisioned};
 
 /// Sets `BootstrapReady`, `InfrastructureReady`, `ReplicasReady`, and `Ready`, which is their summary.
 pub fn set(pool: &mut MachinePool, now: DateTime<Utc>) {

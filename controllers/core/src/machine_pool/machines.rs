@@ -13,28 +13,34 @@ use schemas::meta::ContractVersionedObjectReference;
 use schemas::naming;
 
 use super::observe::Observed;
-use super::plan::Plan;
 
 /// The condition of its Machines that the MachinePool sets.
 pub(super) const UP_TO_DATE: &str = "UpToDate";
 
-/// Plans a Machine for each infrastructure object, and the condition `UpToDate` of all Machines.
-pub fn plan(plan: &mut Plan, observed: &Observed) {
-    plan.errors.extend(observed.parts_error.clone());
-    plan.marks = observed.machines.iter().filter_map(|machine| mark(observed, machine)).collect();
+/// A Machine with its wanted state; `None` in place of the present state if it does not exist.
+pub(super) type Wanted = (Option<Arc<Machine>>, Machine);
+
+/// Returns the Machines whose condition `UpToDate` changes.
+pub(super) fn marks(observed: &Observed) -> Vec<(Arc<Machine>, Machine)> {
+    observed.machines.iter().filter_map(|machine| mark(observed, machine)).collect()
+}
+
+/// Returns a Machine for each infrastructure object.
+pub(super) fn wanted(observed: &Observed) -> Vec<Wanted> {
     if is_deleting(observed.pool.as_ref()) {
-        return;
+        return Vec::new();
     }
+    let mut machines = Vec::new();
     for part in &observed.parts {
         let name = part.object.metadata.name.as_deref();
         let current = observed.machines.iter().find(|machine| machine.metadata.name.as_deref() == name);
         // An object in deletion gets no Machine again, and a Machine in deletion keeps its state.
         let goes = current.map_or_else(|| is_deleting(part.object.as_ref()), |it| is_deleting(it.as_ref()));
         if !goes {
-            let wanted = machine(observed, part, current);
-            plan.machines.push((current.cloned(), wanted));
+            machines.push((current.cloned(), machine(observed, part, current)));
         }
     }
+    machines
 }
 
 /// Returns the Machine of an infrastructure object, which has the object's name.

@@ -2,6 +2,7 @@
 
 mod apply;
 mod deletion;
+mod facts;
 mod legacy;
 mod machines;
 mod nodes;

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::naming;
 
+use super::facts::provider_ids;
 use crate::change::Reference;
 
 /// Index of Nodes by provider ID.
@@ -118,7 +119,7 @@ fn nodes(
     nodes.index(NODES_BY_PROVIDER_ID, |node| {
         node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect()
     });
-    let listed = infrastructure.map(super::plan::provider_ids).unwrap_or_default();
+    let listed = infrastructure.map(provider_ids).unwrap_or_default();
     let of_parts = parts.iter().filter_map(|part| part.text("/spec/providerID").map(str::to_owned));
     let ids = pool.spec.provider_id_list.iter().cloned().chain(listed).chain(of_parts);
     let with_id = ids.flat_map(|id| nodes.by_index(NODES_BY_PROVIDER_ID, &id));

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use engine::names::CLUSTER_NAME;
-use engine::object::{annotation, is_deleting};
+use engine::object::is_deleting;
 use engine::{Action, ExternalObject, owners};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Machine, MachineInitializationStatus, MachinePool};
 
+use super::facts::{deprecated, is_managed_elsewhere, provider_ids, was_provisioned};
 use super::observe::Observed;
 use super::{deletion, machines, nodes, status};
 use crate::change::{ExternalChange, Reference};
 
 /// The finalizer of MachinePools.
 pub const FINALIZER: &str = "machinepool.cluster.x-k8s.io";
-/// Annotation on a MachinePool whose number of replicas somebody else decides.
-const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
 /// The changes that a MachinePool needs.
 #[derive(Debug, Default)]
@@ -53,7 +52,9 @@ pub fn plan(observed: &Observed) -> Plan {
     owner_and_labels(&mut plan, observed);
     bootstrap(&mut plan, observed);
     infrastructure(&mut plan, observed);
-    machines::plan(&mut plan, observed);
+    plan.errors.extend(observed.parts_error.clone());
+    plan.marks = machines::marks(observed);
+    plan.machines = machines::wanted(observed);
     let is_deleted = is_deleting(observed.pool.as_ref()) && deletion::plan(&mut plan, observed);
     nodes::plan(&mut plan, observed);
     status::set(&mut plan, observed);
@@ -117,18 +118,6 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// Returns whether the infrastructure was provisioned at any time.
-pub(super) fn was_provisioned(pool: &MachinePool) -> bool {
-    let initialization = pool.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-}
-
-/// Returns `spec.providerIDList` of an infrastructure object.
-pub(super) fn provider_ids(object: &ExternalObject) -> Vec<String> {
-    let list = object.get("/spec/providerIDList").and_then(|list| list.as_array());
-    list.into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect()
-}
-
 /// Copies provider IDs and replicas of the provisioned infrastructure.
 fn infrastructure(plan: &mut Plan, observed: &Observed) {
     let object = match &observed.infrastructure {
@@ -166,14 +155,8 @@ fn deleted_too_early(plan: &mut Plan, observed: &Observed) {
     let reference = &observed.pool.spec.template.spec.infrastructure_ref;
     let message =
         format!("{} {} has been deleted while the MachinePool still exists", reference.kind, reference.name);
-    let status = plan.pool.status.get_or_insert_default();
-    let deprecated = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+    let deprecated = deprecated(&mut plan.pool);
     deprecated.failure_reason = Some("InvalidConfiguration".to_owned());
     deprecated.failure_message = Some(message.clone());
     plan.errors.push(message);
-}
-
-/// Returns whether an autoscaler or somebody else decides on the number of replicas.
-pub(super) fn is_managed_elsewhere(pool: &MachinePool) -> bool {
-    annotation(pool, REPLICAS_MANAGED_BY).is_some_and(|value| value != "false")
 }

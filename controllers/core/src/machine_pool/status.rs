@@ -6,10 +6,11 @@ use chrono::{DateTime, Duration, Utc};
 use engine::object::is_deleting;
 use engine::{Action, time};
 use k8s_openapi::api::core::v1::Node;
-use schemas::cluster::{MachinePool, MachinePoolStatus, MachinePoolV1Beta1DeprecatedStatus};
+use schemas::cluster::{MachinePool, MachinePoolStatus};
 
+use super::facts::{deprecated, is_managed_elsewhere, was_provisioned};
 use super::observe::Observed;
-use super::plan::{Plan, is_managed_elsewhere, was_provisioned};
+use super::plan::Plan;
 use super::{legacy, machines, nodes};
 use crate::aggregates::count_true;
 use crate::versions;
@@ -56,12 +57,6 @@ fn of_machines(status: &mut MachinePoolStatus, observed: &Observed) {
 fn kubelet(node: &Node) -> Option<&str> {
     let info = node.status.as_ref()?.node_info.as_ref()?;
     Some(info.kubelet_version.as_str()).filter(|version| !version.is_empty())
-}
-
-/// Returns the deprecated part of the status.
-pub(super) fn deprecated(pool: &mut MachinePool) -> &mut MachinePoolV1Beta1DeprecatedStatus {
-    let status = pool.status.get_or_insert_default();
-    status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default()
 }
 
 /// Counts the Nodes that are ready, and those that have been ready for `minReadySeconds`, whose end is no event.
