@@ -14,7 +14,7 @@ pub mod machine_set;
 mod scaling;
 
 pub use change::Reference;
-use engine::{InventoryEntry, Manager, Provider, aggregates, messages, versions};
+use engine::{InventoryEntry, Manager, Provider};
 
 /// The table of the core provider's controllers.
 pub const PROVIDERS: &[Provider] = &[Provider {

@@ -16,7 +16,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, members, remediation, removal, workload};
+use super::{desired, members, removal, unhealthy, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Etcd, EtcdClients};
@@ -238,7 +238,7 @@ impl ControlPlaneController {
             etcd: None,
         };
         let deleting = object::is_deleting(observed.control_plane.as_ref());
-        let is_asked = !observed.machines.is_empty() && !deleting && !remediation::replaces_all(observed);
+        let is_asked = !observed.machines.is_empty() && !deleting && !unhealthy::replaces_all(observed);
         if !view.initialized && is_asked {
             view.initialized = workload::is_initialized(connected).await?;
         }

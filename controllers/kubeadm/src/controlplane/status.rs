@@ -20,7 +20,7 @@ use super::machine_conditions::Blind;
 use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
-use super::remediation::Record;
+use super::record::Record;
 use crate::names::{self, condition};
 
 /// What stands between a scaling and the reasons why it waits.
