@@ -15,7 +15,7 @@ mod scaling;
 mod v1beta1;
 
 pub use change::Reference;
-use engine::{InventoryEntry, Manager, Provider, aggregates, messages, versions};
+use engine::{InventoryEntry, Manager, Provider};
 
 /// The table of the core provider's controllers.
 pub const PROVIDERS: &[Provider] = &[Provider {

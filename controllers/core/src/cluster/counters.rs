@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::observe::{Observed, is_of_pool};
 use crate::change::Reference;
-use crate::versions;
+use engine::versions;
 
 /// Sets `status.controlPlane` and `status.workers`.
 pub fn set(status: &mut ClusterStatus, observed: &Observed) {

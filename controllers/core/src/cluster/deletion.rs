@@ -10,7 +10,7 @@ use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 use super::observe::Observed;
 use super::plan::Plan;
 use crate::change::Reference;
-use crate::messages;
+use engine::messages;
 
 /// The maximum number of names of a kind in a message.
 const LISTED: usize = 5;

@@ -18,6 +18,7 @@ use super::observe::Observed;
 use super::plan::{is_initialized, is_provisioned};
 use super::sums;
 use crate::change::Reference;
+use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 
 /// The connection may be down this long before `RemoteConnectionProbe` becomes false.
 const CONNECTION_GRACE: Duration = Duration::from_secs(50);
@@ -62,7 +63,7 @@ impl Provider<'_> {
                 is_false(self.target, "ObjectDoesNotExist", waits_for_topology(self.is_deleting))
             }
             Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
+                is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR)
             }
             Reference::NotFound if self.reached => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
@@ -141,7 +142,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
             is_unknown(TYPE, "ObjectDoesNotExist", format!("{kind} does not exist"))
         }
         Reference::NotFound | Reference::Failed(_) => {
-            is_unknown(TYPE, "InternalError", crate::messages::INTERNAL_ERROR)
+            is_unknown(TYPE, "InternalError", engine::messages::INTERNAL_ERROR)
         }
         Reference::Found(_) if is_initialized(cluster) => is_true(TYPE, "Initialized"),
         Reference::Found(_) => is_false(TYPE, "NotInitialized", "Control plane not yet initialized"),

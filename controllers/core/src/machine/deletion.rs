@@ -131,7 +131,7 @@ fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     if let Some(error) = unreadable_control_plane(observed) {
         plan.errors.push(error.to_owned());
-        return Step::Waiting("InternalError", crate::messages::INTERNAL_ERROR.to_owned());
+        return Step::Waiting("InternalError", engine::messages::INTERNAL_ERROR.to_owned());
     }
     if let Some(step) = before_termination(plan, observed) {
         return step;
@@ -242,7 +242,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     let message = format!(
         "Waiting for Node volumes to be detached (started at {})\n* Node.status.volumesAttached: {}",
         since.unwrap_or_default(),
-        crate::messages::names(&names, 5)
+        engine::messages::names(&names, 5)
     );
     Some(Step::Waiting("WaitingForVolumeDetach", message))
 }
@@ -250,7 +250,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::messages::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(engine::messages::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => Some(delete(plan, object)),
     }
 }

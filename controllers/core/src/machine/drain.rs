@@ -8,7 +8,7 @@ use engine::object::{annotation, is_deleting, label};
 use engine::{NamespacedName, owners, time};
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use crate::messages;
+use engine::messages;
 
 /// Delay before retrying an eviction that a PodDisruptionBudget forbids.
 pub const RETRY: Duration = Duration::from_secs(20);

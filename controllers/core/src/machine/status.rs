@@ -59,7 +59,7 @@ impl Provider<'_> {
         let kind = self.kind;
         match self.reference {
             Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", crate::messages::INTERNAL_ERROR)
+                is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR)
             }
             Reference::NotFound if self.reached && self.is_deleting => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
@@ -140,7 +140,7 @@ fn node(plan: &mut Plan, observed: &Observed) -> Vec<Condition> {
         return conditions;
     }
     if let NodeState::Ambiguous(_) = observed.node {
-        return both(UNKNOWN, "InternalError", crate::messages::INTERNAL_ERROR);
+        return both(UNKNOWN, "InternalError", engine::messages::INTERNAL_ERROR);
     }
     if let Some(node) = observed.node.found() {
         return vec![node_ready(node), node_healthy(node)];

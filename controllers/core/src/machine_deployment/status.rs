@@ -12,10 +12,10 @@ use schemas::meta::Condition;
 use super::observe::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
 use super::v1beta1;
-use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
-use crate::versions;
+use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 use engine::selector;
+use engine::versions;
 
 /// Sets status and conditions of the planned MachineDeployment.
 pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {

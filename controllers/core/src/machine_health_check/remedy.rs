@@ -13,7 +13,7 @@ use super::observe::{Observed, Target, template_of};
 use super::plan::Mark;
 use super::{EXTERNAL, SUCCEEDED};
 use crate::change::Reference;
-use crate::messages::INTERNAL_ERROR;
+use engine::messages::INTERNAL_ERROR;
 
 const OWNER: &str = "OwnerRemediated";
 const WAITING: &str = "WaitingForRemediation";

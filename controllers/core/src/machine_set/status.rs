@@ -9,10 +9,10 @@ use schemas::meta::Condition;
 use super::observe::Observed;
 use super::plan::Plan;
 use super::v1beta1;
-use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use crate::scaling::Scaling;
-use crate::versions;
+use engine::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use engine::selector;
+use engine::versions;
 
 /// Sets status and conditions of the planned MachineSet. `blocked` has the reasons why no Machine may be
 /// created.

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::desired::{self, Entry};
 use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
-use super::remediation;
+use super::record;
 use crate::error::{Error, Result};
 use crate::names::{MANAGER, METADATA_MANAGER};
 
@@ -64,7 +64,7 @@ impl ControlPlaneController {
         config.metadata.annotations = Some(desired::template_metadata(control_plane).annotations);
         config.metadata.owner_references = Some(vec![owners::reference(control_plane, &())]);
         self.configs.apply_changed(&self.applied, MANAGER, None, &config).await?;
-        let (managed, record) = (observed.is_etcd_managed(), remediation::record(observed));
+        let (managed, record) = (observed.is_etcd_managed(), record::carried(observed));
         let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, record);
         self.machines.apply_changed(&self.applied, MANAGER, None, &machine).await?;
         Ok(())

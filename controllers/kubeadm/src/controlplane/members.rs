@@ -8,7 +8,7 @@ use schemas::cluster::Machine;
 
 use super::machine_conditions::is_unreachable;
 use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
-use super::remediation;
+use super::unhealthy::is_unhealthy;
 use crate::etcd::{self, Etcd};
 use crate::names::condition;
 
@@ -154,7 +154,7 @@ pub fn next_leader<'a>(
         let created = member.machine.metadata.creation_timestamp.clone().map(|at| at.0);
         (
             good(condition::ETCD_MEMBER),
-            remediation::is_unhealthy(&member.machine),
+            is_unhealthy(&member.machine),
             good(condition::UP_TO_DATE),
             std::cmp::Reverse(created),
         )

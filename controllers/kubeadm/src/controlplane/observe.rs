@@ -19,7 +19,7 @@ use schemas::controlplane::KubeadmControlPlane;
 
 use super::addons::Addons;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, members, remediation, removal};
+use super::{desired, members, removal, unhealthy};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Credentials, Etcd, EtcdClients};
@@ -249,7 +249,7 @@ impl ControlPlaneController {
         let is_ready = addons.kubeadm_config.is_some()
             && !observed.machines.is_empty()
             && !deleting
-            && !remediation::replaces_all(observed);
+            && !unhealthy::replaces_all(observed);
         let mut view = View {
             initialized: observed.was_initialized() || is_ready,
             addons,

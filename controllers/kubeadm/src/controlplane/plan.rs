@@ -8,10 +8,10 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{Kubeconfig, Observed, Template};
-use super::remediation::{self, Remediation};
 use super::removal::{terminate, terminate_blindly, unexpected_member};
 use super::situation::{Decision, Situation};
-use super::{adoption, authorities, deletion, scaling, status, wake};
+use super::verdict::Remediation;
+use super::{adoption, authorities, deletion, remediation, scaling, status, wake};
 use crate::certificates::Purpose;
 use crate::names;
 

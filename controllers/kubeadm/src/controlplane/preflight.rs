@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 
 use super::observed::{Observed, are_components_healthy, component_conditions, node_name};
-use super::{authorities, members, remediation};
+use super::{authorities, members, record};
 use crate::names::condition;
 
 /// The reasons why scaling waits; all fields are empty or `false` if it may proceed.
@@ -86,7 +86,7 @@ pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except
         check_machine(observed, machine, &mut result);
     }
     check_members(observed, &mut result);
-    if scaling_up && !result.problems.is_empty() && remediation::record(observed).is_some() {
+    if scaling_up && !result.problems.is_empty() && record::carried(observed).is_some() {
         let health = check_replacement(observed, machines);
         return Preflight { certificates_missing: result.certificates_missing, ..health };
     }

@@ -10,9 +10,10 @@ use schemas::HasConditions;
 
 use super::members::{self, Remaining};
 use super::observed::{ControlPlaneMachine, Observed, is_healthy};
-use super::remediation;
+use super::record;
 use super::situation::{Decision, Situation};
 use super::step::Step;
+use super::unhealthy::is_candidate;
 use crate::etcd::Etcd;
 use crate::names::{self, condition};
 
@@ -21,8 +22,8 @@ use crate::names::{self, condition};
 pub fn must_ask_members(observed: &Observed, etcd: &Etcd) -> bool {
     waiting_for_hook(observed).is_some()
         || members::unexpected(observed, etcd).next().is_some()
-        || observed.machines.iter().any(|member| remediation::is_candidate(&member.machine))
-        || remediation::record(observed).is_some()
+        || observed.machines.iter().any(|member| is_candidate(&member.machine))
+        || record::carried(observed).is_some()
 }
 
 /// Returns the removal of an etcd member that belongs to no Machine, if the removal is safe.

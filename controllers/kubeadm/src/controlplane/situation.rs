@@ -10,9 +10,9 @@ use super::machine_conditions::{self, Blind};
 use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Observed};
 use super::preflight::Preflight;
-use super::remediation::Remediation;
 use super::step::Step;
 use super::up_to_date;
+use super::verdict::Remediation;
 
 /// The observed state and the conditions computed from it.
 pub(super) struct Situation<'a> {

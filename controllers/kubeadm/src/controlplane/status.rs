@@ -19,7 +19,7 @@ use super::machine_conditions::Blind;
 use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
-use super::remediation::Record;
+use super::record::Record;
 use super::{addons, authorities};
 use crate::names::{self, condition};
 

@@ -310,7 +310,7 @@ fn a_control_plane_that_is_not_initialised_has_nothing_to_lose() {
     mark(&mut world, 0);
     world.observed.workload = None;
     Arc::make_mut(&mut world.observed.control_plane).status = None;
-    let replaces_all = |world: &World| kubeadm::controlplane::remediation::replaces_all(&world.observed);
+    let replaces_all = |world: &World| kubeadm::controlplane::unhealthy::replaces_all(&world.observed);
     assert!(replaces_all(&world), "and is not initialised by a Machine that goes");
     assert_eq!(remediate(&mut world).0, [Step::DeleteMachine("m0".to_owned())]);
     world.deleting(0);
@@ -318,7 +318,7 @@ fn a_control_plane_that_is_not_initialised_has_nothing_to_lose() {
     assert_eq!(world.steps(), [Step::RemoveHook("m0".to_owned())]);
     world.observed.machines.clear();
     assert_eq!(world.steps(), [Step::CreateMachine(Entry::Init, None)]);
-    assert!(kubeadm::controlplane::remediation::record(&world.observed).is_some(), "it continues the try");
+    assert!(kubeadm::controlplane::record::carried(&world.observed).is_some(), "it continues the try");
     assert!(!replaces_all(&World::new(1, "v1.36.0", machines(1))));
 }
 
@@ -349,7 +349,7 @@ fn a_replacement_carries_the_record_and_ends_the_remediation() {
     assert_eq!(remediated(&world, 0).0, DEFERRED, "one after the other");
     assert!(in_progress(&world).is_some());
     assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
-    let record = kubeadm::controlplane::remediation::record(&world.observed).unwrap();
+    let record = kubeadm::controlplane::record::carried(&world.observed).unwrap();
     let new = kubeadm::controlplane::desired::machine(
         &world.observed.control_plane,
         "c",
@@ -364,7 +364,7 @@ fn a_replacement_carries_the_record_and_ends_the_remediation() {
     annotate(&mut world, 2, FOR, &record);
     let others = |world: &World| in_progress(world).map(|record| record["machine"].clone());
     assert_eq!(others(&world), Some(json!("m1")), "then the next one");
-    assert_eq!(kubeadm::controlplane::remediation::record(&world.observed), None, "and that is no retry");
+    assert_eq!(kubeadm::controlplane::record::carried(&world.observed), None, "and that is no retry");
 }
 
 #[test]

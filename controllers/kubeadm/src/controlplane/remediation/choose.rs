@@ -1,24 +1,12 @@
 //! Which unhealthy Machine is remediated first. Pure functions.
 
-use engine::conditions::{self, FALSE};
 use engine::object;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 
 use crate::controlplane::observed::ControlPlaneMachine;
+use crate::controlplane::unhealthy::is_candidate;
 use crate::names::condition;
-
-/// Returns whether a health check of the Machine failed.
-pub(in crate::controlplane) fn is_unhealthy(machine: &Machine) -> bool {
-    conditions::has(machine.conditions(), condition::HEALTH_CHECK_SUCCEEDED, FALSE)
-}
-
-/// Returns whether the control plane is asked to remediate the Machine.
-pub(in crate::controlplane) fn is_candidate(machine: &Machine) -> bool {
-    is_unhealthy(machine)
-        && conditions::has(machine.conditions(), condition::OWNER_REMEDIATED, FALSE)
-        && !object::is_deleting(machine)
-}
 
 /// Returns the candidate that is broken most, for which the chance is best that its replacement can join. `machines` are the Machines of
 /// `members` with their new conditions.

@@ -6,10 +6,7 @@
 //! Invariant: a Machine is deleted only if the etcd members of the others form a quorum (tests/control_plane/remediation.rs).
 
 mod choose;
-mod record;
 mod retry;
-
-use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE, is_false};
@@ -18,15 +15,15 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-pub(super) use choose::{is_candidate, is_unhealthy};
-pub use record::Record;
-
 use super::members;
 use super::observed::{ControlPlaneMachine, Observed, are_components_healthy};
 use super::preflight::pending_topology_version;
+use super::record::{self, Record};
 use super::removal::{forward_leadership, leads, node_of};
 use super::situation::Situation;
 use super::step::Step;
+use super::unhealthy::{is_candidate, is_unhealthy};
+use super::verdict::Remediation;
 use crate::names::{self, condition};
 
 const CANNOT: &str = "CannotBeRemediated";
@@ -48,77 +45,9 @@ impl Refusal {
     }
 }
 
-/// What becomes of the unhealthy Machines.
-#[derive(Debug, Default)]
-pub(super) struct Remediation {
-    /// The condition `OwnerRemediated` of Machines, by name; `None` where it is removed.
-    pub conditions: BTreeMap<String, Option<Condition>>,
-    /// The record that the control plane is to have.
-    pub record: Option<String>,
-    /// The name of the Machine that is deleted.
-    pub deletes: Option<String>,
-    /// The steps of a remediation; `None` if the control plane goes on with other work.
-    pub steps: Option<Vec<Step>>,
-    /// When a Machine may be remediated that may not be now.
-    pub due: Option<DateTime<Utc>>,
-}
-
-impl Remediation {
-    fn mark(&mut self, member: &ControlPlaneMachine, reason: &str, message: impl Into<String>) {
-        let condition = is_false(condition::OWNER_REMEDIATED, reason, message);
-        self.conditions.insert(member.name().to_owned(), Some(condition));
-    }
-
-    /// Writes the conditions into `machine`.
-    pub fn write(&self, machine: &mut Machine, now: DateTime<Utc>) {
-        let name = machine.metadata.name.clone().unwrap_or_default();
-        match self.conditions.get(&name) {
-            Some(Some(condition)) => conditions::set(machine, now, condition.clone()),
-            Some(None) => conditions::remove(machine, condition::OWNER_REMEDIATED),
-            None => {}
-        }
-    }
-}
-
 /// Returns the condition of a Machine whose remediation failed.
 pub(super) fn failed(error: &engine::Error) -> Condition {
     is_false(condition::OWNER_REMEDIATED, INTERNAL_ERROR, error.to_string())
-}
-
-/// Returns the record of the remediation in progress, whose new Machine does not exist yet; `None` if there is none.
-///
-/// # Errors
-/// Says why the annotation cannot be read.
-fn in_progress(observed: &Observed) -> Result<Option<Record>, String> {
-    let key = names::REMEDIATION_IN_PROGRESS;
-    let Some(text) = object::annotation(observed.control_plane.as_ref(), key) else { return Ok(None) };
-    let record = Record::parse(key, text)?;
-    Ok(Some(record).filter(|record| !is_replaced(observed, record)))
-}
-
-/// Returns the record that a new Machine carries, as the value of its annotation.
-pub fn record(observed: &Observed) -> Option<String> {
-    in_progress(observed).ok()?.map(|record| record.text())
-}
-
-/// Returns whether the only Machine is being replaced. If its `kubeadm init` finishes now, the control plane is not initialised by that: the
-/// next Machine could join nobody.
-pub fn replaces_all(observed: &Observed) -> bool {
-    match observed.machines.as_slice() {
-        [only] => only.is_deleting() || is_candidate(&only.machine),
-        _ => false,
-    }
-}
-
-/// Returns whether a Machine has taken the place of the recorded one.
-fn is_replaced(observed: &Observed, record: &Record) -> bool {
-    observed.machines.iter().any(|member| {
-        let machine = member.machine.as_ref();
-        let carried = object::annotation(machine, names::REMEDIATION_FOR)
-            .and_then(|text| Record::parse(names::REMEDIATION_FOR, text).ok());
-        let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
-        carried.as_ref() == Some(record) || record.time().is_some_and(|time| created > Some(time))
-    })
 }
 
 /// Plans the remediation of the control plane's Machines.
@@ -128,7 +57,7 @@ pub(super) fn plan(situation: &Situation<'_>, now: DateTime<Utc>) -> Remediation
     for member in observed.machines.iter().filter(|member| has_recovered(&member.machine)) {
         plan.conditions.insert(member.name().to_owned(), None);
     }
-    let record = match in_progress(observed) {
+    let record = match record::in_progress(observed) {
         Ok(record) => record,
         Err(message) => {
             for member in observed.machines.iter().filter(|member| is_candidate(&member.machine)) {

@@ -4,9 +4,9 @@ use chrono::{DateTime, Duration, Utc};
 use engine::object;
 use schemas::controlplane::KubeadmControlPlane;
 
-use super::record::Record;
 use super::{CANNOT, DEFERRED, INTERNAL_ERROR, Refusal};
 use crate::controlplane::observed::ControlPlaneMachine;
+use crate::controlplane::record::Record;
 use crate::names;
 
 /// `spec.remediation.minHealthyPeriodSeconds`: a replacement that fails later than this begins a new sequence of tries.

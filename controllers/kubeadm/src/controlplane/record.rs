@@ -2,9 +2,13 @@
 //! of that Machine. So a Machine that fails again is known as another try.
 
 use chrono::{DateTime, Utc};
+use engine::object;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::controlplane::LastRemediation;
 use serde::{Deserialize, Serialize};
+
+use super::observed::Observed;
+use crate::names;
 
 /// What is recorded about a remediation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,4 +53,31 @@ impl Record {
         let time = self.timestamp.clone()?;
         Some(LastRemediation { machine: self.machine.clone(), retry_count: self.retry_count, time })
     }
+}
+
+/// Returns the record of the remediation in progress, whose new Machine does not exist yet; `None` if there is none.
+///
+/// # Errors
+/// Says why the annotation cannot be read.
+pub(super) fn in_progress(observed: &Observed) -> Result<Option<Record>, String> {
+    let key = names::REMEDIATION_IN_PROGRESS;
+    let Some(text) = object::annotation(observed.control_plane.as_ref(), key) else { return Ok(None) };
+    let record = Record::parse(key, text)?;
+    Ok(Some(record).filter(|record| !is_replaced(observed, record)))
+}
+
+/// Returns the record that a new Machine carries, as the value of its annotation.
+pub fn carried(observed: &Observed) -> Option<String> {
+    in_progress(observed).ok()?.map(|record| record.text())
+}
+
+/// Returns whether a Machine has taken the place of the recorded one.
+fn is_replaced(observed: &Observed, record: &Record) -> bool {
+    observed.machines.iter().any(|member| {
+        let machine = member.machine.as_ref();
+        let carried = object::annotation(machine, names::REMEDIATION_FOR)
+            .and_then(|text| Record::parse(names::REMEDIATION_FOR, text).ok());
+        let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
+        carried.as_ref() == Some(record) || record.time().is_some_and(|time| created > Some(time))
+    })
 }
