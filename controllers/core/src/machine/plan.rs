@@ -2,14 +2,15 @@
 
 use engine::names::{CLUSTER_NAME, CONTROL_PLANE, CONTROL_PLANE_NAME, POOL_NAME, SET_NAME};
 use engine::object::{annotation, is_deleting, label};
-use engine::{Action, ExternalObject, NamespacedName, owners};
+use engine::{Action, ExternalObject, owners};
 use k8s_openapi::api::core::v1::Node;
 use machinery::clock::rfc3339;
 use schemas::cluster::{Machine, MachineAddress, MachineInitializationStatus};
 
+use super::drain::Eviction;
 use super::facts::{is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
-use super::{deletion, node, status};
+use super::{deletion, deprecated, node, status};
 use crate::change::{Event, ExternalChange, Reference};
 
 const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
@@ -26,8 +27,8 @@ pub struct Plan {
     pub external: Vec<ExternalChange>,
     /// The changed Node; `None` if it needs no change.
     pub node: Option<Node>,
-    /// Pods to evict from the Node.
-    pub evict: Vec<NamespacedName>,
+    /// Evictions of Pods from the Node.
+    pub evict: Vec<Eviction>,
     /// The infrastructure or bootstrap objects to delete.
     pub delete: Vec<ExternalObject>,
     /// Whether to delete the Node.
@@ -64,6 +65,7 @@ pub fn plan(observed: &Observed) -> Plan {
     let generation = plan.machine.metadata.generation;
     plan.machine.status.get_or_insert_default().observed_generation = generation;
     status::set(&mut plan, observed, &step);
+    deprecated::set(&mut plan, observed, &step);
     phase(&mut plan, observed);
     if matches!(step, deletion::Step::Completed) {
         engine::finalizer::remove(&mut plan.machine, FINALIZER);
@@ -128,7 +130,8 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-fn is_data_secret_created(object: &ExternalObject) -> bool {
+/// Returns whether a bootstrap object reports that its data Secret is created.
+pub(super) fn is_data_secret_created(object: &ExternalObject) -> bool {
     object.is_true(if object.contract == "v1beta1" {
         "/status/ready"
     } else {
