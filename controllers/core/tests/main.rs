@@ -4,7 +4,7 @@ mod deletion;
 mod draining;
 mod health_check;
 mod lifecycle;
-mod node;
+mod machine;
 mod remediation;
 mod resting;
 mod set_remediation;

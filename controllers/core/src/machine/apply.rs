@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::{Action, Error, ExternalObject, NamespacedName, Outcome, Result, Workload};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{DeleteParams, EvictParams};
+use kube::api::{DeleteParams, EvictParams, Preconditions};
 use schemas::cluster::Machine;
 
 use super::drain::{self, Eviction};
@@ -81,9 +81,13 @@ impl MachineController {
 /// Evicts a Pod. One that does not exist any more is not an error.
 async fn evict(workload: &Workload, eviction: &Eviction) -> Result<(), kube::Error> {
     let api = kube::Api::<Pod>::namespaced(workload.client().clone(), &eviction.pod.namespace);
-    let options = DeleteParams { grace_period_seconds: eviction.grace, ..DeleteParams::default() };
-    let parameters =
-        EvictParams { delete_options: eviction.grace.map(|_| options), ..EvictParams::default() };
+    let uid = Some(eviction.uid.clone()).filter(|uid| !uid.is_empty());
+    let options = DeleteParams {
+        grace_period_seconds: eviction.grace,
+        preconditions: uid.map(|uid| Preconditions { uid: Some(uid), ..Preconditions::default() }),
+        ..DeleteParams::default()
+    };
+    let parameters = EvictParams { delete_options: Some(options), ..EvictParams::default() };
     match api.evict(&eviction.pod.name, &parameters).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::Duration;
-use cluster_core::machine::{self, Eviction, LastEviction, NodePods, OnDemand};
+use cluster_core::machine::{self, LastEviction, NodePods, OnDemand};
 use engine::NamespacedName;
 use schemas::HasConditions;
 use schemas::cluster::MachineDrainRule;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{deleting_machine, now, pods, read};
 
 /// Returns a Pod with a controller, in namespace `n`; `more` is merged into it.
-fn pod(name: &str, mut more: Value) -> Value {
+pub fn pod(name: &str, mut more: Value) -> Value {
     let mut pod =
         json!({"metadata": {"name": name, "namespace": "n", "ownerReferences": [owner("ReplicaSet")]}});
     if let Some(metadata) = more.as_object_mut().and_then(|more| more.remove("metadata")) {
@@ -27,7 +27,7 @@ fn owner(kind: &str) -> Value {
     json!({"apiVersion": "apps/v1", "kind": kind, "name": "x", "uid": "1", "controller": true})
 }
 
-fn label(value: &str) -> Value {
+pub fn label(value: &str) -> Value {
     json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": value}}})
 }
 
@@ -36,7 +36,7 @@ fn rule(name: &str, spec: Value) -> Arc<MachineDrainRule> {
 }
 
 /// Returns a Machine whose Node has these Pods.
-fn with(list: Vec<Value>) -> machine::Observed {
+pub fn with(list: Vec<Value>) -> machine::Observed {
     machine::Observed { pods: pods(list), ..deleting_machine(json!({})) }
 }
 
@@ -54,7 +54,7 @@ fn drain(observed: &machine::Observed) -> (Vec<String>, Vec<String>) {
     (plan.evict.iter().map(|eviction| eviction.pod.name.clone()).collect(), lines)
 }
 
-const DONE: &str = "WaitingForInfrastructureDeletion";
+pub const DONE: &str = "WaitingForInfrastructureDeletion";
 
 /// Each row is a Pod, and whether it is evicted (`evict`), waited for (`wait`) or left alone (`skip`).
 #[test]
@@ -262,67 +262,4 @@ fn lists_are_short() {
     assert_eq!(lines.len(), 7, "{lines:?}");
     assert_eq!(lines[0], "* Pod n/p1: failed to evict Pod, p1");
     assert_eq!(&lines[5..], ["* Pod n/p0: eviction requested", "* 3 Pods with other issues"]);
-}
-
-/// A kubelet that does not report confirms no deletion: its Pods get a second.
-#[test]
-fn an_unreachable_node_is_not_waited_for() {
-    let node = json!({"metadata": {"name": "m"},
-        "spec": {"providerID": "id", "unschedulable": true, "taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]},
-        "status": {"conditions": [{"type": "Ready", "status": "Unknown"}], "volumesAttached": [{"name": "v", "devicePath": ""}]}});
-    let gone = |at: &str| json!({"metadata": {"deletionTimestamp": at}});
-    let rows = [
-        (
-            "not yet deleted",
-            json!({}),
-            vec![Eviction { pod: NamespacedName::new("n", "p"), grace: Some(1), warnings: vec![] }],
-            "DrainingNode",
-        ),
-        ("for a second", gone("2026-11-20T23:59:59Z"), vec![], "DrainingNode"),
-        ("for longer", gone("2026-11-20T23:59:58Z"), vec![], DONE),
-    ];
-    for (what, more, evict, reason) in rows {
-        let node = machine::NodeState::Found(read(node.clone()));
-        let plan = machine::plan(&machine::Observed { node, ..with(vec![pod("p", more)]) });
-        assert_eq!(plan.evict, evict, "{what}");
-        assert_eq!(plan.machine.condition("Deleting").unwrap().reason, reason, "{what}");
-    }
-}
-
-/// `Ready` says after 15 minutes that the deletion is slow, and after 5 minutes of drain why.
-#[test]
-fn a_slow_drain_is_explained() {
-    let rows = [
-        ("23:46:00", "23:46:00", "* Deleting: Machine deletion in progress, stage: DrainingNode"),
-        (
-            "23:44:00",
-            "23:56:00",
-            "* Deleting: Machine deletion in progress since more than 15m, stage: DrainingNode",
-        ),
-        (
-            "23:44:00",
-            "23:44:00",
-            "* Deleting: Machine deletion in progress since more than 15m, stage: DrainingNode, delay likely due to PodDisruptionBudgets, Pods not terminating, Pod eviction errors, Pods not completed yet",
-        ),
-    ];
-    for (deleted, drained, expected) in rows {
-        let gone = json!({"metadata": {"deletionTimestamp": "2026-11-20T23:59:50Z"}});
-        let list =
-            vec![pod("a", json!({})), pod("b", json!({})), pod("c", label("wait-completed")), pod("d", gone)];
-        let mut observed = with(list);
-        let refused =
-            ["cannot evict pod as it would violate the pod's disruption budget.", "failed to evict Pod, no"];
-        for (name, refused) in ["a", "b"].into_iter().zip(refused) {
-            let last = LastEviction { at: now(), refused: Some(refused.to_owned()) };
-            observed.evictions.insert(NamespacedName::new("n", name), last);
-        }
-        let machine = Arc::make_mut(&mut observed.machine);
-        machine.metadata.deletion_timestamp =
-            serde_json::from_value(json!(format!("2026-11-20T{deleted}Z"))).unwrap();
-        let status = json!({"nodeRef": {"name": "m"}, "deletion": {"nodeDrainStartTime": format!("2026-11-20T{drained}Z")}});
-        machine.status = Some(serde_json::from_value(status).unwrap());
-        let plan = machine::plan(&observed);
-        let message = plan.machine.condition("Ready").unwrap().message.clone();
-        assert_eq!(message.lines().next(), Some(expected));
-    }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 mod drain;
+mod slow_drain;
 mod steps;
 mod volumes;
 

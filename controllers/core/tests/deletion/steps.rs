@@ -132,7 +132,10 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
     let parts = |at: i64| [(at, "WaitingForInfrastructureDeletion"), (at, "WaitingForBootstrapDeletion")];
     let not_connected = || machine::NodeState::NotConnected;
     type Steps = Vec<(i64, &'static str)>;
-    let rows: [(&str, machine::Observed, Steps); 7] = [
+    let unread = machine::NodeState::Found(read(
+        json!({"metadata": {"name": "m"}, "spec": {"providerID": "id", "unschedulable": true}}),
+    ));
+    let rows: [(&str, machine::Observed, Steps); 8] = [
         ("no time-outs", with_node(not_connected(), [None; 3]), vec![HOOK, DRAIN]),
         ("0 is none", with_node(not_connected(), [Some(0); 3]), vec![HOOK, DRAIN]),
         (
@@ -149,6 +152,20 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
         (
             "all; the last one is over, and yet the Node is tried for a while",
             with_node(not_connected(), [Some(60), Some(30), Some(10)]),
+            [
+                vec![HOOK, DRAIN, (60, "WaitingForVolumeDetach")],
+                parts(90).into(),
+                vec![(90, "DeletingNode"), (100, "DeletionCompleted")],
+            ]
+            .concat(),
+        ),
+        (
+            "the API server does not list Pods and volumes",
+            machine::Observed {
+                pods: OnDemand::Failed("no answer".to_owned()),
+                volumes: OnDemand::Failed("no answer".to_owned()),
+                ..with_node(unread, [Some(60), Some(30), Some(10)])
+            },
             [
                 vec![HOOK, DRAIN, (60, "WaitingForVolumeDetach")],
                 parts(90).into(),

@@ -107,6 +107,11 @@ fn claims_of_pods_that_are_left_alone_are_ignored() {
     let observed =
         machine::Observed { pods: pods(list.clone()), ..with(&[], &["one", "two"], volumes(None)) };
     assert_eq!(condition(&observed).0, "WaitingForInfrastructureDeletion");
+    let mut completed = list.clone();
+    completed[0]["metadata"]["labels"] = json!({"cluster.x-k8s.io/drain": "wait-completed"});
+    completed[0]["status"] = json!({"phase": "Succeeded"});
+    let observed = machine::Observed { pods: pods(completed), ..with(&[], &["one", "two"], volumes(None)) };
+    assert!(condition(&observed).1.ends_with("\n* PersistentVolumeClaims: n/c1, n/p-e"));
     let more = volumes(Some(volume("three", Some("c3"))));
     let observed = machine::Observed { pods: pods(list), ..with(&[], &["one", "two", "three"], more) };
     assert!(condition(&observed).1.ends_with("\n* PersistentVolumeClaims: n/c3"));

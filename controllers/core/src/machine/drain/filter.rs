@@ -22,6 +22,8 @@ pub enum Behavior {
     Skip,
     /// Waits until it ends by itself.
     WaitCompleted,
+    /// It has ended by itself, as it was to. Its object may stay.
+    Completed,
     /// Evicts it once no Pod of a lower order is left.
     Drain(i32),
 }
@@ -41,7 +43,7 @@ impl Judgement {
     /// Returns the group in which the drain evicts the Pod or waits for it; `None` if it does neither.
     pub fn order(&self) -> Option<i32> {
         match self.behavior {
-            Behavior::Skip => None,
+            Behavior::Skip | Behavior::Completed => None,
             Behavior::WaitCompleted => Some(0),
             Behavior::Drain(order) => Some(order),
         }
@@ -78,8 +80,7 @@ pub fn judge(
     let wanted = of_label(pod).or_else(|| rules.behavior(pod, &on_node.namespaces));
     match wanted.unwrap_or(Behavior::Drain(0)) {
         Behavior::Skip => Judgement::of(Behavior::Skip),
-        // A Pod that has ended by itself needs no waiting for, although the object may stay.
-        Behavior::WaitCompleted if finished => Judgement::of(Behavior::Skip),
+        Behavior::WaitCompleted if finished => Judgement::of(Behavior::Completed),
         Behavior::WaitCompleted => Judgement::of(Behavior::WaitCompleted),
         drain => Judgement {
             behavior: drain,

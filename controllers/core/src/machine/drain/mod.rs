@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use engine::NamespacedName;
-use engine::object::is_deleting;
+use engine::object::{is_deleting, uid};
 use k8s_openapi::api::core::v1::{Node, Pod, Volume};
 
 pub use messages::{delay_causes, refusal, too_late};
@@ -32,6 +32,8 @@ const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 pub struct Eviction {
     /// The Pod.
     pub pod: NamespacedName,
+    /// Its UID: one that has taken its name since then may run on another Node.
+    pub uid: String,
     /// Grace period in seconds in place of the Pod's own.
     pub grace: Option<u32>,
     /// What is lost or not replaced with the Pod.
@@ -70,7 +72,7 @@ pub fn plan(observed: &Observed, node: &Node, on_node: &NodePods) -> Result<Outc
     for (key, pod, judgement) in pods {
         let now = judgement.order() == first;
         match judgement.behavior {
-            Behavior::Skip => {}
+            Behavior::Skip | Behavior::Completed => {}
             Behavior::WaitCompleted if now => rows.waiting.push(key),
             Behavior::WaitCompleted => rows.waiting_later.push(key),
             Behavior::Drain(_) if is_deleting(pod) => rows.terminating.push(key),
@@ -79,8 +81,8 @@ pub fn plan(observed: &Observed, node: &Node, on_node: &NodePods) -> Result<Outc
                 let last = observed.evictions.get(&key);
                 if last.is_none_or(|last| is_due(observed, last.at)) {
                     let grace = unreachable.then_some(GRACE_UNREACHABLE);
-                    let warnings = judgement.warnings;
-                    outcome.evict.push(Eviction { pod: key.clone(), grace, warnings });
+                    let (uid, warnings) = (uid(pod).to_owned(), judgement.warnings);
+                    outcome.evict.push(Eviction { pod: key.clone(), uid, grace, warnings });
                 }
                 match last.map(|last| last.refused.clone()) {
                     None => rows.requested.push(key),

@@ -19,7 +19,7 @@ pub struct Rules<'a>(Vec<Rule<'a>>);
 
 struct Rule<'a> {
     rule: &'a MachineDrainRule,
-    /// Selectors of Pods and of their namespaces. None means all Pods.
+    /// Selectors of Pods and of their namespaces; an empty list means all Pods.
     pods: Vec<[Selector; 2]>,
 }
 
