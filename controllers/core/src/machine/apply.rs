@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, EvictParams, Preconditions};
 use schemas::cluster::Machine;
 
+use super::changes::Plan;
 use super::drain::{self, Eviction};
 use super::observe::MachineController;
 use super::observed::{LastEviction, Observed, OnDemand};
-use super::plan::Plan;
 use crate::change::apply_external;
 
 impl MachineController {

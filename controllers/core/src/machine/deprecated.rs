@@ -10,10 +10,9 @@ use machinery::clock::rfc3339;
 use schemas::cluster::Machine;
 use schemas::meta::{FailureV1Beta1DeprecatedStatus, V1Beta1Condition};
 
-use super::deletion::Step;
-use super::facts::{is_infrastructure_provisioned, node_name, was_provisioned};
+use super::changes::{Plan, Step};
+use super::facts::{is_data_secret_created, is_infrastructure_provisioned, node_name, was_provisioned};
 use super::observed::{NodeState, Observed};
-use super::plan::{Plan, is_data_secret_created};
 use crate::change::Reference;
 
 const READY: &str = "Ready";

@@ -1,6 +1,7 @@
 //! The Machine controller.
 
 mod apply;
+mod changes;
 mod deletion;
 mod deprecated;
 mod drain;
@@ -30,10 +31,11 @@ use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
+pub use changes::Plan;
 pub use drain::{EVICTION_LIMIT, Eviction};
 pub(crate) use facts::node_name;
 pub use observed::{LastEviction, NodePods, NodeState, NodeVolumes, Observed, OnDemand};
-pub use plan::{FINALIZER, Plan, plan};
+pub use plan::{FINALIZER, plan};
 
 use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;

@@ -8,8 +8,8 @@ use engine::owners;
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Machine, MachineNodeReference};
 
+use super::changes::Plan;
 use super::observed::{NodeState, Observed};
-use super::plan::Plan;
 use super::taints;
 use crate::change::{Event, Reference};
 

@@ -3,12 +3,12 @@
 use engine::object::annotation;
 
 use super::timeouts::{come_again, end, is_over};
-use super::{OUT_OF_REACH, Step, deletion, is_past_drain, spec, start, status};
+use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
 use crate::change::Event;
+use crate::machine::changes::{Plan, Step};
 use crate::machine::deprecated;
 use crate::machine::drain::{self, Outcome};
 use crate::machine::observed::{NodeState, Observed, OnDemand};
-use crate::machine::plan::Plan;
 
 const EXCLUDE: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 const REASON: &str = "DrainingNode";

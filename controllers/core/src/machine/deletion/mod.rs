@@ -15,10 +15,11 @@ use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 
 pub use volumes::{has_any, is_attached};
 
+use super::changes::{Plan, Step};
 use super::deprecated;
 use super::facts::node_name;
 use super::observed::{NodeState, Observed};
-use super::plan::Plan;
+
 use crate::change::{Event, Reference};
 use timeouts::{come_again, end};
 
@@ -27,17 +28,6 @@ const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 /// This process tries to delete a Node for at least this long, even after the deletion's time-out.
 const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
-
-/// The progress of the deletion.
-#[derive(Debug)]
-pub enum Step {
-    /// The Machine is not being deleted.
-    NotDeleting,
-    /// The deletion waits; holds reason and message of the `Deleting` condition.
-    Waiting(&'static str, String),
-    /// The Machine's parts are deleted.
-    Completed,
-}
 
 /// Returns whether the Node is drained and deleted with the Machine: not if the cluster or its control plane
 /// is being deleted, or if no other control plane Machine is left. Whether the Node is reachable makes no

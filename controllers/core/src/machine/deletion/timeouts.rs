@@ -4,8 +4,8 @@ use chrono::{DateTime, Duration, Utc};
 use engine::Action;
 use machinery::clock::parse_rfc3339;
 
+use crate::machine::changes::Plan;
 use crate::machine::observed::Observed;
-use crate::machine::plan::Plan;
 
 /// The interval at which a step of a deletion is checked again if no event reports its end.
 const DELETION_RETRY: std::time::Duration = std::time::Duration::from_secs(20);

@@ -7,12 +7,12 @@ use engine::object::annotation;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume};
 
 use super::timeouts::{come_again, end, is_over};
-use super::{OUT_OF_REACH, Step, deletion, is_past_drain, spec, start, status};
+use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
 use crate::change::Event;
+use crate::machine::changes::{Plan, Step};
 use crate::machine::deprecated;
 use crate::machine::drain;
 use crate::machine::observed::{NodeState, NodeVolumes, Observed, OnDemand};
-use crate::machine::plan::Plan;
 use crate::messages;
 
 const EXCLUDE: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";

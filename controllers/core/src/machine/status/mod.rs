@@ -11,10 +11,9 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use super::deletion::Step;
+use super::changes::{Plan, Step};
 use super::facts::{was_bootstrapped, was_provisioned};
 use super::observed::Observed;
-use super::plan::Plan;
 use crate::change::Reference;
 use crate::machine_deployment::template;
 

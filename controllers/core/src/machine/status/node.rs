@@ -10,8 +10,8 @@ use machinery::clock::rfc3339;
 use schemas::HasConditions;
 use schemas::meta::Condition;
 
+use crate::machine::changes::Plan;
 use crate::machine::observed::{NodeState, Observed};
-use crate::machine::plan::Plan;
 
 /// The connection may be down this long before the conditions of a Machine's Node become unknown.
 const CONNECTION_GRACE: Duration = Duration::from_secs(300);
