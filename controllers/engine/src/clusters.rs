@@ -1,7 +1,7 @@
 //! Connections to workload clusters: a client and caches for each. A connection is made when the cluster's
 //! API server is reachable and dropped when it stops answering.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,6 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 pub struct Workload {
     cluster: NamespacedName,
     caches: Caches,
-    done: Mutex<BTreeSet<&'static str>>,
 }
 
 impl Workload {
@@ -62,12 +61,6 @@ impl Workload {
     /// Returns the handle on the objects of a kind in `scope`; the first call with this scope starts its cache.
     pub fn objects_in<K: Kind<DynamicType = ()>>(&self, scope: &Scope) -> Objects<K> {
         self.caches.objects_in(&(), scope)
-    }
-
-    /// Returns whether this is the first call with `what` since the cluster was connected; used for
-    /// subscriptions made on demand.
-    pub fn first_time(&self, what: &'static str) -> bool {
-        self.done.lock().insert(what)
     }
 }
 
@@ -298,7 +291,7 @@ impl Inner {
         let client = workload_client(self.manager.network(), self.manager.clock(), kubeconfig)?;
         probe(&client).await?;
         let caches = self.manager.caches_of(client);
-        let workload = Workload { cluster: cluster.clone(), caches, done: Mutex::default() };
+        let workload = Workload { cluster: cluster.clone(), caches };
         let registrations = self.registrations.lock().clone();
         let synced = join_all(registrations.iter().map(|register| register(&workload)));
         match tokio::time::timeout(SYNC_TIMEOUT, synced).await {

@@ -18,7 +18,6 @@ use super::observe::Observed;
 use super::plan::{is_initialized, is_provisioned};
 use super::sums;
 use crate::change::Reference;
-use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 
 /// The connection may be down this long before `RemoteConnectionProbe` becomes false.
 const CONNECTION_GRACE: Duration = Duration::from_secs(50);

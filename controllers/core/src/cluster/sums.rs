@@ -9,7 +9,7 @@ use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
 use super::observe::{Observed, is_of_pool};
-use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
+use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 
 /// Returns these conditions.
 pub fn all(observed: &Observed) -> Vec<Condition> {

@@ -12,6 +12,15 @@ pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
     })
 }
 
+/// Returns whether a bootstrap object reports that its data Secret is created.
+pub(super) fn is_data_secret_created(object: &ExternalObject) -> bool {
+    object.is_true(if object.contract == "v1beta1" {
+        "/status/ready"
+    } else {
+        "/status/initialization/dataSecretCreated"
+    })
+}
+
 /// Returns whether the Machine's infrastructure was provisioned at any time.
 pub(super) fn was_provisioned(machine: &Machine) -> bool {
     let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());

@@ -1,14 +1,19 @@
 //! The Machine controller.
 
 mod apply;
+mod changes;
 mod deletion;
+mod deprecated;
 mod drain;
 mod facts;
 mod node;
 mod observe;
 mod observed;
 mod plan;
+mod pod_watches;
 mod status;
+mod taints;
+mod workload;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,15 +29,18 @@ use engine::{
 };
 use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
+pub use changes::Plan;
+pub use drain::{EVICTION_LIMIT, Eviction};
 pub(crate) use facts::node_name;
-pub use observed::{NodeState, Observed};
-pub use plan::{FINALIZER, Plan, plan};
+pub use observed::{LastEviction, NodePods, NodeState, NodeVolumes, Observed, OnDemand};
+pub use plan::{FINALIZER, plan};
 
 use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
 use observe::{BY_NODE, BY_PROVIDER_ID, MachineController};
+use pod_watches::PodWatches;
 
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
@@ -74,13 +82,15 @@ fn start(manager: &Manager) {
     machines
         .index(BY_NODE, |machine| node_name(machine).map(|name| scoped(machine, name)).into_iter().collect());
     let (clusters, sets, deployments) = (manager.objects(), manager.objects(), manager.objects());
+    let drain_rules = manager.objects();
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .time_limit(TIME_LIMIT)
         .reconciles(&machines)
         .watches(&clusters, of_cluster(&machines))
         .watches(&sets, of_set(&machines))
-        .watches(&deployments, of_deployment(&machines));
+        .watches(&deployments, of_deployment(&machines))
+        .watches(&drain_rules, of_drain_rule(&machines));
     let queue = controller.queue();
     watch_workloads(manager, &machines, &queue);
     let referring = machines.clone();
@@ -89,17 +99,19 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machine-controller");
     let manager = manager.clone();
-    let node_deletions = Mutex::default();
     controller.start(Frame::new(MachineController {
         manager,
         clusters,
         machines,
         sets,
         deployments,
+        drain_rules,
         external,
         recorder,
         queue,
-        node_deletions,
+        node_deletions: Mutex::default(),
+        evictions: Mutex::default(),
+        pod_watches: PodWatches::default(),
     }));
 }
 
@@ -188,6 +200,16 @@ fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployme
     }
 }
 
+/// Requests the Machines that are being deleted in the namespace of a changed MachineDrainRule.
+fn of_drain_rule(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDrainRule>) -> Vec<Request> + use<> {
+    let machines = machines.clone();
+    move |change| {
+        let mut list = machines.in_namespace(&change.name().namespace);
+        list.retain(|machine| is_deleting(machine.as_ref()));
+        requests_of(&list)
+    }
+}
+
 impl Planned for MachineController {
     type Object = Machine;
     type Observed = Observed;
@@ -214,6 +236,8 @@ impl Planned for MachineController {
 
     async fn forget(&self, request: &Request) {
         self.node_deletions.lock().remove(request);
+        self.evictions.lock().remove(request);
+        self.pod_watches.stop(request);
     }
 
     async fn observe(

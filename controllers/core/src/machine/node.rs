@@ -1,18 +1,17 @@
-//! A Machine and its Node: finding the Node, and the metadata and taints that the Machine sets on it.
+//! A Machine and its Node: finding the Node, and the metadata that the Machine sets on it.
 
 use std::collections::BTreeMap;
 
 use engine::names::CLUSTER_NAME;
-use engine::object::{annotation, is_deleting};
+use engine::object::{annotation, is_deleting, label};
 use engine::owners;
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Machine, MachineNodeReference};
-use schemas::defaults;
 
+use super::changes::Plan;
 use super::observed::{NodeState, Observed};
-use super::plan::Plan;
+use super::taints;
 use crate::change::{Event, Reference};
-use crate::machine_deployment::REVISION;
 
 const CLUSTER_NAMESPACE: &str = "cluster.x-k8s.io/cluster-namespace";
 const MACHINE: &str = "cluster.x-k8s.io/machine";
@@ -21,8 +20,6 @@ const OWNER_NAME: &str = "cluster.x-k8s.io/owner-name";
 const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
 const ANNOTATIONS_FROM_MACHINE: &str = "cluster.x-k8s.io/annotations-from-machine";
 const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
-const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
-const OUTDATED_REVISION: &str = "node.cluster.x-k8s.io/outdated-revision";
 
 /// Sets `nodeRef` and `nodeInfo` of the Machine, and plans the changes of the Node.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
@@ -45,7 +42,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
     let status = plan.machine.status.get_or_insert_default();
     if status.node_ref.is_none() {
         status.node_ref = Some(MachineNodeReference { name: name.clone() });
-        plan.events.push(Event::normal("SuccessfulSetNodeRef", name));
+        plan.events.push(Event::normal("SuccessfulSetNodeRef", name.clone()));
     }
     let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
     status.node_info = info.and_then(|info| serde_json::from_value(serde_json::to_value(info).ok()?).ok());
@@ -54,6 +51,9 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
     }
     let wanted = wanted(observed, node);
     if wanted.metadata != node.metadata || wanted.spec != node.spec {
+        if label(&wanted, INTERRUPTIBLE).is_some() && label(node.as_ref(), INTERRUPTIBLE).is_none() {
+            plan.events.push(Event::normal("SuccessfulSetInterruptibleNodeLabel", name));
+        }
         plan.node = Some(wanted);
     }
 }
@@ -74,7 +74,7 @@ fn wanted(observed: &Observed, node: &Node) -> Node {
         wanted.metadata.labels.get_or_insert_default().insert(INTERRUPTIBLE.to_owned(), String::new());
     }
     back_references(&mut wanted, observed);
-    taints(&mut wanted, observed);
+    taints::sync(&mut wanted, observed);
     wanted
 }
 
@@ -133,41 +133,5 @@ fn back_references(node: &mut Node, observed: &Observed) {
             annotations.remove(OWNER_KIND);
             annotations.remove(OWNER_NAME);
         }
-    }
-}
-
-/// Removes the uninitialized taint, and sets the outdated taint while the MachineSet's revision is older than
-/// the MachineDeployment's.
-fn taints(node: &mut Node, observed: &Observed) {
-    let spec = node.spec.get_or_insert_default();
-    let taints = spec.taints.get_or_insert_default();
-    taints.retain(|taint| taint.key != UNINITIALIZED);
-    let outdated = is_outdated(observed);
-    let has = taints.iter().any(|taint| taint.key == OUTDATED_REVISION);
-    if outdated && !has {
-        taints.push(Taint {
-            key: OUTDATED_REVISION.to_owned(),
-            effect: "PreferNoSchedule".to_owned(),
-            ..Taint::default()
-        });
-    } else if !outdated {
-        taints.retain(|taint| taint.key != OUTDATED_REVISION);
-    }
-    if taints.is_empty() {
-        spec.taints = None;
-    }
-}
-
-fn is_outdated(observed: &Observed) -> bool {
-    let (Some(set), Some(deployment)) = (&observed.set, &observed.deployment) else { return false };
-    let rollout = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    if rollout.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE) {
-        return false;
-    }
-    let revision = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
-    match (revision(annotation(set.as_ref(), REVISION)), revision(annotation(deployment.as_ref(), REVISION)))
-    {
-        (Some(set), Some(deployment)) => set < deployment,
-        _ => false,
     }
 }

@@ -2,28 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::controller::requests_of;
 use engine::names::CONTROL_PLANE;
 use engine::object::{is_deleting, label};
-use engine::{External, Manager, NamespacedName, Objects, Request, Workload, owners};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use engine::{External, Manager, NamespacedName, Objects, Request, Result, Workload, owners};
+use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
-use super::deletion;
 use super::facts::{is_infrastructure_provisioned, node_name};
-use super::observed::{NodeState, Observed};
+use super::observed::{LastEviction, NodePods, NodeState, Observed, OnDemand};
+use super::pod_watches::PodWatches;
+use super::{deletion, drain, taints, workload};
 use crate::change::Reference;
 
 /// Index of Machines and of Nodes by provider ID.
 pub(super) const BY_PROVIDER_ID: &str = "providerID";
-/// Index of Machines and of Pods by Node.
+/// Index of Machines by Node.
 pub(super) const BY_NODE: &str = "node";
-/// The time for which a reconcile waits for the first list of a workload cluster's Pods.
-const PODS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The controller of Machines.
 pub(super) struct MachineController {
@@ -32,11 +29,15 @@ pub(super) struct MachineController {
     pub machines: Objects<Machine>,
     pub sets: Objects<MachineSet>,
     pub deployments: Objects<MachineDeployment>,
+    pub drain_rules: Objects<MachineDrainRule>,
     pub external: External,
     pub recorder: engine::events::Recorder,
     pub queue: Arc<engine::Queue>,
     /// The time at which this process first tried to delete the Node of each Machine.
     pub node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
+    /// The last evictions of the Pods on each Machine's Node.
+    pub evictions: Mutex<BTreeMap<Request, BTreeMap<NamespacedName, LastEviction>>>,
+    pub pod_watches: PodWatches,
 }
 
 impl MachineController {
@@ -56,12 +57,22 @@ impl MachineController {
         });
         let workload = self.manager.clusters().get(&name).ok();
         let provider_id = provider_id(&machine, &infrastructure);
+        let node = node_state(workload.as_deref(), &machine, provider_id.as_deref());
         let mut observed = Observed {
-            node: node_state(workload.as_deref(), &machine, provider_id.as_deref()),
+            propagates_taints: taints::are_propagated(&machine.spec.taints, node.found().map(AsRef::as_ref)),
+            node,
             health: self.manager.clusters().health(&name),
             control_plane: Reference::None,
             has_control_plane_machines: true,
-            pods: None,
+            drain_rules: Vec::new(),
+            pods: OnDemand::NotRead,
+            evictions: self
+                .evictions
+                .lock()
+                .get(&NamespacedName::of(machine.as_ref()))
+                .cloned()
+                .unwrap_or_default(),
+            volumes: OnDemand::NotRead,
             node_deletion_since: self
                 .node_deletions
                 .lock()
@@ -76,7 +87,7 @@ impl MachineController {
             infrastructure,
         };
         if is_deleting(observed.machine.as_ref()) {
-            self.read_deletion(&mut observed, workload.as_ref()).await;
+            self.read_deletion(&mut observed, workload.as_deref()).await;
         }
         observed
     }
@@ -94,39 +105,40 @@ impl MachineController {
         false
     }
 
-    async fn read_deletion(&self, observed: &mut Observed, workload: Option<&Arc<Workload>>) {
+    async fn read_deletion(&self, observed: &mut Observed, workload: Option<&Workload>) {
         let name = NamespacedName::of(observed.cluster.as_ref());
         let reference = observed.cluster.spec.control_plane_ref.as_ref();
         observed.control_plane = Reference::read(&self.external, &name.namespace, reference).await;
         observed.has_control_plane_machines = self.machines.by_cluster(&name).iter().any(|machine| {
             label(machine.as_ref(), CONTROL_PLANE).is_some() && !is_deleting(machine.as_ref())
         });
-        let needs_pods = deletion::needs_pods(observed);
-        if let (Some(workload), Some(node), true) = (workload, observed.node.found(), needs_pods) {
-            let node = node.metadata.name.clone().unwrap_or_default();
-            observed.pods = self.pods(workload, &node).await;
+        observed.drain_rules = self.drain_rules.in_namespace(&name.namespace);
+        let (Some(workload), Some(node)) = (workload, observed.node.found().cloned()) else { return };
+        if deletion::needs_pods(observed) {
+            observed.pods = on_demand(self.read_pods(observed, workload, &node).await);
+        }
+        if deletion::needs_volumes(observed) {
+            observed.volumes = on_demand(workload::volumes(workload, &node).await);
         }
     }
 
-    /// Returns the Pods on a Node; `None` if the cluster does not list them in time. The first drain in a
-    /// cluster starts the watch of its Pods.
-    async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Option<Vec<Arc<Pod>>> {
-        let pods = workload.objects::<Pod>();
-        if workload.first_time("drain") {
-            pods.index(BY_NODE, |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
-            let (machines, cluster) = (self.machines.clone(), workload.cluster().clone());
-            pods.notify(&self.queue, move |change| {
-                let on = change.objects().filter_map(|pod| pod.spec.as_ref()?.node_name.clone());
-                let mut list: Vec<Arc<Machine>> =
-                    on.flat_map(|node| machines.by_index(BY_NODE, &format!("{cluster}/{node}"))).collect();
-                list.retain(|machine| is_deleting(machine.as_ref()));
-                requests_of(&list)
-            });
-        }
-        // The connection may end at any time, and the time-outs of the deletion must continue.
-        tokio::time::timeout(PODS_TIMEOUT, pods.wait_until_synced()).await.ok()?;
-        Some(pods.by_index(BY_NODE, node))
+    /// Reads the Pods on the Node, and requests a reconcile for the next change of one of them.
+    async fn read_pods(&self, observed: &Observed, workload: &Workload, node: &Node) -> Result<NodePods> {
+        let name = node.metadata.name.as_deref().unwrap_or_default();
+        let (pods, version) = workload::pods(workload, name).await?;
+        let missing_daemon_sets = workload::missing_daemon_sets(workload, &pods).await?;
+        let namespaces = match drain::needs_namespaces(observed) {
+            true => workload::namespaces(workload).await?,
+            false => BTreeMap::new(),
+        };
+        let request = NamespacedName::of(observed.machine.as_ref());
+        self.pod_watches.start(&self.manager, &self.queue, request, workload, name, version);
+        Ok(NodePods { pods, missing_daemon_sets, namespaces })
     }
+}
+
+fn on_demand<T>(read: Result<T>) -> OnDemand<T> {
+    read.map_or_else(|error| OnDemand::Failed(error.to_string()), OnDemand::Found)
 }
 
 /// Returns the Machine's provider ID, or else the ID that its provisioned infrastructure reports.

@@ -1,11 +1,12 @@
 //! The observed state on which the plan of a Machine depends.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::Health;
-use k8s_openapi::api::core::v1::{Node, Pod};
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use engine::{Health, NamespacedName};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
 use crate::change::Reference;
 
@@ -33,6 +34,47 @@ impl NodeState {
     }
 }
 
+/// State of the workload cluster that is read only when the plan depends on it.
+#[derive(Debug, Clone, Default)]
+pub enum OnDemand<T> {
+    /// The plan does not depend on it, or the workload cluster is not connected.
+    #[default]
+    NotRead,
+    /// The state.
+    Found(T),
+    /// It could not be read; holds the error message.
+    Failed(String),
+}
+
+/// The Pods on a Node, and what their drain depends on.
+#[derive(Debug, Clone, Default)]
+pub struct NodePods {
+    /// The Pods.
+    pub pods: Vec<Arc<Pod>>,
+    /// DaemonSets that control one of the Pods and do not exist.
+    pub missing_daemon_sets: BTreeSet<NamespacedName>,
+    /// The labels of the namespaces; only read if a MachineDrainRule selects namespaces.
+    pub namespaces: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The volumes of a Node.
+#[derive(Debug, Clone, Default)]
+pub struct NodeVolumes {
+    /// The PersistentVolumes that VolumeAttachments report as attached to the Node.
+    pub attached: Vec<String>,
+    /// The PersistentVolumes that are attached to the Node.
+    pub persistent_volumes: Vec<PersistentVolume>,
+}
+
+/// The last eviction of a Pod by this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastEviction {
+    /// When it was tried.
+    pub at: DateTime<Utc>,
+    /// Why it was refused; `None` if it was accepted.
+    pub refused: Option<String>,
+}
+
 /// The state of the world that a Machine's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
@@ -50,6 +92,8 @@ pub struct Observed {
     pub infrastructure: Reference,
     /// The Machine's Node.
     pub node: NodeState,
+    /// Whether the taints of the Machine's spec are kept on its Node.
+    pub propagates_taints: bool,
     /// State of the connection to the workload cluster.
     pub health: Health,
     /// The Cluster's control plane object; only read while the Machine is being deleted.
@@ -57,8 +101,14 @@ pub struct Observed {
     /// Whether there are control plane Machines that are not being deleted; only computed while the Machine
     /// is being deleted.
     pub has_control_plane_machines: bool,
-    /// The Pods on the Node, only read while the Machine is being deleted; `None` if they are not known.
-    pub pods: Option<Vec<Arc<Pod>>>,
+    /// The MachineDrainRules of the Machine's namespace; only read while the Machine is being deleted.
+    pub drain_rules: Vec<Arc<MachineDrainRule>>,
+    /// The Pods on the Node; only read while the Node is drained or its volumes are awaited.
+    pub pods: OnDemand<NodePods>,
+    /// The last evictions of the Pods on the Node.
+    pub evictions: BTreeMap<NamespacedName, LastEviction>,
+    /// The volumes of the Node; only read while they are awaited.
+    pub volumes: OnDemand<NodeVolumes>,
     /// The time at which this process first tried to delete the Node.
     pub node_deletion_since: Option<DateTime<Utc>>,
     /// The time of this reconcile.

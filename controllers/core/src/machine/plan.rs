@@ -2,50 +2,22 @@
 
 use engine::names::{CLUSTER_NAME, CONTROL_PLANE, CONTROL_PLANE_NAME, POOL_NAME, SET_NAME};
 use engine::object::{annotation, is_deleting, label};
-use engine::{Action, ExternalObject, NamespacedName, owners};
-use k8s_openapi::api::core::v1::Node;
+use engine::{ExternalObject, owners};
 use machinery::clock::rfc3339;
-use schemas::cluster::{Machine, MachineAddress, MachineInitializationStatus};
+use schemas::cluster::{Machine, MachineAddress};
 
-use super::facts::{is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
+use super::changes::{Plan, Step};
+use super::facts::{
+    is_data_secret_created, is_infrastructure_provisioned, was_bootstrapped, was_provisioned,
+};
 use super::observed::Observed;
-use super::{deletion, node, status};
-use crate::change::{Event, ExternalChange, Reference};
+use super::{deletion, deprecated, node, status};
+use crate::change::{ExternalChange, Reference};
 
 const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
 
 /// The finalizer of Machines.
 pub const FINALIZER: &str = "machine.cluster.x-k8s.io";
-
-/// The changes that a Machine needs.
-#[derive(Debug, Default)]
-pub struct Plan {
-    /// The Machine with its wanted metadata, spec and status.
-    pub machine: Machine,
-    /// Changes of the bootstrap and infrastructure objects.
-    pub external: Vec<ExternalChange>,
-    /// The changed Node; `None` if it needs no change.
-    pub node: Option<Node>,
-    /// Pods to evict from the Node.
-    pub evict: Vec<NamespacedName>,
-    /// The infrastructure or bootstrap objects to delete.
-    pub delete: Vec<ExternalObject>,
-    /// Whether to delete the Node.
-    pub delete_node: bool,
-    /// Events to record about the Machine.
-    pub events: Vec<Event>,
-    /// When to reconcile again.
-    pub action: Action,
-    /// Errors that the reconcile returns.
-    pub errors: Vec<String>,
-}
-
-impl Plan {
-    /// Returns `status.initialization`.
-    pub(super) fn initialization(&mut self) -> &mut MachineInitializationStatus {
-        self.machine.status.get_or_insert_default().initialization.get_or_insert_default()
-    }
-}
 
 /// Applies all rules of a Machine. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
@@ -59,13 +31,14 @@ pub fn plan(observed: &Observed) -> Plan {
     let step = if is_deleting(observed.machine.as_ref()) {
         deletion::plan(&mut plan, observed)
     } else {
-        deletion::Step::NotDeleting
+        Step::NotDeleting
     };
     let generation = plan.machine.metadata.generation;
     plan.machine.status.get_or_insert_default().observed_generation = generation;
     status::set(&mut plan, observed, &step);
+    deprecated::set(&mut plan, observed, &step);
     phase(&mut plan, observed);
-    if matches!(step, deletion::Step::Completed) {
+    if matches!(step, Step::Completed) {
         engine::finalizer::remove(&mut plan.machine, FINALIZER);
     }
     plan
@@ -126,14 +99,6 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
             }
         }
     }
-}
-
-fn is_data_secret_created(object: &ExternalObject) -> bool {
-    object.is_true(if object.contract == "v1beta1" {
-        "/status/ready"
-    } else {
-        "/status/initialization/dataSecretCreated"
-    })
 }
 
 fn infrastructure(plan: &mut Plan, observed: &Observed) {

@@ -12,8 +12,8 @@ use super::facts::{deprecated, is_managed_elsewhere, was_provisioned};
 use super::observe::Observed;
 use super::plan::Plan;
 use super::{legacy, machines, nodes};
-use crate::aggregates::count_true;
-use crate::versions;
+use engine::aggregates::count_true;
+use engine::versions;
 
 /// Sets the status of the planned MachinePool.
 pub fn set(plan: &mut Plan, observed: &Observed) {

@@ -1,6 +1,7 @@
 //! A management cluster and a workload cluster in this process, on a paused clock.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod eviction;
 pub mod providers;
 
 use std::sync::Arc;
@@ -53,12 +54,12 @@ impl Admission for Refusing {
     }
 }
 
-async fn server(clock: &Clock, random: &Random, kinds: Vec<Value>) -> Server {
+async fn server(clock: &Clock, random: &Random, kinds: Vec<Value>, eviction: eviction::Eviction) -> Server {
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
     let admission: Vec<Arc<dyn Admission>> = vec![Arc::new(Refusing)];
     let options = registry::Options { kinds, admission, ..registry::Options::default() };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await.unwrap();
-    Server::builder(registry, clock.clone()).build()
+    Server::builder(registry, clock.clone()).connect(eviction::RESOURCE, eviction).build()
 }
 
 fn client(server: &Server, name: &str) -> Client {
@@ -66,15 +67,17 @@ fn client(server: &Server, name: &str) -> Client {
 }
 
 /// Returns a CustomResourceDefinition without a schema for its fields.
-fn any(plural: &str, kind: &str, scope: &str) -> Value {
+fn any(group: &str, plural: &str, kind: &str, scope: &str) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let singular = kind.to_lowercase();
+    let name = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
+    let selectable = if kind == "Pod" { json!([{"jsonPath": ".spec.nodeName"}]) } else { json!([]) };
     json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": plural},
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
         "spec": {
-            "group": "", "scope": scope,
+            "group": group, "scope": scope,
             "names": {"plural": plural, "singular": singular, "kind": kind, "listKind": format!("{kind}List")},
-            "versions": [{"name": "v1", "served": true, "storage": true,
+            "versions": [{"name": "v1", "served": true, "storage": true, "selectableFields": selectable,
                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}}}],
         },
     })
@@ -89,10 +92,17 @@ impl World {
         let epoch = machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap();
         let (clock, random) = (Clock::simulated(epoch), Random::seeded(seed));
         let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
-        let kinds = vec![any("nodes", "Node", "Cluster"), any("pods", "Pod", "Namespaced")];
-        let workload = server(&clock, &random, kinds).await;
+        let kinds = vec![
+            any("", "nodes", "Node", "Cluster"),
+            any("", "pods", "Pod", "Namespaced"),
+            any("", "persistentvolumes", "PersistentVolume", "Cluster"),
+            any("storage.k8s.io", "volumeattachments", "VolumeAttachment", "Cluster"),
+        ];
+        let eviction = eviction::Eviction::default();
+        let workload = server(&clock, &random, kinds, eviction.clone()).await;
+        eviction.serve(client(&workload, "eviction"));
         let kubeconfig = listen(&workload, &network, &clock, &random).await;
-        let management = server(&clock, &random, Vec::new()).await;
+        let management = server(&clock, &random, Vec::new(), Default::default()).await;
         let manager = Manager::new(ManagerOptions {
             client: client(&management, "manager"),
             clock,

@@ -1,166 +1,37 @@
-//! The order in which clusters and machines are deleted, as tables over `plan`.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+//! The steps of a Machine's deletion, and their time-outs.
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-use cluster_core::{Reference, cluster, machine};
-use engine::{ExternalObject, Health};
-use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::core::ApiResource;
+use cluster_core::machine::OnDemand;
+use cluster_core::{Reference, machine};
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-fn read<K: DeserializeOwned>(value: Value) -> Arc<K> {
-    Arc::new(serde_json::from_value(value).unwrap())
-}
-
-fn now() -> DateTime<Utc> {
-    machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap()
-}
-
-fn external(kind: &str, deleting: bool) -> Reference {
-    let mut metadata = json!({"name": "x", "namespace": "default"});
-    if deleting {
-        metadata["deletionTimestamp"] = "2026-11-20T00:00:00Z".into();
-    }
-    let object =
-        json!({"apiVersion": "test/v1", "kind": kind, "metadata": metadata, "spec": {}, "status": {}});
-    let (group, version) = ("test".to_owned(), "v1".to_owned());
-    let resource = ApiResource {
-        group,
-        version,
-        api_version: "test/v1".into(),
-        kind: kind.into(),
-        plural: engine::contract::plural(kind),
-    };
-    Reference::Found(ExternalObject { object: read(object), resource, contract: "v1beta2" })
-}
-
-fn references() -> Value {
-    let reference = |kind: &str| json!({"apiGroup": "test", "kind": kind, "name": "x"});
-    json!({"infrastructureRef": reference("Infra"), "controlPlaneRef": reference("Plane")})
-}
-
-fn deleting_cluster() -> cluster::Observed {
-    cluster::Observed {
-        cluster: read(json!({
-            "metadata": {"name": "c", "namespace": "default", "uid": "c", "deletionTimestamp": "2026-11-20T00:00:00Z",
-                "finalizers": [cluster::FINALIZER]},
-            "spec": references(),
-            "status": {"initialization": {"infrastructureProvisioned": true, "controlPlaneInitialized": true}},
-        })),
-        infrastructure: external("Infra", false),
-        control_plane: external("Plane", false),
-        control_plane_machines: Vec::new(),
-        worker_machines: Vec::new(),
-        deployments: Vec::new(),
-        sets: Vec::new(),
-        pools: Vec::new(),
-        health: Health::default(),
-        has_kubeconfig: true,
-        authority: None,
-        now: now(),
-    }
-}
-
-/// The order is workers, control plane, infrastructure, the Cluster itself.
-#[test]
-fn a_cluster_goes_from_the_workers_down() {
-    let owner =
-        json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "c"}]);
-    let deployment: Arc<MachineDeployment> = read(
-        json!({"metadata": {"name": "md", "namespace": "default", "uid": "md", "ownerReferences": owner}}),
-    );
-    let with_workers = cluster::Observed { deployments: vec![deployment], ..deleting_cluster() };
-    let pool: Arc<MachinePool> = read(
-        json!({"metadata": {"name": "mp", "namespace": "default", "uid": "mp", "ownerReferences": owner}}),
-    );
-    let with_pool = cluster::Observed { pools: vec![pool], ..deleting_cluster() };
-    let without_plane = cluster::Observed { control_plane: Reference::NotFound, ..deleting_cluster() };
-    let rows: [(cluster::Observed, &str, &str, (usize, usize)); 6] = [
-        (with_workers, "WaitingForWorkersDeletion", "* MachineDeployments: md", (1, 0)),
-        (with_pool, "WaitingForWorkersDeletion", "* MachinePools: mp", (1, 0)),
-        (deleting_cluster(), "WaitingForControlPlaneDeletion", "Waiting for Plane to be deleted", (0, 1)),
-        (
-            cluster::Observed { control_plane: external("Plane", true), ..deleting_cluster() },
-            "WaitingForControlPlaneDeletion",
-            "Waiting for Plane to be deleted",
-            (0, 0),
-        ),
-        (
-            without_plane.clone(),
-            "WaitingForInfrastructureDeletion",
-            "Waiting for Infra to be deleted",
-            (0, 1),
-        ),
-        (
-            cluster::Observed { infrastructure: Reference::NotFound, ..without_plane },
-            "DeletionCompleted",
-            "Deletion completed",
-            (0, 0),
-        ),
-    ];
-    for (observed, reason, message, (deployments, external)) in rows {
-        let plan = cluster::plan(&observed);
-        let condition: &schemas::meta::Condition = plan.cluster.condition("Deleting").unwrap();
-        assert_eq!((condition.reason.as_str(), condition.message.as_str()), (reason, message));
-        assert_eq!(
-            (plan.delete.deployments.len() + plan.delete.pools.len(), plan.delete.external.len()),
-            (deployments, external),
-            "{reason}"
-        );
-        let is_done = plan.cluster.metadata.finalizers.is_none();
-        assert_eq!(is_done, reason == "DeletionCompleted", "the finalizer stays until the end");
-        assert!(plan.errors.is_empty(), "{:?}", plan.errors);
-    }
-}
-
-fn deleting_machine(annotations: Value) -> machine::Observed {
-    let cluster: Arc<Cluster> = read(json!({"metadata": {"name": "c", "namespace": "default", "uid": "c"},
-        "spec": references(), "status": {"initialization": {"infrastructureProvisioned": true}}}));
-    machine::Observed {
-        machine: read::<Machine>(json!({
-            "metadata": {"name": "m", "namespace": "default", "uid": "m", "annotations": annotations,
-                "deletionTimestamp": "2026-11-20T23:59:00Z", "finalizers": [machine::FINALIZER]},
-            "spec": {"clusterName": "c", "providerID": "id",
-                "infrastructureRef": {"apiGroup": "test", "kind": "Infra", "name": "m"},
-                "bootstrap": {"configRef": {"apiGroup": "test", "kind": "Config", "name": "m"}}},
-            "status": {"nodeRef": {"name": "m"}},
-        })),
-        cluster,
-        set: None,
-        deployment: None,
-        bootstrap: external("Config", false),
-        infrastructure: external("Infra", false),
-        node: machine::NodeState::Found(read::<Node>(
-            json!({"metadata": {"name": "m"}, "spec": {"providerID": "id"}}),
-        )),
-        health: Health::default(),
-        control_plane: external("Plane", false),
-        has_control_plane_machines: true,
-        pods: Some(Vec::new()),
-        node_deletion_since: None,
-        now: now(),
-    }
-}
+use super::{deleting_machine, external, now, pods, read};
 
 #[test]
 fn a_machine_goes_hook_by_hook_and_part_by_part() {
     let fresh = || deleting_machine(json!({}));
-    let pod = || read::<Pod>(json!({"metadata": {"name": "p", "namespace": "default"}}));
+    let pod = || json!({"metadata": {"name": "p", "namespace": "default"}});
     let without_infrastructure =
-        || machine::Observed { infrastructure: Reference::NotFound, pods: None, ..fresh() };
+        || machine::Observed { infrastructure: Reference::NotFound, pods: OnDemand::NotRead, ..fresh() };
     let only_node = || machine::Observed { bootstrap: Reference::NotFound, ..without_infrastructure() };
     let pre_drain = "pre-drain.delete.hook.machine.cluster.x-k8s.io/x";
     let pre_terminate = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/x";
     let control_plane_goes = machine::Observed { control_plane: external("Plane", true), ..only_node() };
-    let rows: [(&str, machine::Observed, &str); 10] = [
+    let not_cordoned = read(json!({"metadata": {"name": "m"}, "spec": {"providerID": "id"}}));
+    let not_cordoned = machine::NodeState::Found(not_cordoned);
+    let unread = OnDemand::Failed("list the Pods of Node m: refused".to_owned());
+    let rows: [(&str, machine::Observed, &str); 12] = [
         ("hook before the drain", deleting_machine(json!({pre_drain: ""})), "WaitingForPreDrainHook"),
-        ("a pod to evict", machine::Observed { pods: Some(vec![pod()]), ..fresh() }, "DrainingNode"),
-        ("pods not known yet", machine::Observed { pods: None, ..fresh() }, "DrainingNode"),
+        ("a pod to evict", machine::Observed { pods: pods(vec![pod()]), ..fresh() }, "DrainingNode"),
+        ("pods not known yet", machine::Observed { pods: OnDemand::NotRead, ..fresh() }, "DrainingNode"),
+        ("pods that cannot be read", machine::Observed { pods: unread, ..fresh() }, "DrainingNode"),
+        (
+            "a Node that may have got Pods meanwhile",
+            machine::Observed { node: not_cordoned, ..fresh() },
+            "DrainingNode",
+        ),
         ("hook before the end", deleting_machine(json!({pre_terminate: ""})), "WaitingForPreTerminateHook"),
         (
             "hook before the drain of a Node that is gone",
@@ -203,7 +74,7 @@ const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 fn with_node(node: machine::NodeState, timeouts: [Option<i32>; 3]) -> machine::Observed {
     let mut observed = machine::Observed {
         node,
-        pods: None,
+        pods: OnDemand::NotRead,
         ..deleting_machine(json!({"pre-drain.delete.hook.machine.cluster.x-k8s.io": ""}))
     };
     Arc::make_mut(&mut observed.machine).spec.deletion = Some(schemas::cluster::MachineDeletionSpec {
@@ -261,7 +132,10 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
     let parts = |at: i64| [(at, "WaitingForInfrastructureDeletion"), (at, "WaitingForBootstrapDeletion")];
     let not_connected = || machine::NodeState::NotConnected;
     type Steps = Vec<(i64, &'static str)>;
-    let rows: [(&str, machine::Observed, Steps); 7] = [
+    let unread = machine::NodeState::Found(read(
+        json!({"metadata": {"name": "m"}, "spec": {"providerID": "id", "unschedulable": true}}),
+    ));
+    let rows: [(&str, machine::Observed, Steps); 8] = [
         ("no time-outs", with_node(not_connected(), [None; 3]), vec![HOOK, DRAIN]),
         ("0 is none", with_node(not_connected(), [Some(0); 3]), vec![HOOK, DRAIN]),
         (
@@ -278,6 +152,20 @@ fn time_outs_run_while_the_cluster_is_out_of_reach() {
         (
             "all; the last one is over, and yet the Node is tried for a while",
             with_node(not_connected(), [Some(60), Some(30), Some(10)]),
+            [
+                vec![HOOK, DRAIN, (60, "WaitingForVolumeDetach")],
+                parts(90).into(),
+                vec![(90, "DeletingNode"), (100, "DeletionCompleted")],
+            ]
+            .concat(),
+        ),
+        (
+            "the API server does not list Pods and volumes",
+            machine::Observed {
+                pods: OnDemand::Failed("no answer".to_owned()),
+                volumes: OnDemand::Failed("no answer".to_owned()),
+                ..with_node(unread, [Some(60), Some(30), Some(10)])
+            },
             [
                 vec![HOOK, DRAIN, (60, "WaitingForVolumeDetach")],
                 parts(90).into(),
@@ -342,7 +230,7 @@ fn a_node_is_deleted_however_long_the_drain_took() {
 fn a_node_that_cannot_be_seen_is_not_given_up() {
     let observed = machine::Observed {
         node: machine::NodeState::NotConnected,
-        pods: None,
+        pods: OnDemand::NotRead,
         ..deleting_machine(json!({}))
     };
     let plan = machine::plan(&observed);
@@ -353,4 +241,24 @@ fn a_node_that_cannot_be_seen_is_not_given_up() {
     let failed = Reference::Failed("no such kind".to_owned());
     let plan = machine::plan(&machine::Observed { control_plane: failed, ..deleting_machine(json!({})) });
     assert!(plan.delete.is_empty() && plan.errors == ["no such kind"], "{:?}", plan.errors);
+}
+
+/// Pre-terminate hooks rely on the drain: a Pod that comes later does not begin it again.
+#[test]
+fn a_node_is_drained_once() {
+    let pod = json!({"metadata": {"name": "p", "namespace": "default"}});
+    for hook in ["pre-terminate.delete.hook.machine.cluster.x-k8s.io/x", "none"] {
+        let mut observed =
+            machine::Observed { pods: pods(vec![pod.clone()]), ..deleting_machine(json!({hook: ""})) };
+        let status = json!({"nodeRef": {"name": "m"}, "deletion": {"nodeDrainStartTime": "2026-11-20T23:59:00Z",
+            "waitForPreTerminateHookStartTime": "2026-11-20T23:59:30Z"}});
+        Arc::make_mut(&mut observed.machine).status = Some(serde_json::from_value(status).unwrap());
+        let plan = machine::plan(&observed);
+        let reason = match hook {
+            "none" => "WaitingForInfrastructureDeletion",
+            _ => "WaitingForPreTerminateHook",
+        };
+        assert_eq!(plan.machine.condition("Deleting").unwrap().reason, reason);
+        assert!(plan.evict.is_empty());
+    }
 }
