@@ -201,6 +201,7 @@ fn machine_sets() {
                 cluster: cluster.clone(),
                 deployment: snapshot.all("MachineDeployment").pop(),
                 parts: Vec::new(),
+                features: Default::default(),
                 suffixes: Vec::new(),
                 now: snapshot.now,
                 machines,

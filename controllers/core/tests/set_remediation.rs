@@ -65,6 +65,7 @@ fn observed(replicas: i32, limit: Value, machines: Vec<Arc<Machine>>) -> Observe
         infrastructure: Reference::None,
         control_plane: Reference::None,
         parts: Vec::new(),
+        features: Default::default(),
         suffixes: Vec::new(),
         now: machinery::clock::parse_rfc3339("2026-11-21T01:00:00Z").unwrap(),
     }

@@ -59,7 +59,8 @@ impl MachineController {
         let provider_id = provider_id(&machine, &infrastructure);
         let node = node_state(workload.as_deref(), &machine, provider_id.as_deref());
         let mut observed = Observed {
-            propagates_taints: taints::are_propagated(&machine.spec.taints, node.found().map(AsRef::as_ref)),
+            propagates_taints: self.manager.features().machine_taint_propagation
+                && taints::are_propagated(&machine.spec.taints, node.found().map(AsRef::as_ref)),
             node,
             health: self.manager.clusters().health(&name),
             control_plane: Reference::None,
@@ -118,7 +119,8 @@ impl MachineController {
             observed.pods = on_demand(self.read_pods(observed, workload, &node).await);
         }
         if deletion::needs_volumes(observed) {
-            observed.volumes = on_demand(workload::volumes(workload, &node).await);
+            let reads_attachments = self.manager.features().volume_attachments;
+            observed.volumes = on_demand(workload::volumes(workload, &node, reads_attachments).await);
         }
     }
 

@@ -67,8 +67,8 @@ pub async fn namespaces(workload: &Workload) -> Result<BTreeMap<String, Labels>>
     Ok(namespaces)
 }
 
-/// Returns the volumes that are attached to a Node.
-pub async fn volumes(workload: &Workload, node: &Node) -> Result<NodeVolumes> {
+/// Returns the volumes that are attached to a Node, by its status and, if `reads_attachments`, by VolumeAttachments.
+pub async fn volumes(workload: &Workload, node: &Node, reads_attachments: bool) -> Result<NodeVolumes> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     let api = Api::<VolumeAttachment>::all(workload.client().clone());
     let mut volumes = NodeVolumes::default();
@@ -79,7 +79,9 @@ pub async fn volumes(workload: &Workload, node: &Node) -> Result<NodeVolumes> {
             volumes.attached.extend(attachment.spec.source.persistent_volume_name);
         }
     };
-    within(what, pages(&api, what, ListParams::default(), each)).await?;
+    if reads_attachments {
+        within(what, pages(&api, what, ListParams::default(), each)).await?;
+    }
     if !deletion::has_any(node, &volumes) {
         return Ok(volumes);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::object::{is_deleting, uid};
 use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, owners};
+use schemas::admission::Features;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 use super::facts::deployment_name;
@@ -33,6 +34,8 @@ pub struct Observed {
     pub control_plane: Reference,
     /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
     pub parts: Vec<ExternalObject>,
+    /// The features that are on.
+    pub features: Features,
     /// Random suffixes for the names of new Machines, one for each missing replica.
     pub suffixes: Vec<String>,
     /// The time of this reconcile.
@@ -88,6 +91,7 @@ impl MachineSetController {
             infrastructure,
             control_plane,
             parts,
+            features: self.manager.features(),
             suffixes,
             now,
         }

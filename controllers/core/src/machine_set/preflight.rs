@@ -21,6 +21,9 @@ const MAX_SKEW: u64 = 3;
 
 /// Returns the reasons why no Machine may be created now; empty if one may.
 pub fn failures(observed: &Observed) -> Vec<String> {
+    if !observed.features.machine_set_preflight_checks {
+        return Vec::new();
+    }
     let Reference::Found(control_plane) = &observed.control_plane else { return Vec::new() };
     let Some(version) = control_plane.text("/spec/version") else { return Vec::new() };
     let of_template =

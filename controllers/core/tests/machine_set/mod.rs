@@ -104,6 +104,7 @@ pub fn observed(set: &Value, machines: Vec<Arc<Machine>>) -> Observed {
         infrastructure: infrastructure(),
         control_plane: Reference::None,
         parts: Vec::new(),
+        features: Default::default(),
         suffixes: vec!["aaaaa".to_owned()],
         now: now(),
     }

@@ -137,6 +137,15 @@ fn what_keeps_machines_from_being_created() {
 }
 
 #[test]
+fn no_check_is_made_while_its_gate_is_off() {
+    let mut observed = observed(&with(set(), json!({"/spec/template/spec/version": "v1.30.0"})), Vec::new());
+    observed.control_plane = plane("v1.36.0", &["v1.36.0"]);
+    assert_eq!(plan(&observed).create.len(), 0);
+    observed.features.machine_set_preflight_checks = false;
+    assert_eq!(plan(&observed).create.len(), 1);
+}
+
+#[test]
 fn the_skew_of_kubeadm_is_that_of_kubeadm_only() {
     let mut observed = observed(&with(set(), json!({"/spec/template/spec/version": "v1.35.0"})), Vec::new());
     observed.control_plane = plane("v1.36.0", &["v1.36.0"]);
