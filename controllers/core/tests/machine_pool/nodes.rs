@@ -22,7 +22,8 @@ fn nodes_are_found_by_their_provider_ids() {
     let nameless = node("old", "", &[]);
     let going = node("old", "z", &[("/metadata/deletionTimestamp", json!(EPOCH))]);
     let with_old = references(&["node-a", "old"]);
-    let rows: [(&str, Vec<(&str, Value)>, Option<Vec<Arc<Node>>>, &[&str], &[&str]); 8] = [
+    type Row<'a> = (&'a str, Vec<(&'a str, Value)>, Option<Vec<Arc<Node>>>, &'a [&'a str], &'a [&'a str]);
+    let rows: [Row<'_>; 8] = [
         ("all", vec![], Some(vec![b.clone(), a.clone()]), &["node-a", "node-b"], &[]),
         ("one", vec![], Some(vec![b.clone()]), &["node-b"], &[]),
         ("none yet", vec![references(&["node-a"])], Some(vec![]), &["node-a"], &[]),

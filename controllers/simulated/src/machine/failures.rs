@@ -215,7 +215,8 @@ mod tests {
     fn a_failure_shows_after_its_time() {
         use Failure::*;
         let sick = [("node-not-ready", "1m"), ("kubelet-stopped", "2m")];
-        let rows: [(&[(&str, &str)], i64, &[Failure], Option<i64>); 8] = [
+        type Row<'a> = (&'a [(&'a str, &'a str)], i64, &'a [Failure], Option<i64>);
+        let rows: [Row<'_>; 8] = [
             (&[], 100, &[], None),
             (&[("node-not-ready", "")], 10, &[NodeNotReady], None),
             (&[("node-not-ready", "1m")], 30, &[], Some(40)),

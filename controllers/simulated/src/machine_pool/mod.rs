@@ -47,7 +47,7 @@ fn start(manager: &Manager) {
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.objects)
         .owns(&this.dev_machines, DevMachinePool::GROUP, DevMachinePool::KIND)
-        .watches(&this.pools, |change| change.objects().filter_map(|pool| infrastructure(pool)).collect())
+        .watches(&this.pools, |change| change.objects().filter_map(infrastructure).collect())
         .watches(&this.machines, move |change| of_machine(&pools, change))
         .watches(&this.clusters, move |change: &Change<Cluster>| {
             requests_of(&by_cluster.by_cluster(&change.name()))
