@@ -5,3 +5,4 @@ mod config;
 mod control_plane;
 mod ignition;
 mod render;
+mod whole;
