@@ -63,7 +63,7 @@ async fn until(manager: &Manager, what: &str, is_met: impl Fn() -> bool) {
 
 fn is_available(manager: &Manager) -> bool {
     let cluster = manager.objects::<Cluster>().get(&NamespacedName::new("default", "minimal"));
-    let conditions = cluster.and_then(|cluster| cluster.status.clone()?.conditions).unwrap_or_default();
+    let conditions = cluster.and_then(|cluster| Some(cluster.status.clone()?.conditions)).unwrap_or_default();
     conditions.iter().any(|condition| condition.type_ == "Available" && condition.status == "True")
 }
 

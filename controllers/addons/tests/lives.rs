@@ -167,7 +167,7 @@ async fn a_silent_cluster_delays_no_other() {
     assert_eq!(blue.data("two").await, v("1"));
     world.until("the silence is said", |manager| said(manager).1 == "NotApplied").await;
     let message = said(&world.manager).2;
-    let expected = "Cluster red: ConfigMap more: the workload cluster does not answer: no answer within 10 s";
+    let expected = "Cluster red: ConfigMap more: the workload cluster does not answer: no answer within 15 s";
     assert_eq!(message, expected);
     red.be_silent(false);
     world.until("it answers again", is_applied).await;

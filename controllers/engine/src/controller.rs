@@ -112,6 +112,13 @@ impl Controller {
         self.watches(objects, |change| vec![change.name()])
     }
 
+    /// Leaves out the resync, for a controller that reads the state outside of the cluster at intervals of its own. Called after
+    /// [`Controller::reconciles`].
+    pub fn without_resync(mut self) -> Self {
+        self.resyncs.clear();
+        self
+    }
+
     /// Reconciles the objects that `mapper` returns whenever an object of this kind changes.
     pub fn watches<K: Kind>(
         mut self,

@@ -71,6 +71,18 @@ pub const ALLOWED: &[Allowed] = &[
         reason: "clusterctl adds this label when it installs its inventory; here it is there from the start",
     },
     Allowed {
+        crd: "devmachinepools.infrastructure.cluster.x-k8s.io",
+        except: None,
+        path: "/versions/v1beta2/schema/properties/spec/properties/backend/properties/inMemory",
+        reason: "the pool in memory is an addition: upstream's provider has pools of containers only",
+    },
+    Allowed {
+        crd: "devmachinepooltemplates.infrastructure.cluster.x-k8s.io",
+        except: None,
+        path: "/versions/v1beta2/schema/properties/spec/properties/template/properties/spec/properties/backend/properties/inMemory",
+        reason: "as in DevMachinePool",
+    },
+    Allowed {
         crd: "metal3datatemplates.infrastructure.cluster.x-k8s.io",
         except: None,
         path: "/versions/v1beta2/schema/properties/spec/properties/networkData/properties/links/properties/bonds/items/properties/parameters/items/properties/value/type",

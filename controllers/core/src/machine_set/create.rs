@@ -56,7 +56,10 @@ fn name(set: &MachineSet, suffix: &str) -> Result<String> {
         ("cluster.name", set.spec.cluster_name.as_str()),
         ("machineSet.name", set.metadata.name.as_deref().unwrap_or_default()),
     ];
-    machine_name(naming.unwrap_or(DEFAULT_NAME), &values, suffix)
+    machine_name(naming.unwrap_or(DEFAULT_NAME), &values, suffix).map_err(|problem| {
+        let own = set.metadata.name.as_deref().unwrap_or_default();
+        Error::failed(format!("spec.machineNaming.template of MachineSet {own} makes no name: {problem}"))
+    })
 }
 
 /// Returns the Machine that a set wants, for a new Machine and for an existing one alike; `spec` has its

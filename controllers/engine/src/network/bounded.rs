@@ -13,8 +13,9 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep, timeout};
 use tower::{BoxError, Layer, Service};
 
-/// The head of an answer must arrive within this time, also that of a watch.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The head of an answer must arrive within this time, also that of a watch. It is longer than the 10 s that a webhook of the cluster may
+/// take by default.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// The body of an answer that is no watch must be complete within this time after its head.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Limit for the body of an answer that is no watch: more than the Nodes of the largest cluster that Kubernetes supports, 5,000.

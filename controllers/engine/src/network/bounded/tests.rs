@@ -57,7 +57,7 @@ async fn a_server_that_never_answers_is_an_error() {
         tower::service_fn(|_: Request<()>| std::future::pending::<Result<Response<Parts>, Infallible>>());
     let mut client = BoundedLayer.layer(server);
     let error = client.call(Request::get("/api").body(()).unwrap()).await.err().unwrap();
-    assert_eq!(error.to_string(), "no answer within 10 s");
+    assert_eq!(error.to_string(), "no answer within 15 s");
 }
 
 #[tokio::test(start_paused = true)]

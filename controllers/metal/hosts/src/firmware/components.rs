@@ -31,6 +31,7 @@ pub(super) fn start(manager: &Manager, control: Arc<dyn Control>) {
     Controller::new(manager, "hostfirmwarecomponents")
         .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.components.clone())
+        .without_resync()
         .reads(&reconciler.hosts.hosts.clone())
         .reads(&reconciler.hosts.secrets.clone())
         .start(reconciler);

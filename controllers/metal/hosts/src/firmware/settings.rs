@@ -37,6 +37,7 @@ pub(super) fn start(manager: &Manager, control: Arc<dyn Control>) {
     Controller::new(manager, "hostfirmwaresettings")
         .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.settings.clone())
+        .without_resync()
         .reads(&reconciler.schemas.clone())
         .reads(&reconciler.hosts.hosts.clone())
         .reads(&reconciler.hosts.secrets.clone())

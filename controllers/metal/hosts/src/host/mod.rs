@@ -71,6 +71,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     Controller::new(manager, "baremetalhost")
         .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.hosts.clone())
+        .without_resync()
         .watches(&reconciler.agents.clone(), |change| {
             change.objects().filter_map(|agent| host_of(agent)).collect()
         })
