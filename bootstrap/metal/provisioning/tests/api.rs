@@ -48,14 +48,8 @@ pub async fn manager() -> Manager {
     let server = Server::builder(registry, clock.clone()).build();
     let client = kube::Client::new(server.client_service(User::master("test")), "default");
     let network = Arc::new(SimulatedNetwork::new());
-    let manager = Manager::new(ManagerOptions {
-        client,
-        clock,
-        random,
-        network,
-        metrics: Default::default(),
-        settings: Default::default(),
-    });
+    let (metrics, settings) = Default::default();
+    let manager = Manager::new(ManagerOptions { client, clock, random, network, metrics, settings });
     let resource = kube::core::ApiResource {
         group: "apiextensions.k8s.io".into(),
         version: "v1".into(),
