@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, print};
 use crate::objects::cluster;
 use crate::server::Server;
 
@@ -32,7 +32,45 @@ pub async fn run(bench: &Bench) -> Result<()> {
     bench.figure("10 clusters: Available", "s", async |b| available(b, 10, true, Wall).await).await?;
     bench.figure("10 clusters: CPU per cluster", "s", async |b| available(b, 10, true, Cpu).await).await?;
     bench.figure("10 clusters: memory", "MB", async |b| available(b, 10, true, Memory).await).await?;
-    bench.figure("upgrade 1+3 by a minor version, × the durations alone", "×", upgrade).await
+    bench.figure("upgrade 1+3 by a minor version, × the durations alone", "×", upgrade).await?;
+    for (count, workers) in FLEETS {
+        // Only by name: the largest takes minutes.
+        if !bench.only.is_empty() && format!("fleet of {count}").contains(&bench.only) {
+            fleet(bench, *count, *workers).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Numbers of clusters, and of workers of each.
+const FLEETS: &[(usize, i64)] = &[(50, 3), (500, 3), (1000, 0)];
+/// How long a fleet is observed at rest.
+const AT_REST: Duration = Duration::from_secs(60);
+
+/// Brings up many clusters at once, once, and prints time, cost, and the cost at rest.
+async fn fleet(bench: &Bench, count: usize, workers: i64) -> Result<()> {
+    let server = Server::start(&bench.binary, &[], &bench.clock).await?;
+    let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
+    let names: Vec<String> = (0..count).map(|n| format!("c{n}")).collect();
+    for name in &names {
+        for (path, object) in cluster(name, 1, workers, OLD, true) {
+            server.send(Method::POST, &path, "application/json", Some(&object)).await?;
+        }
+    }
+    for name in &names {
+        wait_available(bench, &server, name).await?;
+    }
+    let title = format!("fleet of {count}, 1+{workers}");
+    let seconds = (bench.clock.monotonic() - started).as_secs_f64();
+    print(&format!("| {title}: all Available | {seconds:.1} s |"));
+    print(&format!("| {title}: CPU of each | {:.3} s |", (server.cpu()? - cpu) / count as f64));
+    print(&format!("| {title}: memory | {:.0} MB |", server.memory()?));
+    bench.clock.sleep(AT_REST).await;
+    let before = server.cpu()?;
+    bench.clock.sleep(AT_REST).await;
+    let cores = (server.cpu()? - before) / AT_REST.as_secs_f64();
+    print(&format!("| {title}: at rest | {cores:.4} cores |"));
+    Ok(())
 }
 
 #[derive(Clone, Copy)]
