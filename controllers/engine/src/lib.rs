@@ -8,6 +8,7 @@
 pub mod aggregates;
 mod answers;
 mod applied;
+pub mod batch;
 pub mod cache;
 mod caches;
 pub mod clusters;

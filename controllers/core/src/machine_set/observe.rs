@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::batch::to_create;
 use engine::object::{is_deleting, uid};
 use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, owners};
 use schemas::admission::Features;
@@ -36,7 +37,7 @@ pub struct Observed {
     pub parts: Vec<ExternalObject>,
     /// The features that are on.
     pub features: Features,
-    /// Random suffixes for the names of new Machines, one for each missing replica.
+    /// Random suffixes for the names of the Machines that may be created now.
     pub suffixes: Vec<String>,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,
@@ -77,8 +78,7 @@ impl MachineSetController {
             orphans.retain(|machine| !is_deleting(machine.as_ref()) && is_selected(machine));
             machines.extend(orphans);
         }
-        let wanted = usize::try_from(set.spec.replicas.unwrap_or(0)).unwrap_or(0);
-        let missing = wanted.saturating_sub(machines.len());
+        let missing = to_create(set.spec.replicas.unwrap_or(0), machines.len());
         let suffixes = (0..missing).map(|_| self.manager.random().name_suffix()).collect();
         let parts = self.parts(&set, &machines).await;
         let now = self.manager.clock().now();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::batch::to_create;
 use engine::object::{annotation, is_deleting, uid};
 use engine::{Manager, NamespacedName, Objects, names, owners};
 use schemas::HasConditions;
@@ -93,8 +94,8 @@ impl DevMachinePoolController {
                 && self.dev_machines.get(&NamespacedName::of(machine.as_ref())).is_none()
         };
         let orphans = machines.iter().filter(is_orphan).cloned().collect();
-        let wanted = usize::try_from(pool.spec.replicas.unwrap_or(1)).unwrap_or(0);
-        let missing = wanted.saturating_sub(members.iter().filter(|member| !member.goes()).count());
+        let present = members.iter().filter(|member| !member.goes()).count();
+        let missing = to_create(pool.spec.replicas.unwrap_or(1), present);
         let base = dev.metadata.name.as_deref().unwrap_or_default();
         let names = (0..missing).map(|_| names::generate(self.manager.random(), base)).collect();
         Some(Observed { dev, pool, cluster, members, orphans, names })
