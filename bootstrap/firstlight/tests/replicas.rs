@@ -27,8 +27,8 @@ impl Replica {
     fn start(kubeconfig: &Path, log: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
         command.args(["controllers", "--controllers", "core,kubeadm", "--leader-elect"]);
-        command.args(["--leader-elect-namespace", "default", "--leader-elect-lease-duration", "3s"]);
-        command.args(["--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "200ms"]);
+        command.args(["--leader-elect-namespace", "default", "--leader-elect-lease-duration", "10s"]);
+        command.args(["--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "200ms"]);
         command.arg("--kubeconfig").arg(kubeconfig);
         let log = std::fs::File::create(log).unwrap();
         Self(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
