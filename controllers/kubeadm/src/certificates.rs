@@ -11,8 +11,8 @@ use machinery::random::Random;
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, PrivateKey};
 use schemas::bootstrap::{ClusterConfiguration, ExternalEtcd};
 
-use crate::cloudinit::File;
 use crate::error::{Error, Result};
+use crate::host::File;
 use crate::names::file;
 
 /// Key of the certificate (or public key) in a Secret.

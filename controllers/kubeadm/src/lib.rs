@@ -8,6 +8,7 @@ pub mod controlplane;
 pub mod documents;
 mod error;
 pub mod etcd;
+pub mod host;
 pub mod ignition;
 pub mod names;
 

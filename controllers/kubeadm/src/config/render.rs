@@ -2,18 +2,18 @@
 
 use schemas::bootstrap::{
     BootstrapTokenDiscovery, ClusterConfiguration, JoinConfiguration, JoinControlPlane, KubeadmConfigSpec,
-    Taint, User,
+    Taint,
 };
 use schemas::cluster::Cluster;
 
 pub use super::inputs::{Inputs, Role};
 use super::sources::{resolved_user, user_file};
 use crate::certificates::{self, Certificates, Purpose};
-use crate::cloudinit::{CloudConfig, File, Verb};
 use crate::documents::{self, ApiVersion, ClusterDocument};
 use crate::error::{Error, Result};
-use crate::ignition::Ignition;
+use crate::host::{File, Host, Verb};
 use crate::names::{self, file};
+use crate::{cloudinit, ignition};
 
 /// Renders the bootstrap data for `role` in the format of the spec. `spec` must be complete: see
 /// [`complete_init`] and [`complete_join`].
@@ -34,47 +34,32 @@ pub fn render(inputs: &Inputs<'_>, role: Role) -> Result<String> {
         Role::JoinControlPlane | Role::JoinWorker => join_document(inputs, role, api, &mut files)?,
     };
     let users = spec.users.iter().map(|user| resolved_user(user, inputs)).collect::<Result<Vec<_>>>()?;
-    let verb = if role == Role::Init { Verb::Init } else { Verb::Join };
-    let path = if role == Role::Init { file::INIT } else { file::JOIN };
+    let mut host = Host {
+        files,
+        before: &spec.pre_kubeadm_commands,
+        after: &spec.post_kubeadm_commands,
+        verb: if role == Role::Init { Verb::Init } else { Verb::Join },
+        verbosity: spec.verbosity,
+        ntp: spec.ntp.as_ref(),
+        users: &users,
+        disk_setup: spec.disk_setup.as_ref(),
+        mounts: &spec.mounts,
+    };
     match spec.format.as_deref().filter(|format| !format.is_empty()) {
         None | Some("cloud-config") => {
-            files.push(File::root(path, "0640", format!("---\n{kubeadm}")));
-            Ok(cloud_config(spec, files, &users, verb))
+            let path = if role == Role::Init { file::INIT } else { file::JOIN };
+            host.files.push(File::root(path, "0640", format!("---\n{kubeadm}")));
+            Ok(cloudinit::render(&host, &spec.boot_commands))
         }
-        Some("ignition") => Ignition {
-            files,
-            kubeadm: &kubeadm,
-            before: &spec.pre_kubeadm_commands,
-            after: &spec.post_kubeadm_commands,
-            verb,
-            verbosity: spec.verbosity,
-            ntp: spec.ntp.as_ref(),
-            users: &users,
-            disk_setup: spec.disk_setup.as_ref(),
-            mounts: &spec.mounts,
-            additional: spec.ignition.as_ref().and_then(|ignition| ignition.container_linux_config.as_ref()),
+        Some("ignition") => {
+            let ignition = spec.ignition.as_ref();
+            let additional = ignition.and_then(|ignition| ignition.container_linux_config.as_ref());
+            ignition::render(&host, &kubeadm, additional)
         }
-        .render(),
         Some(format) => Err(Error::Bootstrap(format!(
             "spec.format {format} is not known: it must be cloud-config or ignition"
         ))),
     }
-}
-
-fn cloud_config(spec: &KubeadmConfigSpec, files: Vec<File>, users: &[User], verb: Verb) -> String {
-    let config = CloudConfig {
-        files,
-        boot_commands: &spec.boot_commands,
-        before: &spec.pre_kubeadm_commands,
-        after: &spec.post_kubeadm_commands,
-        verb,
-        verbosity: spec.verbosity,
-        ntp: spec.ntp.as_ref(),
-        users,
-        disk_setup: spec.disk_setup.as_ref(),
-        mounts: &spec.mounts,
-    };
-    config.render()
 }
 
 fn init_documents(inputs: &Inputs<'_>, config: &ClusterConfiguration, api: ApiVersion) -> Result<String> {

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use schemas::bootstrap::{File as FileSpec, User};
 
 use super::inputs::Inputs;
-use crate::cloudinit::File;
 use crate::error::{Error, Result};
+use crate::host::File;
 
 /// The largest file, in bytes, that a template may render to.
 pub const MAX_FILE: usize = 1 << 20;

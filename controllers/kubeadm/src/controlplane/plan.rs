@@ -59,6 +59,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
             outdated: &situation.outdated,
             blind: situation.blind.as_ref(),
             mismatch: &situation.mismatch,
+            addons: &situation.addons,
             preflight: decision.preflight.as_ref(),
             deleting: decision.deleting.clone(),
             now,

@@ -13,7 +13,7 @@ use super::preflight::{self, Preflight};
 use super::removal::forward_leadership;
 use super::situation::{Decision, Situation};
 use super::step::Step;
-use super::{addons, authorities, choose};
+use super::{authorities, choose};
 use crate::names;
 
 /// Creates the first Machine, which initialises the cluster.
@@ -46,7 +46,7 @@ pub(super) fn replace_or_scale(situation: &Situation<'_>) -> Decision {
     match current.cmp(&desired) {
         Ordering::Less => scale_up(situation, false),
         Ordering::Greater => scale_down(situation, &outdated),
-        Ordering::Equal => Decision::steps(settled(observed)),
+        Ordering::Equal => Decision::steps(settled(situation)),
     }
 }
 
@@ -112,11 +112,10 @@ fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
 
 /// Returns the steps when nothing needs scaling or replacement: update the add-ons, read missing certificate
 /// expiries.
-fn settled(observed: &Observed) -> Vec<Step> {
-    let addons = observed.workload.as_ref().map(|view| addons::plan(&view.addons, &observed.control_plane));
-    let changes = addons.map(|decision| decision.changes).unwrap_or_default();
-    let mut steps: Vec<Step> = changes.into_iter().map(Step::ChangeAddon).collect();
-    let unknown: Vec<String> = observed
+fn settled(situation: &Situation<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = situation.addons.changes.iter().cloned().map(Step::ChangeAddon).collect();
+    let unknown: Vec<String> = situation
+        .observed
         .machines
         .iter()
         .filter(|member| member.node().is_some() && !member.is_deleting())

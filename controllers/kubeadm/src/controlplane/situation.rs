@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use engine::conditions;
+use engine::{conditions, object};
 use schemas::cluster::Machine;
 
 use super::machine_conditions::{self, Blind};
@@ -11,8 +11,8 @@ use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Observed};
 use super::preflight::Preflight;
 use super::step::Step;
-use super::up_to_date;
 use super::verdict::Remediation;
+use super::{addons, up_to_date};
 
 /// The observed state and the conditions computed from it.
 pub(super) struct Situation<'a> {
@@ -26,6 +26,8 @@ pub(super) struct Situation<'a> {
     pub blind: Option<Blind>,
     /// The mismatches between etcd's members and the Machines.
     pub mismatch: Mismatch,
+    /// The changes of the add-ons; none while the cluster is not connected, or the control plane is being deleted.
+    pub addons: addons::Decision,
 }
 
 impl<'a> Situation<'a> {
@@ -46,7 +48,11 @@ impl<'a> Situation<'a> {
             }
             machines.push(machine);
         }
-        Self { mismatch: members::compare(observed, now), observed, machines, outdated, blind }
+        let is_deleting = object::is_deleting(observed.control_plane.as_ref());
+        let view = observed.workload.as_ref().filter(|_| !is_deleting);
+        let addons = view.map(|view| addons::plan(&view.addons, &observed.control_plane));
+        let addons = addons.unwrap_or_default();
+        Self { mismatch: members::compare(observed, now), observed, machines, outdated, blind, addons }
     }
 
     /// Returns the Machines that are not being deleted and must be replaced.

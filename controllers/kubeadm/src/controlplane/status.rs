@@ -38,6 +38,8 @@ pub struct Inputs<'a> {
     pub blind: Option<&'a Blind>,
     /// The mismatches between etcd's members and the Machines.
     pub mismatch: &'a Mismatch,
+    /// The changes of the add-ons.
+    pub addons: &'a addons::Decision,
     /// The preflight checks of the attempted scaling.
     pub preflight: Option<&'a Preflight>,
     /// Reason and message of the `Deleting` condition.
@@ -142,7 +144,7 @@ fn certificates(observed: &Observed, now: DateTime<Utc>) -> Option<Condition> {
 fn rolling_out(inputs: &Inputs<'_>) -> Condition {
     let count = inputs.outdated.len();
     if count == 0 {
-        return is_false(condition::ROLLING_OUT, "NotRollingOut", addon_trouble(inputs.observed));
+        return is_false(condition::ROLLING_OUT, "NotRollingOut", addon_trouble(inputs.addons));
     }
     let mut reasons: Vec<&String> = inputs.outdated.values().flatten().collect();
     reasons.sort_by_key(|reason| (!reason.starts_with("Version"), (*reason).clone()));
@@ -155,11 +157,8 @@ fn rolling_out(inputs: &Inputs<'_>) -> Condition {
 }
 
 /// Returns the reason why an add-on does not follow the control plane; empty if there is none.
-fn addon_trouble(observed: &Observed) -> String {
-    let view = observed.workload.as_ref().filter(|_| !object::is_deleting(observed.control_plane.as_ref()));
-    let decision = view.map(|view| addons::plan(&view.addons, &observed.control_plane));
-    let trouble = decision.and_then(|decision| decision.trouble);
-    trouble.map(|trouble| format!("* {trouble}")).unwrap_or_default()
+fn addon_trouble(addons: &addons::Decision) -> String {
+    addons.trouble.as_ref().map(|trouble| format!("* {trouble}")).unwrap_or_default()
 }
 
 fn blocked(text: String, messages: Vec<String>) -> String {

@@ -4,10 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::Ignition;
 use super::config::{Config, data_url, mode};
-use crate::cloudinit::{File, Verb};
 use crate::error::{Error, Result};
+use crate::host::{File, Host, Verb};
 use crate::names::file::SENTINEL;
 
 /// kubeadm's configuration, which exists until kubeadm has succeeded.
@@ -37,25 +36,25 @@ restrict [::1]
 ///
 /// # Errors
 /// [`Error::Bootstrap`] names the file that cannot be expressed.
-pub fn write(config: &mut Config, ignition: &Ignition<'_>) -> Result<()> {
+pub fn write(config: &mut Config, host: &Host<'_>, kubeadm: &str) -> Result<()> {
     let mut push = |file: Value| config.push("storage", "files", file);
-    for user in ignition.users {
+    for user in host.users {
         if let Some(sudo) = user.sudo.as_deref().filter(|sudo| !sudo.is_empty()) {
             push(plain(&format!("/etc/sudoers.d/{}", user.name), 0o600, &format!("{} {sudo}\n", user.name)));
         }
     }
-    let unlocked = ignition.users.iter().filter(|user| user.lock_password == Some(false));
+    let unlocked = host.users.iter().filter(|user| user.lock_password == Some(false));
     let unlocked: Vec<&str> = unlocked.map(|user| user.name.as_str()).collect();
     if !unlocked.is_empty() {
         let content = format!("{SSHD}{}\n  PasswordAuthentication yes\n", unlocked.join(","));
         push(plain("/etc/ssh/sshd_config", 0o600, &content));
     }
-    for file in &ignition.files {
+    for file in &host.files {
         push(entry(file).map_err(|why| Error::Bootstrap(format!("file {}: {why}", file.path)))?);
     }
-    push(plain(SCRIPT, 0o700, &script(ignition)));
-    push(plain(CONFIGURATION, 0o600, &format!("---\n{}\n", ignition.kubeadm.trim_end())));
-    if let Some(ntp) = ignition.ntp.filter(|ntp| ntp.enabled == Some(true) && !ntp.servers.is_empty()) {
+    push(plain(SCRIPT, 0o700, &script(host)));
+    push(plain(CONFIGURATION, 0o600, &format!("---\n{}\n", kubeadm.trim_end())));
+    if let Some(ntp) = host.ntp.filter(|ntp| ntp.enabled == Some(true) && !ntp.servers.is_empty()) {
         let servers: String = ntp.servers.iter().map(|server| format!("server {server}\n")).collect();
         push(plain("/etc/ntp.conf", 0o644, &format!("{servers}\n{NTP}")));
     }
@@ -94,18 +93,18 @@ fn entry(file: &File) -> Result<Value, String> {
     Ok(entry)
 }
 
-fn script(ignition: &Ignition<'_>) -> String {
-    let verb = match ignition.verb {
+fn script(host: &Host<'_>) -> String {
+    let verb = match host.verb {
         Verb::Init => "init",
         Verb::Join => "join",
     };
-    let verbosity = ignition.verbosity.map(|level| format!(" --v {level}")).unwrap_or_default();
+    let verbosity = host.verbosity.map(|level| format!(" --v {level}")).unwrap_or_default();
     let folder = SENTINEL.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
     let mut lines = vec!["#!/bin/bash".to_owned(), "set -e".to_owned()];
-    lines.extend(ignition.before.iter().cloned());
+    lines.extend(host.before.iter().cloned());
     lines.push(format!("kubeadm {verb} --config {CONFIGURATION}{verbosity}"));
     lines.push(format!("mkdir -p {folder} && echo success > {SENTINEL}"));
     lines.push(format!("mv {CONFIGURATION} /tmp/"));
-    lines.extend(ignition.after.iter().cloned());
+    lines.extend(host.after.iter().cloned());
     lines.iter().map(|line| format!("{line}\n")).collect()
 }

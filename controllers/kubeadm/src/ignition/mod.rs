@@ -10,59 +10,30 @@ mod disks;
 mod files;
 mod system;
 
-use schemas::bootstrap::{ContainerLinuxConfig, DiskSetup, Ntp, User};
+use schemas::bootstrap::ContainerLinuxConfig;
 
-use crate::cloudinit::{File, Verb};
 use crate::error::{Error, Result};
+use crate::host::Host;
 pub use config::Config;
 
-/// The inputs of an Ignition configuration.
-#[derive(Debug, Clone)]
-pub struct Ignition<'a> {
-    /// Files, in order, without kubeadm's configuration.
-    pub files: Vec<File>,
-    /// kubeadm's configuration.
-    pub kubeadm: &'a str,
-    /// Commands that run before kubeadm.
-    pub before: &'a [String],
-    /// Commands that run after kubeadm.
-    pub after: &'a [String],
-    /// The kubeadm command.
-    pub verb: Verb,
-    /// kubeadm's log level.
-    pub verbosity: Option<i32>,
-    /// Time synchronization.
-    pub ntp: Option<&'a Ntp>,
-    /// Users, with their passwords filled in.
-    pub users: &'a [User],
-    /// Partitions and filesystems.
-    pub disk_setup: Option<&'a DiskSetup>,
-    /// Mounts: a filesystem's label, a path, and options.
-    pub mounts: &'a [Vec<String>],
-    /// A Container Linux Config that is added.
-    pub additional: Option<&'a ContainerLinuxConfig>,
-}
-
-impl Ignition<'_> {
-    /// Renders the configuration as JSON.
-    ///
-    /// # Errors
-    /// [`Error::Bootstrap`] names the field that cannot be expressed.
-    pub fn render(&self) -> Result<String> {
-        let mut config = Config::default();
-        system::users(&mut config, self.users);
-        system::units(&mut config, self)?;
-        disks::write(&mut config, self.disk_setup);
-        files::write(&mut config, self)?;
-        if let Some(additional) = self.additional
-            && let Some(text) = additional.additional_config.as_deref().filter(|text| !text.trim().is_empty())
-        {
-            let added = additional::parse(text, additional.strict == Some(true)).map_err(|why| {
-                let field = "spec.ignition.containerLinuxConfig.additionalConfig";
-                Error::Bootstrap(format!("{field}: {why}"))
-            })?;
-            config.append(added);
-        }
-        Ok(config.json())
+/// Renders the configuration as JSON. `kubeadm` is kubeadm's configuration, and `additional` a Container Linux Config that is added.
+///
+/// # Errors
+/// [`Error::Bootstrap`] names the field that cannot be expressed.
+pub fn render(host: &Host<'_>, kubeadm: &str, additional: Option<&ContainerLinuxConfig>) -> Result<String> {
+    let mut config = Config::default();
+    system::users(&mut config, host.users);
+    system::units(&mut config, host)?;
+    disks::write(&mut config, host.disk_setup);
+    files::write(&mut config, host, kubeadm)?;
+    if let Some(additional) = additional
+        && let Some(text) = additional.additional_config.as_deref().filter(|text| !text.trim().is_empty())
+    {
+        let added = additional::parse(text, additional.strict == Some(true)).map_err(|why| {
+            let field = "spec.ignition.containerLinuxConfig.additionalConfig";
+            Error::Bootstrap(format!("{field}: {why}"))
+        })?;
+        config.append(added);
     }
+    Ok(config.json())
 }

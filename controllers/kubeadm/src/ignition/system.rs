@@ -3,9 +3,9 @@
 use schemas::bootstrap::User;
 use serde_json::{Value, json};
 
-use super::Ignition;
 use super::config::Config;
 use crate::error::{Error, Result};
+use crate::host::Host;
 
 /// The unit that runs kubeadm, once: the script moves the file of the condition away.
 const KUBEADM: &str = "\
@@ -60,13 +60,13 @@ fn unit(name: &str, contents: Option<String>) -> Value {
 ///
 /// # Errors
 /// [`Error::Bootstrap`] if a mount is incomplete or names no filesystem of the spec.
-pub fn units(config: &mut Config, ignition: &Ignition<'_>) -> Result<()> {
+pub fn units(config: &mut Config, host: &Host<'_>) -> Result<()> {
     config.push("systemd", "units", unit("kubeadm.service", Some(KUBEADM.to_owned())));
-    if ignition.ntp.is_some_and(|ntp| ntp.enabled == Some(true)) {
+    if host.ntp.is_some_and(|ntp| ntp.enabled == Some(true)) {
         config.push("systemd", "units", unit("ntpd.service", None));
     }
-    let filesystems = ignition.disk_setup.map(|setup| setup.filesystems.as_slice()).unwrap_or_default();
-    for (index, mount) in ignition.mounts.iter().enumerate() {
+    let filesystems = host.disk_setup.map(|setup| setup.filesystems.as_slice()).unwrap_or_default();
+    for (index, mount) in host.mounts.iter().enumerate() {
         let wrong = |what: &str| Error::Bootstrap(format!("spec.mounts[{index}] {what}"));
         let [label, path, options @ ..] = mount.as_slice() else {
             return Err(wrong("must have the label of a filesystem and a path"));
