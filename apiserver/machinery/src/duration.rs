@@ -61,6 +61,18 @@ fn scale(number: &str, unit: i128) -> Option<i128> {
     Some(total)
 }
 
+/// Writes seconds as Go writes a duration: `45s`, `10m0s`, `1h0m5s`.
+pub fn of_seconds(seconds: i64) -> String {
+    let sign = if seconds < 0 { "-" } else { "" };
+    let seconds = seconds.unsigned_abs();
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{sign}{rest}s"),
+        (0, _) => format!("{sign}{minutes}m{rest}s"),
+        _ => format!("{sign}{hours}h{minutes}m{rest}s"),
+    }
+}
+
 /// Parses the OpenAPI format `duration`. Beside Go's durations it accepts days and weeks, words (`3 hours`), and any
 /// text that ends in such an amount.
 pub fn parse_openapi(text: &str) -> Option<i64> {
@@ -104,6 +116,15 @@ fn openapi_unit(word: &str) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_in_go_s_form() {
+        let rows =
+            [(0, "0s"), (59, "59s"), (600, "10m0s"), (3661, "1h1m1s"), (7200, "2h0m0s"), (-90, "-1m30s")];
+        for (seconds, expected) in rows {
+            assert_eq!(of_seconds(seconds), expected);
+        }
+    }
 
     #[test]
     fn as_go_reads_them() {

@@ -1,6 +1,6 @@
 //! Metal3Remediation and Metal3RemediationTemplate.
 
-use machinery::duration::{SECOND, parse_nanoseconds};
+use machinery::duration::{SECOND, of_seconds, parse_nanoseconds};
 use serde_json::{Value, json};
 
 use super::fields::{Fields, at};
@@ -58,18 +58,6 @@ pub fn seconds(text: &str) -> Option<i32> {
 fn strategy_down(strategy: &mut Fields) {
     let Some(seconds) = strategy.remove("timeoutSeconds") else { return };
     if let Some(seconds) = seconds.as_i64() {
-        strategy.insert("timeout".into(), duration(seconds).into());
-    }
-}
-
-/// Writes seconds as Go writes a duration: `10m0s`.
-fn duration(seconds: i64) -> String {
-    let sign = if seconds < 0 { "-" } else { "" };
-    let seconds = seconds.unsigned_abs();
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{sign}{rest}s"),
-        (0, _) => format!("{sign}{minutes}m{rest}s"),
-        _ => format!("{sign}{hours}h{minutes}m{rest}s"),
+        strategy.insert("timeout".into(), of_seconds(seconds).into());
     }
 }

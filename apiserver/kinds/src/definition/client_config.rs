@@ -89,13 +89,8 @@ fn clean_path(path: &str) -> String {
 
 /// Formats a duration like Go (`30s`, `1m30s`), rounded up to whole seconds.
 fn go_duration(duration: Duration) -> String {
-    let seconds = duration.as_millis().div_ceil(1000);
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}s"),
-        (0, _) => format!("{minutes}m{seconds}s"),
-        _ => format!("{hours}h{minutes}m{seconds}s"),
-    }
+    let seconds = i64::try_from(duration.as_millis().div_ceil(1000)).unwrap_or(i64::MAX);
+    machinery::duration::of_seconds(seconds)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use engine::object;
+use machinery::duration;
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::{CANNOT, DEFERRED, INTERNAL_ERROR, Refusal};
@@ -40,7 +41,7 @@ pub(super) fn next(
     if time + retry > now {
         let message = format!(
             "KubeadmControlPlane can't remediate this machine because the operation already failed in the latest {} (RetryPeriodSeconds)",
-            text(retry)
+            duration::of_seconds(retry.num_seconds())
         );
         return Err(Refusal { reason: DEFERRED, message, due: Some(time + retry) });
     }
@@ -51,31 +52,6 @@ pub(super) fn next(
                 "KubeadmControlPlane can't remediate this machine because the operation already failed {most} times (MaxRetry)"
             );
             Err(Refusal { reason: CANNOT, message, due: Some(time + min_healthy) })
-        }
-    }
-}
-
-/// Returns a duration in Go's form.
-fn text(duration: Duration) -> String {
-    let total = duration.num_seconds();
-    let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}s"),
-        (0, _) => format!("{minutes}m{seconds}s"),
-        _ => format!("{hours}h{minutes}m{seconds}s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_go_s_form() {
-        for (seconds, expected) in
-            [(0, "0s"), (59, "59s"), (600, "10m0s"), (3661, "1h1m1s"), (7200, "2h0m0s")]
-        {
-            assert_eq!(text(Duration::seconds(seconds)), expected);
         }
     }
 }
