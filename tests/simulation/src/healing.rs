@@ -11,7 +11,7 @@ use kube::core::ApiResource;
 use machinery::random::Random;
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
-use store::{EventKind, Page, Prefix, Watcher};
+use store::Watcher;
 use test_plane::requests::{Kill, Requests};
 
 use crate::invariants::Invariants;
@@ -97,13 +97,7 @@ struct Progress {
 
 impl Progress {
     async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
-        let snapshot = life.store.list(&Prefix::all(), &Page::default());
-        let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
-        self.invariants.forget_all_but(&there);
-        for stored in &snapshot.items {
-            self.invariants.observe(stored.key.as_str(), serde_json::from_slice(&stored.value).ok());
-        }
-        let mut watcher = life.store.watch(&Prefix::all(), snapshot.revision)?;
+        let mut watcher = self.invariants.begin_life(&life.store)?;
         apply_all(&life.plane.registry, &life.plane.client("user"), &cluster(self.control_planes)?).await?;
         while self.round < ROUNDS {
             tokio::select! {
@@ -156,11 +150,7 @@ impl Progress {
                 let event = tokio::time::timeout(REST, watcher.next()).await;
                 let is_silent = event.is_err();
                 if let Ok(event) = event {
-                    let event = event?;
-                    let object = (event.kind != EventKind::Deleted)
-                        .then(|| serde_json::from_slice(&event.object.value).ok())
-                        .flatten();
-                    self.invariants.observe(event.key().as_str(), object);
+                    self.invariants.observe_event(event?.as_ref());
                 }
                 if let Some(first) = self.invariants.violations().first() {
                     bail!("{first}");

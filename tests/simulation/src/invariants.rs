@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
 use serde_json::Value;
+use store::{Event, EventKind, Page, Prefix, Store, Watcher};
 
 /// Annotation of a control plane Machine whose etcd member has not been removed yet.
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";
@@ -37,9 +39,26 @@ impl Invariants {
         }
     }
 
-    /// Removes all objects that are not in `there`.
-    pub fn forget_all_but(&mut self, there: &BTreeSet<&str>) {
+    /// Observes the content of the store in a new life of the process. Deletions at the very end of the last life were not observed.
+    /// Returns the watch that goes on from there.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn begin_life(&mut self, store: &Store) -> Result<Watcher> {
+        let snapshot = store.list(&Prefix::all(), &Page::default());
+        let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
         self.objects.retain(|key, _| there.contains(key.as_str()));
+        for stored in &snapshot.items {
+            self.observe(stored.key.as_str(), serde_json::from_slice(&stored.value).ok());
+        }
+        Ok(store.watch(&Prefix::all(), snapshot.revision)?)
+    }
+
+    /// Records the change of an event.
+    pub fn observe_event(&mut self, event: &Event) {
+        let is_deleted = event.kind == EventKind::Deleted;
+        let object = if is_deleted { None } else { serde_json::from_slice(&event.object.value).ok() };
+        self.observe(event.key().as_str(), object);
     }
 
     /// Records that the user deletes the object with this key.

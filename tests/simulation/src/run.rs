@@ -1,12 +1,11 @@
 //! Runs a scenario in a world with as many lives of the process as necessary.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use firstlight::manifests::apply::apply_all;
 use serde_json::Value;
-use store::{EventKind, Page, Prefix, Watcher};
+use store::Watcher;
 
 use crate::invariants::Invariants;
 use crate::manifests::{at_rest, cluster};
@@ -77,14 +76,7 @@ impl Progress<'_> {
     /// Continues the scenario in a new life. Returns when it is complete, an invariant is violated, or the
     /// process is killed.
     async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
-        let snapshot = life.store.list(&Prefix::all(), &Page::default());
-        let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
-        // Deletions at the very end of the last life were not observed.
-        self.invariants.forget_all_but(&there);
-        for stored in &snapshot.items {
-            self.invariants.observe(stored.key.as_str(), serde_json::from_slice(&stored.value).ok());
-        }
-        let mut watcher = life.store.watch(&Prefix::all(), snapshot.revision)?;
+        let mut watcher = self.invariants.begin_life(&life.store)?;
         while let Some(step) = self.steps.get(self.done).copied() {
             tokio::select! {
                 biased;
@@ -151,10 +143,7 @@ impl Progress<'_> {
     async fn follow(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
         loop {
             while let Some(event) = watcher.try_next()? {
-                let object = (event.kind != EventKind::Deleted)
-                    .then(|| serde_json::from_slice(&event.object.value).ok())
-                    .flatten();
-                self.invariants.observe(event.key().as_str(), object);
+                self.invariants.observe_event(&event);
             }
             if !self.invariants.violations().is_empty() {
                 return Ok(());
@@ -164,11 +153,7 @@ impl Progress<'_> {
             }
             // Reconciles without writes cause no event, so wait only for a limited simulated time.
             if let Ok(event) = tokio::time::timeout(REST, watcher.next()).await {
-                let event = event?;
-                let object = (event.kind != EventKind::Deleted)
-                    .then(|| serde_json::from_slice(&event.object.value).ok())
-                    .flatten();
-                self.invariants.observe(event.key().as_str(), object);
+                self.invariants.observe_event(event?.as_ref());
             }
         }
     }
