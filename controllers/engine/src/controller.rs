@@ -72,12 +72,12 @@ pub struct Controller {
     concurrency: usize,
     time_limit: Duration,
     synced: Vec<BoxFuture<'static, ()>>,
-    resyncs: Vec<Names>,
-    is_filtered_out: Vec<Filter>,
+    resync: Option<Names>,
+    is_filtered_out: Option<Filter>,
 }
 
 /// Returns whether an object exists that the watch filter leaves to another process.
-type Filter = Arc<dyn Fn(&Request) -> bool + Send + Sync>;
+type Filter = Box<dyn Fn(&Request) -> bool + Send + Sync>;
 
 impl Controller {
     /// Creates a controller; `name` appears in logs, events and metrics.
@@ -91,8 +91,8 @@ impl Controller {
             concurrency: CONCURRENCY,
             time_limit: TIME_LIMIT,
             synced: Vec::new(),
-            resyncs: Vec::new(),
-            is_filtered_out: Vec::new(),
+            resync: None,
+            is_filtered_out: None,
         }
     }
 
@@ -100,10 +100,10 @@ impl Controller {
     /// objects without its label are not reconciled.
     pub fn reconciles<K: Kind>(mut self, objects: &Objects<K>) -> Self {
         let cache = objects.cache().clone();
-        self.resyncs.push(Box::new(move || requests_of(&cache.all())));
+        self.resync = Some(Box::new(move || requests_of(&cache.all())));
         if let Some(value) = self.manager.settings().watch_filter.clone() {
             let cache = objects.cache().clone();
-            self.is_filtered_out.push(Arc::new(move |request| {
+            self.is_filtered_out = Some(Box::new(move |request| {
                 let object = cache.get(request);
                 object
                     .is_some_and(|object| label(object.as_ref(), names::WATCH_FILTER) != Some(value.as_str()))
@@ -115,7 +115,7 @@ impl Controller {
     /// Leaves out the resync, for a controller that reads the state outside of the cluster at intervals of its own. Called after
     /// [`Controller::reconciles`].
     pub fn without_resync(mut self) -> Self {
-        self.resyncs.clear();
+        self.resync = None;
         self
     }
 
@@ -173,7 +173,7 @@ impl Controller {
         for synced in self.synced {
             synced.await;
         }
-        for names in self.resyncs {
+        if let Some(names) = self.resync {
             self.manager.spawn(resync::run(self.manager.clone(), self.queue.clone(), names));
         }
         let mut running = JoinSet::new();
@@ -187,7 +187,7 @@ impl Controller {
                 biased;
                 Some(_) = running.join_next(), if !running.is_empty() => {}
                 request = self.queue.next() => {
-                    if self.is_filtered_out.iter().any(|is_filtered_out| is_filtered_out(&request)) {
+                    if self.is_filtered_out.as_ref().is_some_and(|is_filtered_out| is_filtered_out(&request)) {
                         self.queue.done(&request);
                         continue;
                     }

@@ -4,13 +4,10 @@
 //! Each kind has a folder with these files: `observe` reads the state that the rules depend on, `plan` contains the rules and is pure,
 //! `apply` performs the plan, and `status` computes conditions and counters.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
 
@@ -72,9 +69,6 @@ pub trait Planned: Send + Sync + 'static {
     const FINALIZER: Option<&'static str>;
     /// The types of conditions that only this controller writes.
     const OWNED: &'static [&'static str];
-    /// Whether plans report the last failure in a condition. If so, the first success after a failure is followed by another reconcile,
-    /// which corrects the condition.
-    const HEEDS_FAILURES: bool = false;
 
     /// Returns the cache of the kind.
     fn objects(&self) -> &Objects<Self::Object>;
@@ -104,13 +98,11 @@ pub trait Planned: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Reads the state that the plan depends on; returns `None` if there is nothing to do. `failure` is the failure of the last apply,
-    /// which some plans report in a condition.
+    /// Reads the state that the plan depends on; returns `None` if there is nothing to do.
     fn observe(
         &self,
         object: Arc<Self::Object>,
         cluster: Option<Arc<Cluster>>,
-        failure: Option<String>,
     ) -> impl Future<Output = Result<Option<Self::Observed>>> + Send;
 
     /// Computes the plan. It contains all rules and is pure.
@@ -135,21 +127,18 @@ pub trait Planned: Send + Sync + 'static {
 /// Runs a [`Planned`] controller as a [`Reconciler`].
 pub struct Frame<P> {
     planned: P,
-    /// The failure of the last apply of each object.
-    failures: Mutex<BTreeMap<Request, String>>,
 }
 
 impl<P: Planned> Frame<P> {
     /// Creates the frame of `planned`.
     pub fn new(planned: P) -> Self {
-        Self { planned, failures: Mutex::default() }
+        Self { planned }
     }
 }
 
 impl<P: Planned> Reconciler for Frame<P> {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(object) = self.planned.objects().get(&request) else {
-            self.failures.lock().remove(&request);
             self.planned.forget(&request).await;
             return Ok(Action::done());
         };
@@ -166,32 +155,16 @@ impl<P: Planned> Reconciler for Frame<P> {
         if self.is_paused(&object, cluster.as_ref()).await? {
             return Ok(Action::done());
         }
-        let failure = self.failures.lock().get(&request).cloned();
-        let Some(observed) = self.planned.observe(object.clone(), cluster, failure).await? else {
+        let Some(observed) = self.planned.observe(object.clone(), cluster).await? else {
             return Ok(Action::done());
         };
         let plan = P::plan(&observed, self.planned.manager().clock().now());
         let outcome = self.planned.apply(&observed, plan).await;
-        let is_over = self.remember(request, &outcome.errors) && outcome.errors.is_empty();
-        let action = self.write_back(&object, outcome).await?;
-        Ok(if is_over { Action::requeue_after(Duration::ZERO) } else { action })
+        self.write_back(&object, outcome).await
     }
 }
 
 impl<P: Planned> Frame<P> {
-    /// Records the errors for the next plan. Returns whether plans report failures and there was one before.
-    fn remember(&self, request: Request, errors: &[Error]) -> bool {
-        let texts: Vec<String> =
-            errors.iter().filter(|error| is_reported(error)).map(ToString::to_string).collect();
-        let mut failures = self.failures.lock();
-        let before = if texts.is_empty() {
-            failures.remove(&request)
-        } else {
-            failures.insert(request, texts.join(", "))
-        };
-        P::HEEDS_FAILURES && before.is_some()
-    }
-
     /// Removes the finalizer of an object without Cluster, if it is being deleted and has no parts.
     async fn without_cluster(&self, object: &Arc<P::Object>, error: Option<Error>) -> Result<Action> {
         let is_paused = !paused::causes(object.as_ref(), None).is_empty();

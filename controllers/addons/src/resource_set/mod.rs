@@ -142,7 +142,6 @@ impl Planned for ResourceSetController {
         &self,
         set: Arc<ClusterResourceSet>,
         _: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         Ok(Some(self.read(set).await?))
     }

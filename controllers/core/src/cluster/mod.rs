@@ -144,12 +144,7 @@ impl Planned for ClusterController {
         Membership::Of(cluster.clone())
     }
 
-    async fn observe(
-        &self,
-        cluster: Arc<Cluster>,
-        _: Option<Arc<Cluster>>,
-        _: Option<String>,
-    ) -> Result<Option<Observed>> {
+    async fn observe(&self, cluster: Arc<Cluster>, _: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
         Ok(Some(self.read(cluster).await))
     }
 

@@ -244,7 +244,6 @@ impl Planned for MachineController {
         &self,
         machine: Arc<Machine>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(machine, cluster).await))

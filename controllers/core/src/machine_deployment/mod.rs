@@ -159,7 +159,6 @@ impl Planned for MachineDeploymentController {
         &self,
         deployment: Arc<MachineDeployment>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(deployment, cluster).await))

@@ -196,7 +196,6 @@ impl Planned for HealthCheckController {
         &self,
         check: Arc<MachineHealthCheck>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster.filter(|_| !is_deleting(check.as_ref())) else { return Ok(None) };
         Ok(Some(self.read(check, cluster).await))

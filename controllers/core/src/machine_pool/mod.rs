@@ -170,7 +170,6 @@ impl Planned for PoolController {
         &self,
         pool: Arc<MachinePool>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(pool, cluster).await))

@@ -181,12 +181,7 @@ impl Planned for MachineSetController {
         !self.machines.by_owner(uid(set.as_ref())).is_empty()
     }
 
-    async fn observe(
-        &self,
-        set: Arc<MachineSet>,
-        cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
-    ) -> Result<Option<Observed>> {
+    async fn observe(&self, set: Arc<MachineSet>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(set, cluster).await))
     }

@@ -229,7 +229,6 @@ impl Planned for ConfigController {
         &self,
         config: Arc<KubeadmConfig>,
         _: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> engine::Result<Option<Observed>> {
         self.read(&config).await.map(Some).map_err(crate::Error::into_engine)
     }

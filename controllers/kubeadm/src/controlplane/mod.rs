@@ -173,7 +173,6 @@ impl Planned for ControlPlaneController {
         &self,
         control_plane: Arc<KubeadmControlPlane>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> engine::Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         self.read(&control_plane, &cluster).await.map(Some).map_err(crate::Error::into_engine)

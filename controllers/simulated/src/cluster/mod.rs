@@ -84,12 +84,7 @@ impl Planned for DevClusterController {
         self.hand_over(wanted, cluster.map(AsRef::as_ref)).await
     }
 
-    async fn observe(
-        &self,
-        dev: Arc<DevCluster>,
-        cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
-    ) -> Result<Option<Observed>> {
+    async fn observe(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
         Ok(self.read(dev, cluster))
     }
 

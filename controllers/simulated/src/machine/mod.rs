@@ -105,12 +105,7 @@ impl Planned for DevMachineController {
         machine.and_then(|machine| self.cluster_of(&machine)).map_or(Membership::Waits, Membership::Of)
     }
 
-    async fn observe(
-        &self,
-        dev: Arc<DevMachine>,
-        cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
-    ) -> Result<Option<Read>> {
+    async fn observe(&self, dev: Arc<DevMachine>, cluster: Option<Arc<Cluster>>) -> Result<Option<Read>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(self.read(dev, cluster).await)
     }

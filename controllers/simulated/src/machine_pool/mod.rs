@@ -103,7 +103,6 @@ impl Planned for DevMachinePoolController {
         &self,
         dev: Arc<DevMachinePool>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         Ok(cluster.and_then(|cluster| self.read(dev, cluster)))
     }

@@ -130,12 +130,7 @@ impl Planned for HostClaimController {
         self.pause_host(wanted).await
     }
 
-    async fn observe(
-        &self,
-        object: Arc<HostClaim>,
-        _: Option<Arc<Cluster>>,
-        _: Option<String>,
-    ) -> Result<Option<Observed>> {
+    async fn observe(&self, object: Arc<HostClaim>, _: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
         Ok(Some(self.read(object)))
     }
 

@@ -94,7 +94,6 @@ impl Planned for Metal3ClusterController {
         &self,
         object: Arc<Metal3Cluster>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         let has_machines = !self.machines.by_cluster(&NamespacedName::of(cluster.as_ref())).is_empty();

@@ -175,7 +175,6 @@ impl Planned for Metal3MachineController {
         &self,
         object: Arc<Metal3Machine>,
         cluster: Option<Arc<Cluster>>,
-        _: Option<String>,
     ) -> Result<Option<Observed>> {
         Ok(Some(self.read(object, cluster)))
     }
