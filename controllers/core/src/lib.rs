@@ -11,6 +11,7 @@ pub mod machine_deployment;
 pub mod machine_health_check;
 pub mod machine_pool;
 pub mod machine_set;
+mod nodes;
 mod scaling;
 mod v1beta1;
 

@@ -1,12 +1,10 @@
 //! The fields of a Machine's status that only clients of v1beta1 read: conditions with severities, and
 //! failures.
 
-use chrono::{DateTime, Utc};
 use engine::ExternalObject;
-use engine::conditions::{FALSE, TRUE, UNKNOWN, word};
+use engine::conditions::{FALSE, TRUE, UNKNOWN};
 use engine::object::is_deleting;
 use k8s_openapi::api::core::v1::Node;
-use machinery::clock::rfc3339;
 use schemas::cluster::Machine;
 use schemas::meta::{FailureV1Beta1DeprecatedStatus, V1Beta1Condition};
 
@@ -14,8 +12,8 @@ use super::changes::{Plan, Step};
 use super::facts::{is_data_secret_created, is_infrastructure_provisioned, node_name, was_provisioned};
 use super::observed::{NodeState, Observed};
 use crate::change::Reference;
+use crate::v1beta1::{self, READY, Severity, is_false, is_true};
 
-const READY: &str = "Ready";
 /// The conditions that `Ready` summarizes; of several with the same severity the first counts.
 const SUMMARIZED: [&str; 5] =
     ["InfrastructureReady", "BootstrapReady", "HealthCheckSucceeded", "OwnerRemediated", "DrainingSucceeded"];
@@ -28,27 +26,29 @@ pub fn set(plan: &mut Plan, observed: &Observed, step: &Step) {
         node_healthy(plan, observed),
     ];
     for condition in conditions.into_iter().flatten().chain(pending(step)) {
-        put(&mut plan.machine, observed.now, condition);
+        v1beta1::set(&mut older(&mut plan.machine).conditions, observed.now, condition);
     }
     let ready = ready(&mut plan.machine);
-    put(&mut plan.machine, observed.now, ready);
+    v1beta1::set(&mut older(&mut plan.machine).conditions, observed.now, ready);
     failure(&mut plan.machine, observed);
 }
 
 /// Records that a step of the deletion is complete.
 pub fn succeeded(plan: &mut Plan, observed: &Observed, type_: &str) {
-    put(&mut plan.machine, observed.now, good(type_));
+    v1beta1::set(&mut older(&mut plan.machine).conditions, observed.now, is_true(type_));
 }
 
 /// Returns the condition of the deletion's step that waits.
 fn pending(step: &Step) -> Option<V1Beta1Condition> {
     let Step::Waiting(stage, message) = step else { return None };
-    let hook = |type_| info(type_, "WaitingExternalHook");
+    let hook = |type_| is_false(type_, Severity::Info, "WaitingExternalHook", "");
     Some(match *stage {
         "WaitingForPreDrainHook" => hook("PreDrainDeleteHookSucceeded"),
-        "DrainingNode" => with(info("DrainingSucceeded", "Draining"), message),
-        "WaitingForVolumeDetach" => with(
-            info("VolumeDetachSucceeded", "WaitingForVolumeDetach"),
+        "DrainingNode" => is_false("DrainingSucceeded", Severity::Info, "Draining", message.as_str()),
+        "WaitingForVolumeDetach" => is_false(
+            "VolumeDetachSucceeded",
+            Severity::Info,
+            "WaitingForVolumeDetach",
             "Waiting for node volumes to be detached",
         ),
         "WaitingForPreTerminateHook" => hook("PreTerminateDeleteHookSucceeded"),
@@ -59,9 +59,9 @@ fn pending(step: &Step) -> Option<V1Beta1Condition> {
 fn bootstrap_ready(machine: &Machine, observed: &Observed) -> Option<V1Beta1Condition> {
     const TYPE: &str = "BootstrapReady";
     match &observed.bootstrap {
-        Reference::NotFound if is_deleting(machine) => Some(info(TYPE, "Deleted")),
+        Reference::NotFound if is_deleting(machine) => Some(is_false(TYPE, Severity::Info, "Deleted", "")),
         Reference::None | Reference::Found(_) if machine.spec.bootstrap.data_secret_name.is_some() => {
-            Some(good(TYPE))
+            Some(is_true(TYPE))
         }
         Reference::Found(object) => {
             Some(mirror(TYPE, object, is_data_secret_created(object), "WaitingForDataSecret"))
@@ -73,7 +73,9 @@ fn bootstrap_ready(machine: &Machine, observed: &Observed) -> Option<V1Beta1Cond
 fn infrastructure_ready(observed: &Observed) -> Option<V1Beta1Condition> {
     const TYPE: &str = "InfrastructureReady";
     match &observed.infrastructure {
-        Reference::NotFound if is_deleting(observed.machine.as_ref()) => Some(info(TYPE, "Deleted")),
+        Reference::NotFound if is_deleting(observed.machine.as_ref()) => {
+            Some(is_false(TYPE, Severity::Info, "Deleted", ""))
+        }
         Reference::Found(object) => {
             Some(mirror(TYPE, object, is_infrastructure_provisioned(object), "WaitingForInfrastructure"))
         }
@@ -86,7 +88,7 @@ fn mirror(type_: &str, object: &ExternalObject, is_ready: bool, waiting: &str) -
     let conditions = object.get("/status/conditions").and_then(|conditions| conditions.as_array());
     let ready = conditions.into_iter().flatten().find(|condition| condition["type"] == READY);
     let Some(ready) = ready else {
-        return if is_ready { good(type_) } else { info(type_, waiting) };
+        return if is_ready { is_true(type_) } else { is_false(type_, Severity::Info, waiting, "") };
     };
     let text = |field: &str| ready[field].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     V1Beta1Condition {
@@ -104,14 +106,18 @@ fn node_healthy(plan: &Plan, observed: &Observed) -> Option<V1Beta1Condition> {
     const TYPE: &str = "NodeHealthy";
     let machine = &plan.machine;
     if machine.spec.provider_id.is_none() {
-        return Some(info(TYPE, "WaitingForNodeRef"));
+        return Some(is_false(TYPE, Severity::Info, "WaitingForNodeRef", ""));
     }
     match &observed.node {
         NodeState::Found(node) => Some(node_conditions(TYPE, node)),
-        NodeState::Absent if is_deleting(machine) => Some(info(TYPE, "Deleting")),
-        NodeState::Absent if node_name(machine).is_some() => Some(bad(TYPE, "Error", "NodeNotFound")),
-        NodeState::Absent => Some(with(
-            bad(TYPE, "Warning", "NodeProvisioning"),
+        NodeState::Absent if is_deleting(machine) => Some(is_false(TYPE, Severity::Info, "Deleting", "")),
+        NodeState::Absent if node_name(machine).is_some() => {
+            Some(is_false(TYPE, Severity::Error, "NodeNotFound", ""))
+        }
+        NodeState::Absent => Some(is_false(
+            TYPE,
+            Severity::Warning,
+            "NodeProvisioning",
             "Waiting for a node with matching ProviderID to exist",
         )),
         NodeState::NotConnected | NodeState::Ambiguous(_) => None,
@@ -133,9 +139,9 @@ fn node_conditions(type_: &str, node: &Node) -> V1Beta1Condition {
         }
     }
     if issues.is_empty() {
-        return good(type_);
+        return is_true(type_);
     }
-    let mut condition = with(bad(type_, "Warning", "NodeConditionsFailed"), &issues.join(". "));
+    let mut condition = is_false(type_, Severity::Warning, "NodeConditionsFailed", issues.join(". "));
     if !is_bad {
         condition.status = UNKNOWN.to_owned();
         condition.severity = None;
@@ -161,7 +167,7 @@ fn ready(machine: &mut Machine) -> V1Beta1Condition {
         Some(condition) if condition.status != TRUE => {
             V1Beta1Condition { type_: READY.to_owned(), ..condition.clone() }
         }
-        _ => good(READY),
+        _ => is_true(READY),
     };
     if counts_steps && ready.status == FALSE {
         let steps = SUMMARIZED[..2].iter().filter_map(find);
@@ -198,42 +204,4 @@ fn failure(machine: &mut Machine, observed: &Observed) {
 fn older(machine: &mut Machine) -> &mut FailureV1Beta1DeprecatedStatus {
     let status = machine.status.get_or_insert_default();
     status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default()
-}
-
-/// Sets a condition, with the time at which anything in it last changed. `Ready` is the first, the others are
-/// sorted by type.
-fn put(machine: &mut Machine, now: DateTime<Utc>, mut condition: V1Beta1Condition) {
-    let conditions = &mut older(machine).conditions;
-    condition.last_transition_time = rfc3339(now);
-    if let Some(index) = conditions.iter().position(|found| found.type_ == condition.type_) {
-        let before = conditions.remove(index);
-        let last_transition_time = before.last_transition_time.clone();
-        if (V1Beta1Condition { last_transition_time, ..condition.clone() }) == before {
-            condition = before;
-        }
-    }
-    conditions.push(condition);
-    conditions
-        .sort_by(|one, other| (one.type_ != READY, &one.type_).cmp(&(other.type_ != READY, &other.type_)));
-}
-
-fn good(type_: &str) -> V1Beta1Condition {
-    V1Beta1Condition { type_: type_.to_owned(), status: word(true).to_owned(), ..V1Beta1Condition::default() }
-}
-
-fn info(type_: &str, reason: &str) -> V1Beta1Condition {
-    bad(type_, "Info", reason)
-}
-
-fn bad(type_: &str, severity: &str, reason: &str) -> V1Beta1Condition {
-    V1Beta1Condition {
-        status: word(false).to_owned(),
-        severity: Some(severity.to_owned()),
-        reason: Some(reason.to_owned()),
-        ..good(type_)
-    }
-}
-
-fn with(condition: V1Beta1Condition, message: &str) -> V1Beta1Condition {
-    V1Beta1Condition { message: Some(message.to_owned()), ..condition }
 }

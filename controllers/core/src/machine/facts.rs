@@ -21,6 +21,24 @@ pub(super) fn is_data_secret_created(object: &ExternalObject) -> bool {
     })
 }
 
+/// Returns the name of the data Secret that a bootstrap object reports, or `None` if it is not created yet.
+///
+/// # Errors
+/// The object says that the Secret is created, and does not name it.
+pub(crate) fn data_secret_name(object: &ExternalObject) -> Result<Option<String>, String> {
+    if !is_data_secret_created(object) {
+        return Ok(None);
+    }
+    let name = object.text("/status/dataSecretName").ok_or_else(|| {
+        format!(
+            "{} {} reports its data Secret as created, but has no status.dataSecretName",
+            object.resource.kind,
+            object.object.metadata.name.as_deref().unwrap_or_default()
+        )
+    });
+    name.map(|name| Some(name.to_owned()))
+}
+
 /// Returns whether the Machine's infrastructure was provisioned at any time.
 pub(super) fn was_provisioned(machine: &Machine) -> bool {
     let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());

@@ -33,7 +33,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, Ma
 
 pub use changes::Plan;
 pub use drain::{EVICTION_LIMIT, Eviction};
-pub(crate) use facts::node_name;
+pub(crate) use facts::{data_secret_name, node_name};
 pub use observed::{LastEviction, NodePods, NodeState, NodeVolumes, Observed, OnDemand};
 pub use plan::{FINALIZER, plan};
 

@@ -12,14 +12,11 @@ use super::changes::Plan;
 use super::observed::{NodeState, Observed};
 use super::taints;
 use crate::change::{Event, Reference};
+use crate::nodes::{CLUSTER_NAMESPACE, INTERRUPTIBLE, OWNER_KIND, OWNER_NAME};
 
-const CLUSTER_NAMESPACE: &str = "cluster.x-k8s.io/cluster-namespace";
 const MACHINE: &str = "cluster.x-k8s.io/machine";
-const OWNER_KIND: &str = "cluster.x-k8s.io/owner-kind";
-const OWNER_NAME: &str = "cluster.x-k8s.io/owner-name";
 const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
 const ANNOTATIONS_FROM_MACHINE: &str = "cluster.x-k8s.io/annotations-from-machine";
-const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
 
 /// Sets `nodeRef` and `nodeInfo` of the Machine, and plans the changes of the Node.
 pub fn plan(plan: &mut Plan, observed: &Observed) {

@@ -16,8 +16,9 @@ use super::observed::{LastEviction, NodePods, NodeState, Observed, OnDemand};
 use super::pod_watches::PodWatches;
 use super::{deletion, drain, taints, workload};
 use crate::change::Reference;
+use crate::nodes::with_provider_id;
 
-/// Index of Machines and of Nodes by provider ID.
+/// Index of Machines by provider ID.
 pub(super) const BY_PROVIDER_ID: &str = "providerID";
 /// Index of Machines by Node.
 pub(super) const BY_NODE: &str = "node";
@@ -154,9 +155,7 @@ fn provider_id(machine: &Machine, infrastructure: &Reference) -> Option<String> 
 fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Option<&str>) -> NodeState {
     let Some(workload) = workload else { return NodeState::NotConnected };
     let nodes = workload.objects::<Node>();
-    nodes
-        .index(BY_PROVIDER_ID, |node| node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect());
-    let found = provider_id.map(|id| nodes.by_index(BY_PROVIDER_ID, id)).unwrap_or_default();
+    let found = provider_id.map(|id| with_provider_id(&nodes, id)).unwrap_or_default();
     let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
     // A Node with the Machine's node name but another provider ID belongs to another machine.
     let is_other = |node: &Arc<Node>| {

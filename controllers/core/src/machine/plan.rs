@@ -7,9 +7,7 @@ use machinery::clock::rfc3339;
 use schemas::cluster::{Machine, MachineAddress};
 
 use super::changes::{Plan, Step};
-use super::facts::{
-    is_data_secret_created, is_infrastructure_provisioned, was_bootstrapped, was_provisioned,
-};
+use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
 use super::{deletion, deprecated, node, status};
 use crate::change::{ExternalChange, Reference};
@@ -84,18 +82,15 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
             plan.external.extend(controlled_by_machine(&observed.machine, object));
             if plan.machine.spec.bootstrap.data_secret_name.is_some() {
                 plan.initialization().bootstrap_data_secret_created = Some(true);
-            } else if is_data_secret_created(object) {
-                match object.text("/status/dataSecretName") {
-                    Some(name) => {
-                        plan.machine.spec.bootstrap.data_secret_name = Some(name.to_owned());
-                        plan.initialization().bootstrap_data_secret_created = Some(true);
-                    }
-                    None => plan.errors.push(format!(
-                        "{} {} reports its data Secret as created, but has no status.dataSecretName",
-                        object.resource.kind,
-                        object.object.metadata.name.as_deref().unwrap_or_default()
-                    )),
+                return;
+            }
+            match data_secret_name(object) {
+                Ok(None) => {}
+                Ok(name) => {
+                    plan.machine.spec.bootstrap.data_secret_name = name;
+                    plan.initialization().bootstrap_data_secret_created = Some(true);
                 }
+                Err(error) => plan.errors.push(error),
             }
         }
     }

@@ -9,8 +9,8 @@ use schemas::defaults;
 
 use super::observed::Observed;
 use crate::machine_deployment::REVISION;
+use crate::nodes::UNINITIALIZED;
 
-const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
 const OUTDATED_REVISION: &str = "node.cluster.x-k8s.io/outdated-revision";
 const TAINTS_FROM_MACHINE: &str = "cluster.x-k8s.io/taints-from-machine";
 const ALWAYS: &str = "Always";

@@ -1,11 +1,13 @@
 //! The conditions of a MachinePool in the form of v1beta1, which older clients read.
 
 use chrono::{DateTime, Utc};
+use engine::conditions::FALSE;
 use machinery::clock::rfc3339;
 use schemas::cluster::MachinePool;
 use schemas::meta::V1Beta1Condition;
 
 use super::facts::{deprecated, was_provisioned};
+use crate::v1beta1::{READY, Severity, is_false, is_true};
 
 /// Sets `BootstrapReady`, `InfrastructureReady`, `ReplicasReady`, and `Ready`, which is their summary.
 pub fn set(pool: &mut MachinePool, now: DateTime<Utc>) {
@@ -20,10 +22,10 @@ pub fn set(pool: &mut MachinePool, now: DateTime<Utc>) {
         condition("InfrastructureReady", provisioned, "WaitingForInfrastructure"),
         condition("ReplicasReady", are_ready, "WaitingForReplicasReady"),
     ];
-    let first = parts.iter().find(|condition| condition.status == "False");
+    let first = parts.iter().find(|condition| condition.status == FALSE);
     let ready = first.map_or_else(
-        || condition("Ready", true, ""),
-        |first| V1Beta1Condition { type_: "Ready".to_owned(), ..first.clone() },
+        || is_true(READY),
+        |first| V1Beta1Condition { type_: READY.to_owned(), ..first.clone() },
     );
     let mut all = vec![ready];
     all.extend(parts);
@@ -39,12 +41,5 @@ pub fn set(pool: &mut MachinePool, now: DateTime<Utc>) {
 }
 
 fn condition(type_: &str, status: bool, reason: &str) -> V1Beta1Condition {
-    let known = |text: &str| (!status).then(|| text.to_owned());
-    V1Beta1Condition {
-        type_: type_.to_owned(),
-        status: if status { "True" } else { "False" }.to_owned(),
-        severity: known("Info"),
-        reason: known(reason),
-        ..V1Beta1Condition::default()
-    }
+    if status { is_true(type_) } else { is_false(type_, Severity::Info, reason, "") }
 }

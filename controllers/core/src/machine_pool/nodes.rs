@@ -11,12 +11,7 @@ use schemas::meta::ObjectReference;
 
 use super::observe::Observed;
 use super::plan::Plan;
-
-const CLUSTER_NAMESPACE: &str = "cluster.x-k8s.io/cluster-namespace";
-const OWNER_KIND: &str = "cluster.x-k8s.io/owner-kind";
-const OWNER_NAME: &str = "cluster.x-k8s.io/owner-name";
-const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
-const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
+use crate::nodes::{CLUSTER_NAMESPACE, INTERRUPTIBLE, OWNER_KIND, OWNER_NAME, UNINITIALIZED};
 
 /// Plans `status.nodeRefs`, the changes of the Nodes, and the deletion of those whose machines are gone.
 pub fn plan(plan: &mut Plan, observed: &Observed) {

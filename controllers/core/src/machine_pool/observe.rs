@@ -13,9 +13,7 @@ use schemas::naming;
 
 use super::facts::provider_ids;
 use crate::change::Reference;
-
-/// Index of Nodes by provider ID.
-const NODES_BY_PROVIDER_ID: &str = "providerID";
+use crate::nodes::with_provider_id;
 
 /// The state of the world that a MachinePool's plan depends on.
 #[derive(Debug, Clone)]
@@ -116,13 +114,10 @@ fn nodes(
     parts: &[ExternalObject],
 ) -> Vec<Arc<Node>> {
     let nodes = workload.objects::<Node>();
-    nodes.index(NODES_BY_PROVIDER_ID, |node| {
-        node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect()
-    });
     let listed = infrastructure.map(provider_ids).unwrap_or_default();
     let of_parts = parts.iter().filter_map(|part| part.text("/spec/providerID").map(str::to_owned));
     let ids = pool.spec.provider_id_list.iter().cloned().chain(listed).chain(of_parts);
-    let with_id = ids.flat_map(|id| nodes.by_index(NODES_BY_PROVIDER_ID, &id));
+    let with_id = ids.flat_map(|id| with_provider_id(&nodes, &id));
     let referenced = pool.status.iter().flat_map(|status| &status.node_refs);
     let named = referenced.filter_map(|node| nodes.get(&NamespacedName::new("", node.name.as_deref()?)));
     let all: BTreeMap<NamespacedName, Arc<Node>> =

@@ -12,6 +12,7 @@ use super::facts::{deprecated, is_managed_elsewhere, provider_ids, was_provision
 use super::observe::Observed;
 use super::{deletion, machines, nodes, status};
 use crate::change::{ExternalChange, Reference};
+use crate::machine::data_secret_name;
 
 /// The finalizer of MachinePools.
 pub const FINALIZER: &str = "machinepool.cluster.x-k8s.io";
@@ -97,24 +98,13 @@ fn bootstrap(plan: &mut Plan, observed: &Observed) {
         return;
     }
     plan.external.extend(controlled_by_pool(&observed.pool, object));
-    let is_created = object.is_true(if object.contract == "v1beta1" {
-        "/status/ready"
-    } else {
-        "/status/initialization/dataSecretCreated"
-    });
-    if !is_created {
-        return;
-    }
-    match object.text("/status/dataSecretName") {
-        Some(name) => {
-            plan.pool.spec.template.spec.bootstrap.data_secret_name = Some(name.to_owned());
+    match data_secret_name(object) {
+        Ok(None) => {}
+        Ok(name) => {
+            plan.pool.spec.template.spec.bootstrap.data_secret_name = name;
             plan.initialization().bootstrap_data_secret_created = Some(true);
         }
-        None => plan.errors.push(format!(
-            "{} {} reports its data Secret as created, but has no status.dataSecretName",
-            object.resource.kind,
-            object.object.metadata.name.as_deref().unwrap_or_default()
-        )),
+        Err(error) => plan.errors.push(error),
     }
 }
 
