@@ -72,6 +72,21 @@ impl Reference {
         }
     }
 
+    /// Returns whether one of the objects exists, or could not be read.
+    pub async fn any_exists(
+        external: &External,
+        namespace: &str,
+        references: [Option<&ContractVersionedObjectReference>; 2],
+    ) -> bool {
+        for reference in references {
+            let found = Self::read(external, namespace, reference).await;
+            if !matches!(found, Self::None | Self::NotFound) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Converts the result of a read.
     pub fn of(result: engine::Result<Option<ExternalObject>>) -> Self {
         match result {

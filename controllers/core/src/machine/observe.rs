@@ -97,14 +97,8 @@ impl MachineController {
     /// Returns whether the Machine's infrastructure or bootstrap object exists or could not be read.
     pub(super) async fn has_any_part(&self, machine: &Machine) -> bool {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
-        for reference in [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()]
-        {
-            let found = Reference::read(&self.external, &namespace, reference).await;
-            if !matches!(found, Reference::None | Reference::NotFound) {
-                return true;
-            }
-        }
-        false
+        let references = [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()];
+        Reference::any_exists(&self.external, &namespace, references).await
     }
 
     async fn read_deletion(&self, observed: &mut Observed, workload: Option<&Workload>) {

@@ -74,13 +74,8 @@ impl PoolController {
     pub(super) async fn has_any_part(&self, pool: &MachinePool) -> bool {
         let namespace = pool.metadata.namespace.clone().unwrap_or_default();
         let spec = &pool.spec.template.spec;
-        for reference in [Some(&spec.infrastructure_ref), spec.bootstrap.config_ref.as_ref()] {
-            let found = Reference::read(&self.external, &namespace, reference).await;
-            if !matches!(found, Reference::None | Reference::NotFound) {
-                return true;
-            }
-        }
-        false
+        let references = [Some(&spec.infrastructure_ref), spec.bootstrap.config_ref.as_ref()];
+        Reference::any_exists(&self.external, &namespace, references).await
     }
 
     async fn parts(
