@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::cache::Cache;
 use crate::object::Kind;
 use crate::objects::Objects;
+use crate::quota::Quota;
 use crate::scope::Scope;
 use crate::watch::Watcher;
 
@@ -24,8 +25,8 @@ pub(crate) struct Caches {
     pub clock: Clock,
     pub shutdown: CancellationToken,
     pub tasks: TaskTracker,
-    /// Whether the caches belong to a workload cluster.
-    pub is_remote: bool,
+    /// What may be kept of a workload cluster; `None` for the management cluster.
+    pub quota: Option<Arc<Quota>>,
     /// The scope of a cache that is opened without one.
     pub scope: Scope,
     open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
@@ -40,7 +41,7 @@ impl Caches {
             clock,
             shutdown,
             tasks,
-            is_remote: false,
+            quota: None,
             scope: Scope::default(),
             open: Mutex::default(),
             synced: Mutex::default(),
@@ -68,7 +69,7 @@ impl Caches {
                 scope: scope.clone(),
                 cache: cache.clone(),
                 clock: self.clock.clone(),
-                is_remote: self.is_remote,
+                quota: self.quota.clone(),
             };
             self.spawn(watcher.run());
             cache

@@ -34,6 +34,7 @@ pub mod patch;
 pub mod paused;
 pub mod planned;
 pub mod queue;
+mod quota;
 mod resync;
 pub mod scope;
 pub mod selector;

@@ -149,7 +149,7 @@ impl Manager {
     pub(crate) fn caches_of(&self, client: Client) -> Caches {
         let shutdown = self.shutdown_token().child_token();
         let mut caches = Caches::new(client, self.clock().clone(), shutdown, self.0.caches.tasks.clone());
-        caches.is_remote = true;
+        caches.quota = Some(Arc::default());
         caches
     }
 

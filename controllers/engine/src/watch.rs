@@ -1,12 +1,13 @@
 //! Keeps a cache current: lists, watches, resumes, and lists again if the server does not have the history
 //! since the last version.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, pin_mut};
 use kube::Client;
-use kube::api::WatchEvent;
+use kube::api::{ListParams, WatchEvent};
 use kube::core::{ListMeta, Request};
 use machinery::clock::Clock;
 use serde::Deserialize;
@@ -16,12 +17,17 @@ use crate::answers::{Identity, without_managed_fields};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::object::{Kind, NamespacedName};
+use crate::quota::Quota;
 use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
 /// A watch that is silent for longer than the server keeps it open has a dead connection.
 const SILENCE: Duration = Duration::from_secs(300);
+/// Number of objects in a page of a list of a workload cluster. The management cluster is asked for all at once.
+const REMOTE_PAGE: u32 = 500;
+/// Number of pages of a list.
+const REMOTE_PAGES: usize = 100;
 const BACK_OFF_BASE: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 
@@ -39,9 +45,9 @@ pub(crate) struct Watcher<K: Kind> {
     pub scope: Scope,
     pub cache: Arc<Cache<K>>,
     pub clock: Clock,
-    /// Whether the cluster is a workload cluster. It may disappear at any time, so failures are logged at
-    /// debug level only.
-    pub is_remote: bool,
+    /// What may be kept of a workload cluster; `None` for the management cluster. A workload cluster may disappear at any time, so its
+    /// failures are logged at debug level only.
+    pub quota: Option<Arc<Quota>>,
 }
 
 /// The action after the end of a watch.
@@ -77,7 +83,7 @@ impl<K: Kind> Watcher<K> {
                 Ok(()) => back_off = BACK_OFF_BASE,
                 Err(error) => {
                     let kind = K::kind(&self.dynamic);
-                    if self.is_remote {
+                    if self.quota.is_some() {
                         tracing::debug!(%kind, %error, "watching failed, trying again");
                     } else {
                         tracing::warn!(%kind, %error, "watching failed, trying again");
@@ -90,40 +96,78 @@ impl<K: Kind> Watcher<K> {
     }
 
     async fn list(&self) -> Result<String> {
+        let mut parameters = self.scope.list_parameters();
+        parameters.limit = self.quota.is_some().then_some(REMOTE_PAGE);
+        let (mut objects, mut unreadable) = (Vec::new(), Vec::new());
+        for _ in 0..REMOTE_PAGES {
+            let page = self.page(&parameters).await?;
+            for item in page.items.unwrap_or_default() {
+                match self.decode(item.get()) {
+                    Ok(object) => objects.push(object),
+                    Err(key) => unreadable.extend(key),
+                }
+            }
+            parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if parameters.continue_token.is_none() {
+                let version = page.metadata.resource_version.unwrap_or_default();
+                self.cache.observe_list(objects, &unreadable, version.parse().unwrap_or(u64::MAX));
+                self.count_again();
+                return Ok(version);
+            }
+        }
+        Err(Error::failed(format!("list {}: more than {REMOTE_PAGES} pages", K::plural(&self.dynamic))))
+    }
+
+    async fn page(&self, parameters: &ListParams) -> Result<List> {
         let what = || format!("list {}", K::plural(&self.dynamic));
-        let parameters = self.scope.list_parameters();
         let request = if K::metadata_api() {
-            self.request().list_metadata(&parameters)
+            self.request().list_metadata(parameters)
         } else {
-            self.request().list(&parameters)
+            self.request().list(parameters)
         };
         let request = request.map_err(|error| Error::api(what(), kube::Error::BuildRequest(error)))?;
         let text = self.client.request_text(request).await.map_err(|error| Error::api(what(), error))?;
-        let failed = |error| Error::json(what(), error);
-        let list: List = machinery::decode::own(text.as_bytes()).map_err(failed)?;
-        let (mut objects, mut unreadable) = (Vec::new(), Vec::new());
-        for item in list.items.unwrap_or_default() {
-            match self.decode(item.get()) {
-                Ok(object) => objects.push(object),
-                Err(key) => unreadable.extend(key),
-            }
-        }
-        let version = list.metadata.resource_version.unwrap_or_default();
-        self.cache.observe_list(objects, &unreadable, version.parse().unwrap_or(u64::MAX));
-        Ok(version)
+        machinery::decode::own(text.as_bytes()).map_err(|error| Error::json(what(), error))
     }
 
-    /// Decodes an object. One that is not of the kind's structure must not hold up the others: it is logged, and the cache keeps the last
-    /// state that could be decoded.
+    /// Stops counting the objects that a list did not have any more.
+    fn count_again(&self) {
+        let Some(quota) = &self.quota else { return };
+        let kept: BTreeSet<String> =
+            self.cache.all().iter().map(|object| NamespacedName::of(object.as_ref()).to_string()).collect();
+        quota.retain(&self.counted_kind(), |name| kept.contains(name));
+    }
+
+    /// Returns the name under which the objects of this cache are counted.
+    fn counted_kind(&self) -> String {
+        format!("{} {}", K::plural(&self.dynamic), self.scope.key())
+    }
+
+    /// Returns whether an object may be kept.
+    fn is_admitted(&self, key: &NamespacedName, text: &str) -> bool {
+        let Some(quota) = &self.quota else { return true };
+        quota.admit(&self.counted_kind(), &key.to_string(), text.len())
+    }
+
+    /// Decodes an object. One that is not of the kind's structure, or for which a workload cluster has no room left, must not hold up the
+    /// others: it is logged, and the cache keeps the last state that it has.
     ///
     /// # Errors
     /// The object's name, if it has one.
     fn decode(&self, text: &str) -> std::result::Result<K, Option<NamespacedName>> {
         let text = without_managed_fields(text);
+        let key = Identity::read(&text).map(|identity| identity.key());
+        let (kind, object) = (K::kind(&self.dynamic), key.as_ref().map(ToString::to_string));
+        if key.as_ref().is_some_and(|key| !self.is_admitted(key, &text)) {
+            tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
+            return Err(key);
+        }
         K::from_json(text.as_bytes()).map_err(|error| {
-            let (kind, key) = (K::kind(&self.dynamic), Identity::read(&text).map(|identity| identity.key()));
-            let object = key.as_ref().map(ToString::to_string).unwrap_or_default();
-            tracing::error!(%kind, object, %error, "an object is left out, because it cannot be decoded");
+            if self.quota.is_some() {
+                tracing::debug!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
+            } else {
+                tracing::error!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
+            }
             key
         })
     }
@@ -170,6 +214,9 @@ impl<K: Kind> Watcher<K> {
                 if let Some(identity) = Identity::read(object.get()) {
                     (*identity.resource_version).clone_into(version);
                     self.cache.observe_deleted(&identity.key(), &identity.uid);
+                    if let Some(quota) = &self.quota {
+                        quota.forget(&self.counted_kind(), &identity.key().to_string());
+                    }
                 }
             }
             WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
@@ -187,3 +234,6 @@ impl<K: Kind> Watcher<K> {
         self.cache.has(&identity.key(), &identity.uid, &identity.resource_version)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,26 +20,36 @@ use tower::{BoxError, Layer, Service};
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// The body of an answer that is no watch must be complete within this time after its head.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Limit for the body of an answer that is no watch: more than the Nodes of the largest cluster that Kubernetes supports, 5,000.
-const BODY_LIMIT: u64 = 256 << 20;
+/// Limit for the body of an answer that is no watch. Lists are read in pages of at most 500 objects.
+const BODY_LIMIT: u64 = 32 << 20;
+/// Limit for all bodies that one cluster sends at the same time.
+const TOGETHER_LIMIT: u64 = 64 << 20;
 /// Limit for one event of a watch, which is a line: an object has at most 3 MiB.
 const EVENT_LIMIT: u64 = 8 << 20;
 
 /// Adds the limits to a client.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BoundedLayer;
+#[derive(Debug, Clone, Default)]
+pub(super) struct BoundedLayer {
+    together: Together,
+}
+
+/// The bytes of all bodies that a client is receiving, but for watches.
+type Together = Arc<AtomicU64>;
 
 impl<S> Layer<S> for BoundedLayer {
     type Service = Bounded<S>;
 
     fn layer(&self, inner: S) -> Bounded<S> {
-        Bounded(inner)
+        Bounded { inner, together: self.together.clone() }
     }
 }
 
 /// A client with limits for its answers.
 #[derive(Debug, Clone)]
-pub(super) struct Bounded<S>(S);
+pub(super) struct Bounded<S> {
+    inner: S,
+    together: Together,
+}
 
 impl<S, A, B> Service<Request<A>> for Bounded<S>
 where
@@ -50,17 +62,17 @@ where
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(context).map_err(Into::into)
+        self.inner.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let limits = Limits::of(&request);
-        let answer = self.0.call(request);
+        let (limits, together) = (Limits::of(&request), self.together.clone());
+        let answer = self.inner.call(request);
         async move {
             let Ok(answer) = timeout(HEAD_TIMEOUT, answer).await else {
                 return Err(timed_out(format!("no answer within {} s", HEAD_TIMEOUT.as_secs())).into());
             };
-            Ok(answer.map_err(Into::into)?.map(|body| BoundedBody::new(body, limits)))
+            Ok(answer.map_err(Into::into)?.map(|body| BoundedBody::new(body, limits, together)))
         }
         .boxed()
     }
@@ -94,13 +106,22 @@ pub(super) struct BoundedBody<B> {
     limits: Limits,
     /// Bytes of the body, or of the current line.
     received: u64,
+    together: Together,
     deadline: Pin<Box<Sleep>>,
 }
 
+impl<B> Drop for BoundedBody<B> {
+    fn drop(&mut self) {
+        if self.limits == Limits::Whole {
+            self.together.fetch_sub(self.received, Ordering::Relaxed);
+        }
+    }
+}
+
 impl<B> BoundedBody<B> {
-    fn new(inner: B, limits: Limits) -> Self {
+    fn new(inner: B, limits: Limits, together: Together) -> Self {
         let deadline = Box::pin(sleep(BODY_TIMEOUT));
-        Self { inner: Box::pin(inner), limits, received: 0, deadline }
+        Self { inner: Box::pin(inner), limits, received: 0, together, deadline }
     }
 
     /// Counts a part of the body.
@@ -109,16 +130,25 @@ impl<B> BoundedBody<B> {
     /// The body, or the line, is longer than the limit.
     fn count(&mut self, data: &Bytes) -> io::Result<()> {
         let size = |part: &[u8]| u64::try_from(part.len()).unwrap_or(u64::MAX);
-        let limit = match self.limits {
-            Limits::Whole => BODY_LIMIT,
-            Limits::Lines => EVENT_LIMIT,
+        let (limit, together) = match self.limits {
+            Limits::Whole => {
+                self.received += size(data);
+                (BODY_LIMIT, self.together.fetch_add(size(data), Ordering::Relaxed) + size(data))
+            }
+            Limits::Lines => {
+                match data.iter().rposition(|byte| *byte == b'\n') {
+                    Some(end) => self.received = size(&data[end + 1..]),
+                    None => self.received += size(data),
+                }
+                (EVENT_LIMIT, 0)
+            }
         };
-        match data.iter().rposition(|byte| *byte == b'\n').filter(|_| self.limits == Limits::Lines) {
-            Some(end) => self.received = size(&data[end + 1..]),
-            None => self.received = self.received.saturating_add(size(data)),
-        }
         if self.received > limit {
             return Err(io::Error::other(format!("the answer is longer than {} MiB", limit >> 20)));
+        }
+        if together > TOGETHER_LIMIT {
+            let limit = TOGETHER_LIMIT >> 20;
+            return Err(io::Error::other(format!("the answers together are longer than {limit} MiB")));
         }
         Ok(())
     }

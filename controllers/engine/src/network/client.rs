@@ -55,7 +55,7 @@ pub fn workload_client(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
         .build::<_, Body>(BoxCloneSyncService::new(Timeout::new(connector, CONNECT_TIMEOUT)));
-    let client = ClientBuilder::new(http, "default").with_layer(&BoundedLayer);
+    let client = ClientBuilder::new(http, "default").with_layer(&BoundedLayer::default());
     Ok(client.with_layer(&BaseUriLayer::new(uri)).build())
 }
 

@@ -33,7 +33,7 @@ async fn ask(path: &str, parts: impl IntoIterator<Item = Bytes>) -> (u64, String
             }
         }
     });
-    let mut client = BoundedLayer.layer(server);
+    let mut client = BoundedLayer::default().layer(server);
     let request = |path: &str| Request::get(path).body(()).unwrap();
     let answer = client.call(request(path)).await.unwrap();
     let (mut body, mut received) = (Box::pin(answer.into_body()), 0);
@@ -55,7 +55,7 @@ async fn ask(path: &str, parts: impl IntoIterator<Item = Bytes>) -> (u64, String
 async fn a_server_that_never_answers_is_an_error() {
     let server =
         tower::service_fn(|_: Request<()>| std::future::pending::<Result<Response<Parts>, Infallible>>());
-    let mut client = BoundedLayer.layer(server);
+    let mut client = BoundedLayer::default().layer(server);
     let error = client.call(Request::get("/api").body(()).unwrap()).await.err().unwrap();
     assert_eq!(error.to_string(), "no answer within 15 s");
 }
@@ -76,9 +76,9 @@ async fn a_body_ends_in_time_but_a_watch_may_be_silent() {
 async fn a_body_without_end_is_refused_at_its_limit() {
     let part = Bytes::from(vec![b'x'; 1 << 20]);
     let parts = |count: u64| (0..count).map(|_| part.clone());
-    let (received, error) = ask("/api/v1/nodes", parts(300)).await;
-    assert_eq!((received, error.as_str()), (BODY_LIMIT, "the answer is longer than 256 MiB"));
-    let (received, error) = ask("/api/v1/nodes", parts(256)).await;
+    let (received, error) = ask("/api/v1/nodes", parts(40)).await;
+    assert_eq!((received, error.as_str()), (BODY_LIMIT, "the answer is longer than 32 MiB"));
+    let (received, error) = ask("/api/v1/nodes", parts(32)).await;
     assert_eq!((received, error.as_str()), (BODY_LIMIT, "the answer was not complete within 30 s"));
 }
 
@@ -90,4 +90,29 @@ async fn each_event_of_a_watch_has_the_limit_of_its_own() {
     let line = Bytes::from([part.as_ref(), b"\n"].concat());
     let (received, error) = ask("/api/v1/nodes?watch=true", (0..40).map(|_| line.clone())).await;
     assert_eq!((received, error.as_str()), (40 * line.len() as u64, "silent"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_answers_of_a_cluster_have_one_limit() {
+    let part = Bytes::from(vec![b'x'; 20 << 20]);
+    let server = tower::service_fn(move |_: Request<()>| {
+        let parts = Parts([part.clone()].into());
+        async move { Ok::<_, Infallible>(Response::new(parts)) }
+    });
+    let mut client = BoundedLayer::default().layer(server);
+    let mut bodies = Vec::new();
+    for (number, expected) in
+        ["", "", "", "the answers together are longer than 64 MiB"].into_iter().enumerate()
+    {
+        let answer = client.call(Request::get("/api/v1/nodes").body(()).unwrap()).await.unwrap();
+        let mut body = Box::pin(answer.into_body());
+        let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await.unwrap();
+        assert_eq!(frame.err().map(|error| error.to_string()).unwrap_or_default(), expected, "{number}");
+        bodies.push(body);
+    }
+    bodies.clear();
+    let answer = client.call(Request::get("/api/v1/nodes").body(()).unwrap()).await.unwrap();
+    let mut body = Box::pin(answer.into_body());
+    let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await.unwrap();
+    assert!(frame.is_ok(), "what has ended does not count");
 }

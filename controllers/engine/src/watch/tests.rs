@@ -1,0 +1,69 @@
+//! Lists of a workload cluster, whose server is a function.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Response;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::client::Body;
+use serde_json::json;
+
+use super::*;
+use crate::quota::LIMIT;
+
+/// Returns a watcher of a server that has this many pages with one object each, and the number of requests.
+fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher<ConfigMap>, Arc<AtomicUsize>) {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = requests.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let query = request.uri().query().unwrap_or_default();
+            assert!(query.contains("limit=500"), "{query}");
+            assert_eq!(query.contains(&format!("continue=page{number}")), number > 0, "{query}");
+            let next = if number + 1 < pages { format!("page{}", number + 1) } else { String::new() };
+            let name = format!("m{number}");
+            let object = json!({"metadata": {"name": name, "namespace": "default", "uid": name, "resourceVersion": "5"}});
+            let list = json!({"metadata": {"resourceVersion": "9", "continue": next}, "items": [object]});
+            Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
+        }
+    });
+    let watcher = Watcher {
+        client: Client::new(service, "default"),
+        dynamic: (),
+        scope: Scope::default(),
+        cache: Arc::default(),
+        clock: Clock::system(),
+        quota: Some(quota),
+    };
+    (watcher, requests)
+}
+
+#[tokio::test]
+async fn a_workload_cluster_is_read_in_pages() {
+    let (watcher, requests) = watcher(3, Arc::default());
+    assert_eq!(watcher.list().await.unwrap(), "9");
+    assert_eq!((watcher.cache.all().len(), requests.load(Ordering::Relaxed)), (3, 3));
+}
+
+#[tokio::test]
+async fn pages_without_end_are_an_error() {
+    let (watcher, requests) = watcher(usize::MAX, Arc::default());
+    let error = watcher.list().await.unwrap_err().to_string();
+    assert!(error.ends_with("more than 100 pages"), "{error}");
+    assert_eq!(requests.load(Ordering::Relaxed), REMOTE_PAGES);
+    assert!(!watcher.cache.is_synced());
+}
+
+#[tokio::test]
+async fn an_object_for_which_there_is_no_room_is_not_kept() {
+    let quota = Arc::<Quota>::default();
+    assert!(quota.admit("nodes", "large", LIMIT));
+    let (full, _) = watcher(2, quota.clone());
+    full.list().await.unwrap();
+    assert!(full.cache.is_synced() && full.cache.all().is_empty(), "the cluster works without them");
+    quota.forget("nodes", "large");
+    let (empty, _) = watcher(2, quota);
+    empty.list().await.unwrap();
+    assert_eq!(empty.cache.all().len(), 2);
+}
