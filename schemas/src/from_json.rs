@@ -3,9 +3,10 @@
 //! `serde_json` is generic: each crate that calls `from_slice::<Pod>` contains its own copy of the parser of a Pod. These parsers are
 //! megabytes of machine code. Therefore all crates call [`FromJson::from_json`].
 
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::{DynamicObject, PartialObjectMeta};
 
 /// An object that can be parsed.
@@ -30,7 +31,20 @@ macro_rules! from_json {
     };
 }
 
-from_json!(ConfigMap, DaemonSet, Deployment, DynamicObject, Lease, Namespace, Node, Pod, Secret);
+from_json!(
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    DynamicObject,
+    EndpointSlice,
+    Lease,
+    Namespace,
+    Node,
+    Pod,
+    ReplicaSet,
+    Secret,
+    Service,
+);
 
 impl<K> FromJson for PartialObjectMeta<K> {
     fn from_json(text: &[u8]) -> serde_json::Result<Self> {

@@ -82,19 +82,20 @@ impl<'de> Deserialize<'de> for Digest {
 }
 
 /// A reader that computes the digest and the length of everything read through it.
-pub(crate) struct Hashing<R> {
+pub struct Hashing<R> {
     inner: R,
     hash: Context,
     length: u64,
 }
 
 impl<R: Read> Hashing<R> {
-    pub(crate) fn new(inner: R) -> Self {
+    /// Begins with the first byte of `inner`.
+    pub fn new(inner: R) -> Self {
         Self { inner, hash: Context::new(&SHA256), length: 0 }
     }
 
     /// Returns the digest and the length of all bytes that the caller has read.
-    pub(crate) fn end(self) -> (Digest, u64) {
+    pub fn end(self) -> (Digest, u64) {
         (Digest::finish(self.hash), self.length)
     }
 }

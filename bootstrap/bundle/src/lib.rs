@@ -9,6 +9,7 @@
 //! - [`write()`] creates and extends bundles. Its sources are OCI image layouts and archives of images, which nobody has checked.
 //! - [`Bundle`] reads a bundle, and [`verify`] checks all of it.
 //! - [`Catalogue`] has the content of several bundles by name, for the registry and the image server.
+//! - [`Archive`] has the images of one source by name, for a program that runs them.
 
 mod boot;
 mod catalogue;
@@ -29,10 +30,10 @@ mod write;
 pub use boot::BootFolder;
 pub use catalogue::{Catalogue, Manifest, Repository, Stored};
 pub use descriptor::{Descriptor, IMAGE_INDEX, IMAGE_MANIFEST, Platform};
-pub use digest::Digest;
+pub use digest::{Digest, Hashing};
 pub use files::{FileKind, NewFile};
 pub use format::Bundle;
-pub use images::Platforms;
+pub use images::{Archive, Image, Platforms};
 pub use list::{Item, list};
 pub use reference::Reference;
 pub use section::Section;

@@ -51,6 +51,8 @@ pub struct Installed {
     pub type_name: String,
     /// Its version, such as `v2.1.0`.
     pub version: String,
+    /// The namespace of its components.
+    pub namespace: String,
 }
 
 /// The providers of a cluster.
@@ -67,6 +69,7 @@ pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
         name: text(object, "providerName"),
         type_name: text(object, "type"),
         version: text(object, "version"),
+        namespace: object.metadata.namespace.clone().unwrap_or_default(),
     };
     Ok(list.items.iter().map(installed).collect())
 }

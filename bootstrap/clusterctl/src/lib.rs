@@ -9,6 +9,7 @@ pub mod convert;
 pub mod describe;
 mod error;
 pub mod generate;
+pub mod install;
 pub mod inventory;
 pub mod kubeconfig;
 pub mod list_images;

@@ -7,19 +7,14 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use crate::components::{Components, Wanted, alter_images, images};
-use crate::configuration::{ByType, Configuration, Provider, ProviderType};
+use crate::configuration::{Configuration, Provider, ProviderType};
+use crate::install::{Chosen, named};
 use crate::repository::{Fetcher, Repository};
-use crate::{Context, Error, Result, inventory, yaml};
+use crate::{Context, Result, inventory, yaml};
 
 const CERT_MANAGER_VERSION: &str = "v1.21.1";
 const CERT_MANAGER_URL: &str =
     "https://github.com/cert-manager/cert-manager/releases/v1.21.1/cert-manager.yaml";
-/// Chooses no provider of a type.
-const NOTHING: &str = "-";
-
-/// The chosen providers, as `name[:version]`.
-pub type Chosen = ByType<Vec<String>>;
-
 /// The images of the providers and, if cert-manager is not installed, those of cert-manager.
 ///
 /// # Errors
@@ -33,7 +28,7 @@ pub async fn list(
     inventory::installed(client).await?;
     let known = inventory::providers(client).await.unwrap_or_default();
     if inventory::only_name(&known, ProviderType::Core).is_none() {
-        add_defaults(&mut chosen);
+        chosen.add_defaults();
     }
     let mut of_providers = BTreeSet::new();
     for (name, provider_type) in named(chosen)? {
@@ -68,26 +63,4 @@ async fn cert_manager(
     alter_images(&mut objects, &configuration.images(), "cert-manager")
         .context(|| "failed to apply image override to the cert-manager manifest".to_owned())?;
     Ok(images(&objects))
-}
-
-/// Adds the default providers of a first installation.
-fn add_defaults(chosen: &mut Chosen) {
-    let defaults = [
-        (&mut chosen.core, "cluster-api"),
-        (&mut chosen.bootstrap, "kubeadm"),
-        (&mut chosen.control_plane, "kubeadm"),
-    ];
-    for (names, default) in defaults {
-        if names.is_empty() {
-            names.push(default.to_owned());
-        }
-    }
-}
-
-fn named(chosen: Chosen) -> Result<Vec<(String, ProviderType)>> {
-    if chosen.core.iter().any(|name| name == NOTHING) {
-        return Err(Error::invalid("the '-' value can not be used for the core provider"));
-    }
-    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
-    Ok(names.filter(|(name, _)| name != NOTHING).collect())
 }

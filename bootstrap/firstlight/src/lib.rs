@@ -27,6 +27,7 @@ pub mod open_files;
 pub mod options;
 pub mod output;
 pub mod plane;
+mod pods;
 pub mod process;
 pub mod providers;
 pub mod reboot;

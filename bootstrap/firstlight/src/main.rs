@@ -19,6 +19,7 @@ use firstlight::signals::Interrupted;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    pod_processes::shim::run_if_started_as_one();
     if agent::is_init() {
         return match agent::run() {
             Ok(never) => match never {},

@@ -37,6 +37,11 @@ pub fn say_bytes(text: &[u8]) -> Result<()> {
     Ok(out.flush()?)
 }
 
+/// Prints a line about what happens to standard error. If that is closed, nobody wants to know it.
+pub fn tell(line: &str) {
+    writeln!(std::io::stderr(), "{line}").ok();
+}
+
 /// Waits for a line on standard input; returns whether it is a yes. The line is read by another thread, so that signals still end the
 /// program.
 ///

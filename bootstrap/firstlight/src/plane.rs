@@ -121,7 +121,7 @@ impl Plane {
             let plane = self.clone();
             (name, tokio::spawn(async move { plane.install(name, text).await }))
         };
-        let installing: Vec<_> = schemas::manifests().map(install).collect();
+        let installing: Vec<_> = schemas::manifests().chain(certificates::MANIFESTS).map(install).collect();
         for (name, installed) in installing {
             let failed = || format!("cannot install {name}");
             installed.await.with_context(failed)?.with_context(failed)?;

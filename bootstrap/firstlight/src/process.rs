@@ -25,6 +25,7 @@ use crate::netboot::{self, BareMetal};
 use crate::open_files;
 use crate::options::server::{ServerOptions, StoreChoice};
 use crate::plane::{Doors, Plane};
+use crate::pods;
 use crate::providers;
 use crate::token_keys;
 
@@ -114,8 +115,13 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let context =
-            controllers::Context { manager: manager.clone(), interfaces, boot_images: Some(images) };
+        let kubelet = pods::kubelet(&directory, options, address).await?;
+        let context = controllers::Context {
+            manager: manager.clone(),
+            interfaces,
+            boot_images: Some(images),
+            kubelet: Some(kubelet),
+        };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);

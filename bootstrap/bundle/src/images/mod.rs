@@ -1,5 +1,6 @@
 //! Container images: which blobs belong to them, and which of those a bundle takes.
 
+mod archive;
 mod docker;
 mod layout;
 mod platforms;
@@ -15,6 +16,7 @@ use crate::digest::Digest;
 use crate::reference::Reference;
 use crate::source::Source;
 
+pub use archive::{Archive, Image};
 pub use platforms::Platforms;
 pub(crate) use walk::{Read, Walk, referrers};
 

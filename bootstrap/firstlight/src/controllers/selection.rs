@@ -103,12 +103,12 @@ mod tests {
         let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
         assert_eq!(names("core"), Ok(vec!["core"]));
         assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
-        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "addons", "simulated", "metal"]));
+        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "addons", "simulated", "metal", "pods"]));
         assert_eq!(names("none"), Ok(Vec::new()));
-        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,addons,simulated");
+        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,addons,simulated,pods");
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
         let expected =
-            "no controller is called \"cores\"; there are core, kubeadm, addons, simulated and metal";
+            "no controller is called \"cores\"; there are core, kubeadm, addons, simulated, metal and pods";
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }
 }

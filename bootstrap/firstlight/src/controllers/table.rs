@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
+use kubelet::Kubelet;
 use metal::preprovisioning::BootImages;
 
 /// The address on which the simulated infrastructure serves its workload clusters.
@@ -18,12 +19,15 @@ pub struct Context {
     pub interfaces: Vec<String>,
     /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
     pub boot_images: Option<BootImages>,
+    /// Runs the Pods of providers as processes of this machine. If `None`, the cluster has kubelets of its own.
+    pub kubelet: Option<Kubelet>,
 }
 
 impl Context {
-    /// Creates the context of controllers that connect to the API server of another process. They boot no machine over the network.
+    /// Creates the context of controllers that connect to the API server of another process. They boot no machine over the network, and run
+    /// no Pods.
     pub fn new(manager: &Manager) -> Self {
-        Self { manager: manager.clone(), interfaces: Vec::new(), boot_images: None }
+        Self { manager: manager.clone(), interfaces: Vec::new(), boot_images: None, kubelet: None }
     }
 }
 
@@ -58,6 +62,7 @@ pub(super) fn families() -> Vec<Family> {
         .with(metal_machines::PROVIDERS, |_| ())
         .with(metal_data::PROVIDERS, |_| ())
         .with(metal_ipam::PROVIDERS, |_| ()),
+        Family::of_pods(),
     ]
 }
 
@@ -77,6 +82,21 @@ impl Family {
             providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
         }));
         self
+    }
+
+    /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.
+    fn of_pods() -> Self {
+        let all = || workloads::PROVIDERS.iter().chain(certificates::PROVIDERS);
+        let controllers = all().flat_map(|provider| provider.controllers);
+        let mut kinds: Vec<GroupKind> = controllers.flat_map(|controller| controller.reconciles).copied().collect();
+        kinds.push(kubelet::KIND);
+        let start: Start = Box::new(move |context| {
+            if let Some(kubelet) = &context.kubelet {
+                all().for_each(|provider| provider.start(&context.manager, &()));
+                kubelet.start(&context.manager);
+            }
+        });
+        Self { name: "pods", kinds, inventory: Vec::new(), starts: vec![start] }
     }
 
     /// Starts the controllers of the family. They run until the manager ends.

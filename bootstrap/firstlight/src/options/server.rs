@@ -43,6 +43,9 @@ pub struct ServerOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
+    /// Folder or archive with the container images of providers: archives of `docker save`, OCI layouts and archives, bundles
+    #[arg(long, value_name = "PATH")]
+    pub container_images: Vec<PathBuf>,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,

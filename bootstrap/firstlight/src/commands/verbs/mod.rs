@@ -5,7 +5,7 @@ mod convert;
 mod describe;
 mod generate;
 mod get;
-mod list_images;
+mod init;
 mod providers;
 mod rollout;
 pub mod tools;
@@ -38,8 +38,8 @@ pub enum Verb {
     /// Show the configuration
     #[command(subcommand)]
     Config(config::Config),
-    /// List the images that providers need
-    Init(Box<list_images::InitOptions>),
+    /// Install providers
+    Init(Box<init::InitOptions>),
     /// Upgrade providers
     #[command(subcommand, hide = true)]
     Upgrade(unimplemented::Upgrade),
@@ -69,7 +69,7 @@ pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
         Verb::Rollout(rollout) | Verb::Alpha(Alpha::Rollout(rollout)) => rollout::run(rollout, &tools).await,
         Verb::Convert(options) => convert::run(&options),
         Verb::Config(config) => config::run(&config, &tools),
-        Verb::Init(options) => list_images::run(*options, &tools).await,
+        Verb::Init(options) => init::run(*options, &tools).await,
         Verb::Upgrade(_) => unimplemented::not_yet("upgrade"),
         Verb::Delete(_) => unimplemented::not_yet("delete"),
     }

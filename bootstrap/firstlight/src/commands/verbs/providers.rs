@@ -1,7 +1,9 @@
 //! Options of the verbs that install providers.
 
+use std::time::Duration;
+
 use clap::Args;
-use clusterctl::list_images::Chosen;
+use clusterctl::install::Chosen;
 
 /// Providers as `name[:version]`, several separated by commas.
 #[derive(Debug, Args)]
@@ -53,4 +55,11 @@ pub struct WaitOptions {
     /// Time to wait, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     wait_provider_timeout: u32,
+}
+
+impl WaitOptions {
+    /// Returns how long to wait; `None` without waiting.
+    pub fn limit(&self) -> Option<Duration> {
+        self.wait_providers.then(|| Duration::from_secs(self.wait_provider_timeout.into()))
+    }
 }

@@ -1,13 +1,12 @@
-//! `init list-images`, and `init` itself, which is not implemented.
+//! `init`, and `init list-images`.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use clusterctl::list_images;
+use clusterctl::{install, list_images};
 
 use super::providers::{Providers, WaitOptions};
 use super::tools::Tools;
-use super::unimplemented;
-use crate::output::say;
+use crate::output::{say, tell};
 use crate::target::TargetOptions;
 
 /// Options of `init`.
@@ -45,14 +44,36 @@ pub struct ListImagesOptions {
     target: TargetOptions,
 }
 
-/// Runs `init list-images`.
+/// Runs `init`.
 ///
 /// # Errors
-/// A provider is unknown, or its components cannot be read; always for `init` itself.
+/// A provider is unknown, its components cannot be read, a check fails, or the cluster refuses an object.
 pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
-    let Some(InitCommand::ListImages(options)) = options.command else {
-        return unimplemented::not_yet("init");
+    if let Some(InitCommand::ListImages(options)) = options.command {
+        return list(options, tools).await;
+    }
+    let connection = options.target.connect().await?;
+    let how = install::Options {
+        namespace: options.target_namespace,
+        validate: options.validate.unwrap_or(true),
+        wait: options.install.limit(),
     };
+    let with = install::Tools {
+        client: &connection.client,
+        configuration: &tools.configuration,
+        fetcher: &tools.fetcher,
+        clock: &tools.clock,
+        // As clusterctl, which keeps its standard output for what scripts read.
+        say: &|line| tell(line),
+    };
+    let is_first = install::init(options.providers.chosen(), &how, &with).await?;
+    if is_first {
+        tell("Your management cluster has been initialized successfully!");
+    }
+    Ok(())
+}
+
+async fn list(options: ListImagesOptions, tools: &Tools) -> Result<()> {
     let chosen = options.providers.chosen();
     let connection = options.target.connect().await?;
     let images = list_images::list(chosen, &connection.client, &tools.configuration, &tools.fetcher).await?;

@@ -1,0 +1,171 @@
+//! `init`: installs providers in a management cluster.
+
+mod check;
+mod objects;
+mod wait;
+
+use std::time::Duration;
+
+use kube::Client;
+use machinery::clock::Clock;
+use serde_json::{Value, json};
+
+use crate::components::{Components, Wanted};
+use crate::configuration::{ByType, Configuration, ProviderType};
+use crate::inventory::{self, Installed};
+use crate::repository::Fetcher;
+use crate::{Context, Error, Result};
+
+pub use objects::Objects;
+
+/// The chosen providers, as `name[:version]`.
+pub type Chosen = ByType<Vec<String>>;
+
+/// Chooses no provider of a type.
+const NOTHING: &str = "-";
+
+/// How providers are installed.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The namespace for all of them; `None` for the namespace in their components.
+    pub namespace: Option<String>,
+    /// Whether a failed check is an error; otherwise it is only said.
+    pub validate: bool,
+    /// How long to wait until they run; `None` does not wait.
+    pub wait: Option<Duration>,
+}
+
+/// What is needed to install providers.
+pub struct Tools<'a> {
+    /// The management cluster.
+    pub client: &'a Client,
+    /// clusterctl's configuration.
+    pub configuration: &'a Configuration,
+    /// The client of provider repositories.
+    pub fetcher: &'a Fetcher,
+    /// The clock.
+    pub clock: &'a Clock,
+    /// Tells the user what happens.
+    pub say: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Installs the chosen providers. Without any core provider in the cluster, core, bootstrap and control plane have defaults. Returns
+/// whether this was the first installation.
+///
+/// # Errors
+/// A provider is not known, a variable is missing, a check fails, or the cluster refuses an object.
+pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> Result<bool> {
+    inventory::installed(tools.client).await?;
+    let known = inventory::providers(tools.client).await.unwrap_or_default();
+    let is_first = inventory::only_name(&known, ProviderType::Core).is_none();
+    if is_first {
+        chosen.add_defaults();
+    }
+    (tools.say)("Fetching providers");
+    let mut all = Vec::new();
+    for (name, provider_type) in named(chosen)? {
+        let wanted = Wanted { namespace: options.namespace.clone(), raw: false };
+        let fetched = fetch(&name, provider_type, tools, &wanted).await;
+        let fetched = fetched.context(|| format!("failed to get provider components for the {name:?} provider"))?;
+        if is_installed(&known, &fetched) {
+            (tools.say)(&format!("Skipping {}: it is installed already", fetched.provider.label()));
+            continue;
+        }
+        all.push(fetched);
+    }
+    if let Err(error) = check::check(&all, &known, tools).await {
+        if options.validate {
+            return Err(error);
+        }
+        (tools.say)(&format!("Ignoring validation errors: {error}"));
+    }
+    let objects = Objects::new(tools.client.clone());
+    check::certificates(&all, &objects).await?;
+    for components in &all {
+        install(components, &objects, tools).await?;
+    }
+    if let Some(limit) = options.wait {
+        wait::until_available(&all, limit, tools).await?;
+    }
+    Ok(is_first)
+}
+
+async fn fetch(
+    name: &str,
+    provider_type: ProviderType,
+    tools: &Tools<'_>,
+    wanted: &Wanted,
+) -> Result<Components> {
+    Components::fetch(name, provider_type, tools.configuration, tools.fetcher, wanted).await
+}
+
+fn is_installed(known: &[Installed], components: &Components) -> bool {
+    known.iter().any(|known| {
+        known.name == components.provider.name
+            && known.type_name == components.provider.type_name()
+            && known.namespace == components.namespace
+            && known.version == components.version
+    })
+}
+
+/// Creates or updates the objects of a provider, and then its entry in the inventory.
+async fn install(components: &Components, objects: &Objects, tools: &Tools<'_>) -> Result<()> {
+    let (provider, version, namespace) = (&components.provider, &components.version, &components.namespace);
+    (tools.say)(&format!(
+        "Installing provider={:?} version={version:?} targetNamespace={namespace:?}",
+        provider.label()
+    ));
+    for object in &components.objects {
+        objects.apply(object).await?;
+    }
+    objects.apply(&entry(components)).await
+}
+
+/// Returns the entry of a provider in the inventory.
+fn entry(components: &Components) -> Value {
+    let label = components.provider.label();
+    json!({
+        "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
+        "kind": "Provider",
+        "metadata": {
+            "name": label,
+            "namespace": components.namespace,
+            "labels": {
+                "cluster.x-k8s.io/provider": label,
+                "clusterctl.cluster.x-k8s.io": "",
+                "clusterctl.cluster.x-k8s.io/core": "inventory",
+            },
+        },
+        "providerName": components.provider.name,
+        "type": components.provider.type_name(),
+        "version": components.version,
+    })
+}
+
+impl Chosen {
+    /// Adds the default providers of a first installation.
+    pub fn add_defaults(&mut self) {
+        let defaults = [
+            (&mut self.core, "cluster-api"),
+            (&mut self.bootstrap, "kubeadm"),
+            (&mut self.control_plane, "kubeadm"),
+        ];
+        for (names, default) in defaults {
+            if names.is_empty() {
+                names.push(default.to_owned());
+            }
+        }
+    }
+}
+
+/// Returns the chosen providers in the order of installation, without those that `-` leaves out.
+///
+/// # Errors
+/// The core provider is left out.
+pub fn named(chosen: Chosen) -> Result<Vec<(String, ProviderType)>> {
+    if chosen.core.iter().any(|name| name == NOTHING) {
+        return Err(Error::invalid("the '-' value can not be used for the core provider"));
+    }
+    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
+    Ok(names.filter(|(name, _)| name != NOTHING).collect())
+}

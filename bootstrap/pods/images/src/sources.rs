@@ -1,0 +1,66 @@
+//! Where images are found: folders and archives of this machine.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use bundle::{Archive, Image};
+
+use crate::name::Name;
+
+/// The folders and archives in which images are looked for, in this order.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    paths: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Returns the sources at `paths`: archives of images, OCI image layouts, and folders that contain such archives and layouts.
+    pub fn new(paths: Vec<PathBuf>) -> Self {
+        Self { paths }
+    }
+
+    /// Finds an image; `scratch` is a folder for temporary files.
+    ///
+    /// # Errors
+    /// No source has the image; the message has the reasons of the sources that could not be read.
+    pub fn find(&self, name: &Name, scratch: &Path) -> Result<(Archive, Image)> {
+        let mut unreadable = Vec::new();
+        for path in self.archives()? {
+            let found = Archive::open(&path, scratch).and_then(|archive| {
+                let image = archive.image(&name.reference, name.digest.as_ref())?;
+                Ok(image.map(|image| (archive, image)))
+            });
+            match found {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(error) => unreadable.push(format!("{error:#}")),
+            }
+        }
+        let places: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        match (places.as_slice(), unreadable.as_slice()) {
+            ([], _) => bail!("no folder or archive with images is configured, in which {name} could be"),
+            (_, []) => bail!("the image {name} is not in {}", places.join(", ")),
+            (_, reasons) => bail!("the image {name} is not in {}; {}", places.join(", "), reasons.join("; ")),
+        }
+    }
+
+    /// Returns all archives and image layouts, in the order of the paths and then of their names.
+    fn archives(&self) -> Result<Vec<PathBuf>> {
+        let mut archives = Vec::new();
+        for path in &self.paths {
+            let cannot = || format!("cannot read {}", path.display());
+            let is_folder = std::fs::metadata(path).with_context(cannot)?.is_dir();
+            if !is_folder || path.join("index.json").exists() {
+                archives.push(path.clone());
+                continue;
+            }
+            let entries = std::fs::read_dir(path).with_context(cannot)?;
+            let mut found = entries
+                .map(|entry| Ok(entry.with_context(cannot)?.path()))
+                .collect::<Result<Vec<PathBuf>>>()?;
+            found.sort();
+            archives.extend(found);
+        }
+        Ok(archives)
+    }
+}

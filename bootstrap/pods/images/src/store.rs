@@ -1,0 +1,118 @@
+//! The unpacked images of a data directory.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use bundle::{Archive, Descriptor, Digest, Image};
+
+use crate::config::Config;
+use crate::layer::verified;
+use crate::limits;
+use crate::root::{Root, remove};
+use crate::unpack::Layers;
+
+/// A folder with the filesystems of images, each of which is unpacked once. A filesystem is visible only when it is complete.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// An image whose filesystem is complete.
+#[derive(Debug, Clone)]
+pub struct Unpacked {
+    /// The digest of the config, which identifies the image.
+    pub id: Digest,
+    /// The root folder. It is shared by everything that runs the image, and is never changed.
+    pub root: PathBuf,
+    /// What the image runs.
+    pub config: Config,
+}
+
+/// The prefix of a folder that is not complete.
+const UNFINISHED: &str = "unfinished-";
+
+impl Store {
+    /// Opens the folder, creates it if it does not exist, and removes what an earlier process did not complete.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let cannot = || format!("cannot use the folder of images {}", folder.display());
+        fs::create_dir_all(folder).with_context(cannot)?;
+        for entry in fs::read_dir(folder).with_context(cannot)? {
+            let entry = entry.with_context(cannot)?;
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
+            }
+        }
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// Returns the folder for temporary files.
+    pub fn scratch(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Unpacks an image, unless that was done before.
+    ///
+    /// # Errors
+    /// The image is for another platform, a layer is damaged or hostile, or the disk is full. Nothing of it remains then.
+    pub fn unpack(&self, archive: &Archive, image: &Image) -> Result<Unpacked> {
+        let config = Config::parse(&image.config)?;
+        ensure!(
+            config.layers.len() == image.layers.len(),
+            "the config has {} layers, and the manifest {}",
+            config.layers.len(),
+            image.layers.len()
+        );
+        let root = self.folder.join(image.id.hex());
+        if !root.exists() {
+            let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
+            let unfinished = unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
+            let unfinished = unfinished.keep();
+            let name = unfinished.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let filled = fill(&unfinished, archive, image, &config).and_then(|()| {
+                fs::rename(&unfinished, &root).with_context(|| format!("cannot make {}", root.display()))
+            });
+            if let Err(error) = filled {
+                // What cannot be removed now is removed when the store is opened again.
+                drop(discard(&self.folder, &name));
+                return Err(error);
+            }
+        }
+        Ok(Unpacked { id: image.id, root, config })
+    }
+}
+
+fn fill(folder: &Path, archive: &Archive, image: &Image, config: &Config) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let cannot = || format!("cannot use {}", folder.display());
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).with_context(cannot)?;
+    let root = Root::open(folder)?;
+    let mut layers = Layers::new(&root);
+    let mut left = limits::BYTES;
+    for (layer, content) in image.layers.iter().zip(&config.layers) {
+        let apply = || -> Result<u64> {
+            let blob = archive.layer(layer)?;
+            let (_, length) = verified(blob, layer, content, left, |content| layers.apply(content))?;
+            Ok(length)
+        };
+        left -= described(layer, apply)?;
+    }
+    // The rename makes the folder visible for ever, so its content must reach the disk first.
+    let opened = fs::File::open(folder).with_context(cannot)?;
+    rustix::fs::syncfs(&opened).with_context(cannot)
+}
+
+fn described<T>(layer: &Descriptor, apply: impl FnOnce() -> Result<T>) -> Result<T> {
+    apply().with_context(|| format!("the layer {} cannot be unpacked", layer.digest))
+}
+
+/// Removes a folder with everything in it.
+fn discard(folder: &Path, name: &str) -> Result<()> {
+    let opened = fs::File::open(folder)?;
+    remove(opened.as_fd(), name)
+}

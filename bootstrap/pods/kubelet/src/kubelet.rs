@@ -1,0 +1,177 @@
+//! Follows the Pods that run here, and gives each a worker.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use container_images::{Sources, Store};
+use engine::controller::requests_of;
+use engine::{Action, Controller, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::{Resource, ResourceExt};
+use parking_lot::Mutex;
+use pod_processes::Isolation;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::pod::worker::{self, Shared};
+
+/// The address of all Pods.
+const ADDRESS: &str = "127.0.0.1";
+
+/// The inputs of a [`Kubelet`].
+pub struct Options {
+    /// The folder for images, volumes and logs.
+    pub folder: PathBuf,
+    /// Where images are found.
+    pub sources: Sources,
+    /// The separation of processes from this machine.
+    pub isolation: Isolation,
+    /// Host and port under which processes reach the API server.
+    pub api: (String, u16),
+    /// The name of this machine as a Node.
+    pub node: String,
+}
+
+/// The kind that a kubelet reconciles.
+pub const KIND: GroupKind = GroupKind::new("", "Pod");
+
+/// The Pods of this machine.
+#[derive(Clone)]
+pub struct Kubelet(Arc<Machine>);
+
+struct Machine {
+    options: Options,
+    images: Store,
+    workers: Mutex<BTreeMap<NamespacedName, Worker>>,
+}
+
+/// The controller that follows the Pods.
+struct Follower {
+    pods: Objects<Pod>,
+    namespaces: Objects<Namespace>,
+    shared: Arc<Shared>,
+    kubelet: Kubelet,
+}
+
+/// A worker of a Pod. Dropping it kills the Pod's processes.
+struct Worker {
+    uid: String,
+    pods: watch::Sender<Option<Arc<Pod>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Kubelet {
+    /// Prepares the folder of a machine.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub fn new(options: Options) -> Result<Self> {
+        let images = Store::open(&options.folder.join("images"))?;
+        let pods = options.folder.join("pods");
+        fs::create_dir_all(&pods).with_context(|| format!("cannot make {}", pods.display()))?;
+        Ok(Self(Arc::new(Machine { options, images, workers: Mutex::default() })))
+    }
+
+    /// Starts to follow the Pods. It ends with the manager, and kills all processes then.
+    pub fn start(&self, manager: &Manager) {
+        let (pods, namespaces) = (manager.objects::<Pod>(), manager.objects::<Namespace>());
+        let options = &self.0.options;
+        let shared = Shared {
+            client: manager.client().clone(),
+            clock: manager.clock().clone(),
+            images: self.0.images.clone(),
+            sources: options.sources.clone(),
+            isolation: options.isolation,
+            folder: self.folder(),
+            api: options.api.clone(),
+            node: options.node.clone(),
+            address: ADDRESS.to_owned(),
+        };
+        let mapped = pods.clone();
+        let follower =
+            Follower { pods: pods.clone(), namespaces: namespaces.clone(), shared: Arc::new(shared), kubelet: self.clone() };
+        Controller::new(manager, "kubelet")
+            .reconciles(&pods)
+            .watches(&namespaces, move |change| requests_of(&mapped.cache().in_namespace(&change.name().name)))
+            .start(follower);
+    }
+
+    /// Ends all processes.
+    pub fn stop(&self) {
+        self.0.workers.lock().clear();
+    }
+
+    /// Returns the folder with the logs of a container of a Pod.
+    pub fn logs(&self, pod: &Pod, container: &str) -> PathBuf {
+        worker::logs(&self.folder(), &pod.uid().unwrap_or_default(), container)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.0.options.folder.join("pods")
+    }
+}
+
+impl Follower {
+    /// Gives the worker of a Pod the newest state of it.
+    fn follow(&self, key: NamespacedName, pod: Arc<Pod>) {
+        let uid = pod.uid().unwrap_or_default();
+        let mut workers = self.kubelet.0.workers.lock();
+        if let Some(worker) = workers.get(&key).filter(|worker| worker.uid == uid) {
+            worker.pods.send_replace(Some(pod));
+            return;
+        }
+        let (sender, receiver) = watch::channel(Some(pod));
+        let task = tokio::spawn(worker::run(self.shared.clone(), receiver));
+        workers.insert(key, Worker { uid, pods: sender, task });
+    }
+
+    /// Binds a Pod that no scheduler has bound to a Node.
+    async fn bind(&self, pod: &Pod) -> engine::Result<()> {
+        let binding = json!({
+            "apiVersion": "v1", "kind": "Binding",
+            "metadata": {"name": pod.name_any(), "namespace": pod.namespace(), "uid": pod.uid()},
+            "target": {"kind": "Node", "name": self.shared.node},
+        });
+        let path = format!("{}/{}/binding", Pod::url_path(&(), pod.namespace().as_deref()), pod.name_any());
+        let what = "bind a Pod";
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        let request = request.body(binding.to_string().into_bytes());
+        let request = request.map_err(|error| engine::Error::api(what, kube::Error::HttpError(error)))?;
+        self.shared.client.request_text(request).await.map(drop).map_err(|error| engine::Error::api(what, error))
+    }
+}
+
+impl Reconciler for Follower {
+    async fn reconcile(&self, request: Request) -> engine::Result<Action> {
+        let Some(pod) = self.pods.get(&request) else {
+            // The worker has nothing left to wait for, and its drop kills what still runs.
+            let gone = self.kubelet.0.workers.lock().remove(&request);
+            if let Some(gone) = gone {
+                let uid = gone.uid.clone();
+                drop(gone);
+                self.shared.discard(&uid);
+            }
+            return Ok(Action::done());
+        };
+        let namespace = self.namespaces.get(&NamespacedName::new("", &request.namespace));
+        if !namespace.is_some_and(|namespace| workloads::is_run_here(&namespace)) {
+            return Ok(Action::done());
+        }
+        match pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default() {
+            "" if pod.metadata.deletion_timestamp.is_none() => self.bind(&pod).await?,
+            node if node == self.shared.node => self.follow(request, pod),
+            _ => {}
+        }
+        Ok(Action::done())
+    }
+}

@@ -1,0 +1,116 @@
+//! Reads the log of a container.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use super::ASIDE;
+
+/// What a client wants of a log.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only the last lines.
+    pub tail: Option<usize>,
+    /// Only lines since this time.
+    pub since: Option<DateTime<Utc>>,
+    /// At most this many bytes.
+    pub limit: Option<usize>,
+    /// Whether each line begins with its time.
+    pub timestamps: bool,
+}
+
+/// Returns the text of a log as a client wants it, and the size of the file up to which it was read.
+pub fn read(path: &Path, options: &Options) -> (Vec<u8>, u64) {
+    let current = fs::read(path).unwrap_or_default();
+    let size = current.len() as u64;
+    let before = fs::read(path.with_extension(ASIDE)).unwrap_or_default();
+    (text(before.split_inclusive(|byte| *byte == b'\n').chain(current.split_inclusive(|byte| *byte == b'\n')), options), size)
+}
+
+/// Returns the text of the lines of a log file from an offset on.
+pub fn read_from(path: &Path, offset: u64, options: &Options) -> (Vec<u8>, u64) {
+    let content = fs::read(path).unwrap_or_default();
+    let size = content.len() as u64;
+    // A smaller file is a new one.
+    let from = if size < offset { 0 } else { usize::try_from(offset).unwrap_or_default() };
+    let lines = content.get(from..).unwrap_or_default().split_inclusive(|byte| *byte == b'\n');
+    let following = Options { tail: None, ..options.clone() };
+    (text(lines, &following), size)
+}
+
+fn text<'a>(lines: impl Iterator<Item = &'a [u8]>, options: &Options) -> Vec<u8> {
+    let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
+    let mut is_within_line = false;
+    for line in lines {
+        let Some(parsed) = Line::parse(line) else { continue };
+        if options.since.is_some_and(|since| parsed.time.is_none_or(|time| time < since)) {
+            continue;
+        }
+        let mut out = Vec::new();
+        if options.timestamps && !is_within_line {
+            out.extend_from_slice(parsed.stamp);
+            out.push(b' ');
+        }
+        out.extend_from_slice(parsed.text);
+        if parsed.is_whole {
+            out.push(b'\n');
+        }
+        match kept.back_mut().filter(|_| is_within_line) {
+            Some(last) => last.extend_from_slice(&out),
+            None => kept.push_back(out),
+        }
+        is_within_line = !parsed.is_whole;
+        if !is_within_line && options.tail.is_some_and(|tail| kept.len() > tail) {
+            kept.pop_front();
+        }
+    }
+    let mut all: Vec<u8> = kept.into_iter().flatten().collect();
+    all.truncate(options.limit.unwrap_or(usize::MAX));
+    all
+}
+
+struct Line<'a> {
+    stamp: &'a [u8],
+    time: Option<DateTime<Utc>>,
+    is_whole: bool,
+    text: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = line.strip_suffix(b"\n")?;
+        let mut parts = line.splitn(4, |byte| *byte == b' ');
+        let (stamp, _stream, kind, text) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let time = std::str::from_utf8(stamp).ok().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+        Some(Self { stamp, time: time.map(|time| time.to_utc()), is_whole: kind == b"F", text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &[u8] = b"2026-01-01T00:00:01.000000000Z stdout F one\n2026-01-01T00:00:02.000000000Z stderr P tw\n\
+        2026-01-01T00:00:02.000000000Z stderr F o\n2026-01-01T00:00:03.000000000Z stdout F \n";
+
+    #[test]
+    fn logs_as_clients_want_them() {
+        let since = DateTime::parse_from_rfc3339("2026-01-01T00:00:02Z").unwrap().to_utc();
+        for (options, expected) in [
+            (Options::default(), "one\ntwo\n\n"),
+            (Options { tail: Some(2), ..Options::default() }, "two\n\n"),
+            (Options { tail: Some(0), ..Options::default() }, ""),
+            (Options { since: Some(since), ..Options::default() }, "two\n\n"),
+            (Options { limit: Some(5), ..Options::default() }, "one\nt"),
+            (
+                Options { timestamps: true, tail: Some(2), ..Options::default() },
+                "2026-01-01T00:00:02.000000000Z two\n2026-01-01T00:00:03.000000000Z \n",
+            ),
+        ] {
+            let found = text(FILE.split_inclusive(|byte| *byte == b'\n'), &options);
+            assert_eq!(String::from_utf8(found).unwrap(), expected, "{options:?}");
+        }
+    }
+}

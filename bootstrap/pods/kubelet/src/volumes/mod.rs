@@ -1,0 +1,7 @@
+//! The volumes of a Pod: `content` computes what is in them, `folder` writes it.
+
+mod content;
+mod folder;
+
+pub use content::{Content, Found, content};
+pub use folder::write;

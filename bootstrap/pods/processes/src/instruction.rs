@@ -1,0 +1,126 @@
+//! What the shim is told on its standard input. It may contain Secrets, so it is no argument and no environment variable.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::process::{Ended, Process};
+
+/// How far a container is separated from this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Namespaces for mounts and processes, made by root.
+    Root,
+    /// A user namespace, in which a user without privileges may make mounts.
+    UserNamespace,
+    /// None: the program runs with the paths of this machine.
+    None,
+}
+
+impl Isolation {
+    /// All of them, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Root, Self::UserNamespace, Self::None];
+
+    /// Returns whether the container has its own root folder, so that its paths are those of its image.
+    pub fn has_own_root(self) -> bool {
+        self != Self::None
+    }
+}
+
+/// Everything that starts a container's program.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Instruction {
+    /// The separation from this machine.
+    pub isolation: Isolation,
+    /// The root folder of the container, which belongs to it alone.
+    pub root: PathBuf,
+    /// What is mounted, in this order.
+    pub mounts: Vec<Mount>,
+    /// The device files of this machine that the container may use.
+    pub devices: Vec<Device>,
+    /// The program and its arguments. A program without a slash is looked for in `PATH`.
+    pub command: Vec<String>,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// The working directory.
+    pub working_directory: String,
+    /// The number of the user.
+    pub user: u32,
+    /// The number of its group.
+    pub group: u32,
+    /// Further groups.
+    pub groups: Vec<u32>,
+}
+
+impl Instruction {
+    /// Returns whether it only tries whether a container can be separated from this machine in this way.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.command.is_empty()
+    }
+}
+
+impl Isolation {
+    /// Finds the strongest isolation that this machine allows. `folder` is for a container that is only tried.
+    pub async fn detect(folder: &Path) -> Self {
+        let root = folder.join("trial");
+        for isolation in Self::ALL {
+            if isolation == Self::None || isolation.is_possible(&root).await {
+                return isolation;
+            }
+        }
+        Self::None
+    }
+
+    async fn is_possible(self, root: &Path) -> bool {
+        let is_root = rustix::process::geteuid().is_root();
+        if (self == Self::Root) != is_root || std::fs::create_dir_all(root).is_err() {
+            return false;
+        }
+        let instruction = Instruction {
+            isolation: self,
+            root: root.to_owned(),
+            mounts: Vec::new(),
+            devices: Device::usual(),
+            command: Vec::new(),
+            environment: Vec::new(),
+            working_directory: "/".to_owned(),
+            user: NOBODY,
+            group: NOBODY,
+            groups: Vec::new(),
+        };
+        match Process::spawn(instruction).await {
+            Ok(mut process) => process.wait().await == Ended::Exited(0),
+            Err(_) => false,
+        }
+    }
+}
+
+/// The user of a container that is only tried.
+const NOBODY: u32 = 65534;
+
+/// A file or folder of this machine that a container sees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// The path on this machine.
+    pub source: PathBuf,
+    /// The path in the container.
+    pub target: String,
+    /// Whether the container may only read it.
+    pub read_only: bool,
+}
+
+/// A device file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its path, on this machine and in the container.
+    pub path: String,
+}
+
+impl Device {
+    /// The devices that every container has.
+    pub fn usual() -> Vec<Self> {
+        let paths = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+        paths.map(|path| Self { path: path.to_owned() }).to_vec()
+    }
+}

@@ -1,0 +1,11 @@
+//! Processes of containers without a container runtime. [`Process::spawn`] starts this same program again as a shim ([`shim`]), which makes
+//! namespaces and mounts, drops to the image's user, and becomes the container's program by `exec`.
+//!
+//! Invariant: no process outlives the program that started it: the kernel kills each with the thread that waits for it.
+
+mod instruction;
+mod process;
+pub mod shim;
+
+pub use instruction::{Device, Instruction, Isolation, Mount};
+pub use process::{Ended, Output, Process};

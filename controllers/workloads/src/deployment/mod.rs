@@ -1,0 +1,73 @@
+//! The Deployment controller: a ReplicaSet for each template, and the rollout from one to the next.
+
+mod plan;
+mod rollout;
+mod status;
+
+use engine::object::{is_deleting, uid};
+use engine::{Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::ResourceExt;
+use machinery::clock::Clock;
+use serde_json::json;
+
+/// The descriptor of the controller.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "deployment",
+    reconciles: &[GroupKind::new("apps", "Deployment")],
+    start: |manager, ()| start(manager),
+};
+
+struct Deployments {
+    deployments: Objects<Deployment>,
+    sets: Objects<ReplicaSet>,
+    namespaces: Objects<Namespace>,
+    clock: Clock,
+}
+
+fn start(manager: &Manager) {
+    let this = Deployments {
+        deployments: manager.objects(),
+        sets: manager.objects(),
+        namespaces: manager.objects(),
+        clock: manager.clock().clone(),
+    };
+    let deployments = this.deployments.clone();
+    Controller::new(manager, CONTROLLER.name)
+        .reconciles(&this.deployments)
+        .owns(&this.sets, "apps", "Deployment")
+        .watches(&this.namespaces, move |change| crate::of_namespace(&deployments, change))
+        .start(this);
+}
+
+impl Reconciler for Deployments {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
+        if is_deleting(deployment.as_ref()) || !crate::is_within(&self.namespaces, &request.namespace) {
+            return Ok(Action::done());
+        }
+        let sets = self.sets.cache().by_owner(uid(deployment.as_ref()));
+        let plan = plan::plan(&deployment, &sets, self.clock.now());
+        let mut errors = Vec::new();
+        if let Some(set) = &plan.create {
+            errors.extend(self.sets.create(set).await.err());
+        }
+        for (set, replicas) in &plan.scale {
+            let patch = json!({"metadata": {"uid": set.uid()}, "spec": {"replicas": replicas}});
+            errors.extend(self.sets.merge(&Request::of(set.as_ref()), None, patch).await.err());
+        }
+        for set in &plan.delete {
+            errors.extend(self.sets.delete(set.as_ref()).await.err());
+        }
+        if deployment.annotations().get(plan::REVISION) != Some(&plan.revision) {
+            let patch = json!({"metadata": {"annotations": {plan::REVISION: plan.revision}}});
+            errors.extend(self.deployments.merge(&request, None, patch).await.err());
+        }
+        if deployment.status.as_ref() != Some(&plan.status) {
+            let patch = json!({"status": plan.status});
+            errors.extend(self.deployments.merge(&request, Some("status"), patch).await.err());
+        }
+        Error::aggregate(errors).map(|()| plan.action)
+    }
+}

@@ -1,0 +1,95 @@
+//! The ReplicaSet controller: as many Pods as wanted.
+
+mod plan;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::object::{is_deleting, uid};
+use engine::{Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result};
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use serde_json::json;
+
+/// The descriptor of the controller.
+pub const CONTROLLER: Descriptor =
+    Descriptor { name: "replicaset", reconciles: &[GroupKind::new("apps", "ReplicaSet")], start: |manager, ()| start(manager) };
+
+struct ReplicaSets {
+    sets: Objects<ReplicaSet>,
+    pods: Objects<Pod>,
+    namespaces: Objects<Namespace>,
+    clock: Clock,
+    random: Random,
+}
+
+fn start(manager: &Manager) {
+    let this = ReplicaSets {
+        sets: manager.objects(),
+        pods: manager.objects(),
+        namespaces: manager.objects(),
+        clock: manager.clock().clone(),
+        random: manager.random().clone(),
+    };
+    let sets = this.sets.clone();
+    Controller::new(manager, CONTROLLER.name)
+        .reconciles(&this.sets)
+        .owns(&this.pods, "apps", "ReplicaSet")
+        .watches(&this.namespaces, move |change| crate::of_namespace(&sets, change))
+        .start(this);
+}
+
+impl Reconciler for ReplicaSets {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let Some(set) = self.sets.get(&request) else { return Ok(Action::done()) };
+        if is_deleting(set.as_ref()) || !crate::is_within(&self.namespaces, &request.namespace) {
+            return Ok(Action::done());
+        }
+        let pods = self.pods.cache().by_owner(uid(set.as_ref()));
+        let now = self.clock.now();
+        let plan = plan::plan(&set, &pods, now);
+        let mut errors = Vec::new();
+        for _ in 0..plan.create {
+            let pod = pod(&set, &self.random);
+            errors.extend(self.pods.create(&pod).await.err());
+        }
+        for pod in &plan.delete {
+            errors.extend(self.pods.delete(pod.as_ref()).await.err());
+        }
+        if set.status.as_ref() != Some(&plan.status) {
+            errors.extend(self.sets.merge(&request, Some("status"), json!({"status": plan.status})).await.err());
+        }
+        Error::aggregate(errors).map(|()| plan.action)
+    }
+}
+
+/// Returns a new Pod of a set.
+fn pod(set: &Arc<ReplicaSet>, random: &Random) -> Pod {
+    let template = set.spec.template.clone().unwrap_or_default();
+    let metadata = template.metadata.unwrap_or_default();
+    let name = format!("{}-{}", set.name_any(), random.name_suffix());
+    Pod {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: set.namespace(),
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            finalizers: metadata.finalizers,
+            owner_references: Some(vec![engine::owners::controller_reference(set.as_ref(), &())]),
+            ..ObjectMeta::default()
+        },
+        spec: template.spec,
+        status: None,
+    }
+}
+
+/// Returns whether a Pod is ready, and since when.
+pub(crate) fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let ready = conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
+    Some(ready.last_transition_time.as_ref().map(engine::time::utc).unwrap_or_default())
+}
