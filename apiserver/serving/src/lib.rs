@@ -27,6 +27,7 @@ mod transport;
 
 pub use options::VersionInfo;
 pub use resources::connect::{Connect, ConnectRequest, ConnectResource};
+pub use resources::pods::node;
 pub use server::{Builder, ClientService, Server};
 pub use transport::body::Body;
 pub use transport::listener::{Listener, Tls};

@@ -25,6 +25,7 @@ use crate::options::VersionInfo;
 use crate::request::flows::Flows;
 use crate::request::read_body::{RequestBody, boxed};
 use crate::resources::connect::{Connect, ConnectResource};
+use crate::resources::pods::node::Node;
 use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
 use crate::response::answer::Answer;
 use crate::shared::{Options, Shared};
@@ -80,6 +81,13 @@ impl Builder {
         self
     }
 
+    /// Sets the Node whose Pods run in this process.
+    #[must_use]
+    pub fn node(mut self, node: Option<Arc<dyn Node>>) -> Self {
+        self.options.node = node;
+        self
+    }
+
     /// Adds a non-resource path. Users whose roles list it in `nonResourceURLs` may read it (`GET`).
     #[must_use]
     pub fn path(
@@ -104,7 +112,8 @@ impl Builder {
         let given =
             |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
         let taken: Vec<_> = self.options.connects.iter().map(given).collect();
-        let mut own = crate::resources::pods::mounted::all(&self.registry, &self.clock);
+        let mut own =
+            crate::resources::pods::mounted::all(&self.registry, &self.clock, self.options.node.as_ref());
         own.retain(|one| {
             !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
         });
@@ -143,6 +152,7 @@ impl Server {
                 authorizer: Arc::new(MastersOnly),
                 tokens: None,
                 connects: Vec::new(),
+                node: None,
                 // Monitoring tools ask for a check of this name.
                 checks: vec![("etcd".to_owned(), Arc::new(move || store.health()))],
                 paths: Vec::new(),

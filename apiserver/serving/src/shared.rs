@@ -19,6 +19,7 @@ use crate::paths::openapi::documents::OpenApi;
 use crate::request::flows::Flows;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
+use crate::resources::pods::node::Node;
 use crate::transport::body::Body;
 
 /// The data of one server.
@@ -50,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) tokens: Option<Tokens>,
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
+    /// The Node whose Pods run in this process.
+    pub(crate) node: Option<Arc<dyn Node>>,
     pub(crate) checks: Vec<(String, Check)>,
     pub(crate) paths: Vec<(&'static str, GivenPath)>,
     /// The metrics that `/metrics` returns, including those of the embedding program.

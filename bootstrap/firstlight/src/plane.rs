@@ -17,6 +17,7 @@ use machinery::random::Random;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
 use serde_json::Value;
+use serving::node::Node;
 use serving::{Server, VersionInfo};
 use store::Store;
 use webhook::{Dialer, HttpsCaller};
@@ -72,11 +73,11 @@ impl Plane {
         root_certificate: Option<String>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default()).await
+        Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default(), None).await
     }
 
     /// Like [`Plane::start`], with the given admission of the Cluster API kinds: its feature gates, and its warnings about kinds that no
-    /// controller of this process implements.
+    /// controller of this process implements; and the Node whose Pods run in this process.
     ///
     /// # Errors
     /// The errors of [`Plane::start`].
@@ -86,6 +87,7 @@ impl Plane {
         root_certificate: Option<String>,
         keys: TokenKeys,
         cluster_api: ClusterApiAdmission,
+        node: Option<Arc<dyn Node>>,
     ) -> Result<Self> {
         let settings = Settings { features: cluster_api.features, ..Settings::default() };
         let rbac = Rbac::new(store.clone());
@@ -106,6 +108,7 @@ impl Plane {
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
+            .node(node)
             .connect(reboot::RESOURCE, reboot::Reboot(registry.clone()))
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))

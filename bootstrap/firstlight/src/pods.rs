@@ -1,11 +1,21 @@
 //! The Pods of providers, which run as processes of this machine.
 
+use std::io;
 use std::net::SocketAddr;
 
 use anyhow::Result;
+use bytes::Bytes;
 use container_images::Sources;
-use kubelet::{Kubelet, Options};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use kubelet::{Kubelet, Options, logs};
+use machinery::clock::Clock;
+use machinery::status::Status;
 use pod_processes::Isolation;
+use serde_json::Value;
+use serving::node::{LogOptions, Node, Stream};
+use tokio::net::TcpStream;
 
 use crate::data_directory::DataDirectory;
 use crate::options::server::ServerOptions;
@@ -21,6 +31,7 @@ pub(crate) async fn kubelet(
     directory: &DataDirectory,
     options: &ServerOptions,
     address: SocketAddr,
+    authority: &str,
 ) -> Result<Kubelet> {
     let folder = directory.path().join("pods");
     let isolation = Isolation::detect(&folder).await;
@@ -30,7 +41,52 @@ pub(crate) async fn kubelet(
         sources: Sources::new(options.container_images.clone()),
         isolation,
         api: ("127.0.0.1".to_owned(), address.port()),
+        authority: authority.to_owned(),
         node: NODE.to_owned(),
     };
     Kubelet::new(options)
+}
+
+/// This machine as a Node, for logs and requests to Pods.
+pub(crate) struct Machine {
+    kubelet: Kubelet,
+    clock: Clock,
+}
+
+impl Machine {
+    pub(crate) fn new(kubelet: Kubelet, clock: &Clock) -> Self {
+        Self { kubelet, clock: clock.clone() }
+    }
+}
+
+impl Node for Machine {
+    fn name(&self) -> &str {
+        NODE
+    }
+
+    fn log(&self, pod: &Value, options: LogOptions) -> Result<BoxStream<'static, Bytes>, Status> {
+        let since = options.since_seconds.and_then(|seconds| i64::try_from(seconds).ok());
+        let since = since.map(|seconds| self.clock.now() - chrono::TimeDelta::seconds(seconds));
+        let named =
+            options.since_time.as_deref().and_then(|text| chrono::DateTime::parse_from_rfc3339(text).ok());
+        let number = |number: Option<u64>| number.and_then(|number| usize::try_from(number).ok());
+        let wanted = logs::Options {
+            tail: number(options.tail),
+            since: since.or_else(|| named.map(|time| time.to_utc())),
+            limit: number(options.limit),
+            timestamps: options.timestamps,
+        };
+        let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
+        let log = self.kubelet.log(uid, &options.container, options.previous);
+        let log = log.ok_or_else(|| {
+            let (container, pod) = (&options.container, pod["metadata"]["name"].as_str().unwrap_or_default());
+            let which = if options.previous { "previous terminated container" } else { "container" };
+            Status::bad_request(format!("{which} {container:?} in pod {pod:?} not found"))
+        })?;
+        Ok(logs::stream(log, wanted, options.follow).boxed())
+    }
+
+    fn dial<'a>(&'a self, _pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as Box<dyn Stream>) }.boxed()
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
 use engine::network::RealNetwork;
+use kubelet::Kubelet;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serving::Listener;
@@ -42,6 +43,7 @@ pub struct Process {
     directory: DataDirectory,
     _lock: store::DataDirectory,
     netboot: Option<netboot::Services>,
+    kubelet: Kubelet,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     renewing: JoinHandle<()>,
@@ -76,9 +78,11 @@ impl Process {
         let store = open_store(lock.clone(), &directory, options, &doors.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
-        let plane = Plane::start_with(store, &doors, None, keys, cluster_api).await?;
-        providers::record(&plane, &options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
+        let kubelet = pods::kubelet(&directory, options, address, certificates.authority()).await?;
+        let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors.clock));
+        let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
+        providers::record(&plane, &options.controllers).await?;
 
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
@@ -115,12 +119,11 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let kubelet = pods::kubelet(&directory, options, address).await?;
         let context = controllers::Context {
             manager: manager.clone(),
             interfaces,
             boot_images: Some(images),
-            kubelet: Some(kubelet),
+            kubelet: Some(kubelet.clone()),
         };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
@@ -137,6 +140,7 @@ impl Process {
             directory,
             _lock: lock,
             netboot,
+            kubelet,
             stop,
             serving,
             renewing,
@@ -164,6 +168,7 @@ impl Process {
             netboot.stop().await;
         }
         self.manager.stop().await;
+        self.kubelet.stop();
         // An error means that the listener has already ended.
         let _ = self.stop.send(());
         if let Err(error) = self.serving.await {

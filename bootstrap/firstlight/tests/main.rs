@@ -11,6 +11,7 @@ mod leader_election;
 mod metal;
 mod picture;
 mod place;
+mod pods;
 mod replicas;
 mod state;
 mod terminal;

@@ -45,10 +45,16 @@ impl Reconciler for Issuers {
         let signs = ["selfSigned", "ca"].iter().any(|kind| issuer.data["spec"].get(*kind).is_some());
         let (status, reason, message) = match signs {
             true => ("True", "IsReady", ""),
-            false => ("False", "UnsupportedIssuer", "only selfSigned and ca are supported; install cert-manager for others"),
+            false => (
+                "False",
+                "UnsupportedIssuer",
+                "only selfSigned and ca are supported; install cert-manager for others",
+            ),
         };
         if let Some(conditions) = with_ready(&issuer.data, status, (reason, message), &self.clock) {
-            self.issuers.merge(&request, Some("status"), json!({"status": {"conditions": conditions}})).await?;
+            self.issuers
+                .merge(&request, Some("status"), json!({"status": {"conditions": conditions}}))
+                .await?;
         }
         Ok(Action::done())
     }
@@ -58,7 +64,8 @@ impl Reconciler for Issuers {
 pub(crate) fn with_ready(object: &Value, status: &str, words: (&str, &str), clock: &Clock) -> Option<Value> {
     let (reason, message) = words;
     let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let before = conditions.iter().position(|condition| condition["type"] == "Ready").map(|at| conditions.remove(at));
+    let before =
+        conditions.iter().position(|condition| condition["type"] == "Ready").map(|at| conditions.remove(at));
     let before = before.unwrap_or_default();
     if before["status"] == status && before["reason"] == reason && before["message"] == message {
         return None;

@@ -103,7 +103,10 @@ impl Archive {
         let config = document.config.context("it has no config")?;
         let content = match self.bytes(&config) {
             Some(bytes) => bytes.to_vec(),
-            None => self.source.small(&config.digest.path(), limits::DOCUMENT)?.context("the config is missing")?,
+            None => self
+                .source
+                .small(&config.digest.path(), limits::DOCUMENT)?
+                .context("the config is missing")?,
         };
         ensure!(Digest::of(&content) == config.digest, "{}: the config is damaged", config.digest);
         Ok(Image { manifest: manifest.digest, id: config.digest, config: content, layers: document.layers })

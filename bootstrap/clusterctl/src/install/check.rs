@@ -81,7 +81,8 @@ fn names(components: &Components) -> Result<()> {
         if object["metadata"]["annotations"].get(SKIP_NAME).is_some() {
             continue;
         }
-        let expected = format!("{}.{}", engine::contract::plural(text("/spec/names/kind")), text("/spec/group"));
+        let expected =
+            format!("{}.{}", engine::contract::plural(text("/spec/names/kind")), text("/spec/group"));
         if name != expected {
             return Err(Error::invalid(format!(
                 "ERROR: CRD name {name:?} is invalid for a CRD named {:?} of group {:?}: it must be {expected:?}",

@@ -66,7 +66,8 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
     for (name, provider_type) in named(chosen)? {
         let wanted = Wanted { namespace: options.namespace.clone(), raw: false };
         let fetched = fetch(&name, provider_type, tools, &wanted).await;
-        let fetched = fetched.context(|| format!("failed to get provider components for the {name:?} provider"))?;
+        let fetched =
+            fetched.context(|| format!("failed to get provider components for the {name:?} provider"))?;
         if is_installed(&known, &fetched) {
             (tools.say)(&format!("Skipping {}: it is installed already", fetched.provider.label()));
             continue;

@@ -37,14 +37,17 @@ impl Objects {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let failed = || format!("failed to create provider object {} {name}", kind_of(object));
         let api = self.api(object).await.context(failed)?;
-        let parsed: DynamicObject =
-            serde_json::from_value(object.clone()).map_err(|error| Error::invalid(error.to_string())).context(failed)?;
-        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let parsed: DynamicObject = serde_json::from_value(object.clone())
+            .map_err(|error| Error::invalid(error.to_string()))
+            .context(failed)?;
+        let parameters =
+            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         match api.create(&parameters, &parsed).await {
             Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {}
             created => return created.map(drop).context(failed),
         }
-        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patched = api.patch(name, &parameters, &Patch::Merge(object)).await;
         patched.map(drop).context(|| format!("failed to patch provider object {} {name}", kind_of(object)))
     }
@@ -65,7 +68,9 @@ impl Objects {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let (resource, scope) = self.resource(text("apiVersion"), text("kind")).await?;
         Ok(match (scope, object["metadata"]["namespace"].as_str()) {
-            (Scope::Namespaced, Some(namespace)) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            (Scope::Namespaced, Some(namespace)) => {
+                Api::namespaced_with(self.client.clone(), namespace, &resource)
+            }
             _ => Api::all_with(self.client.clone(), &resource),
         })
     }
@@ -88,5 +93,9 @@ impl Objects {
 }
 
 fn kind_of(object: &Value) -> String {
-    format!("{}, Kind={}", object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str().unwrap_or_default())
+    format!(
+        "{}, Kind={}",
+        object["apiVersion"].as_str().unwrap_or_default(),
+        object["kind"].as_str().unwrap_or_default()
+    )
 }

@@ -28,7 +28,9 @@ pub(super) async fn until_available(all: &[Components], limit: Duration, tools: 
         loop {
             let found = deployments.list(&selected).await;
             let found = found.context(|| format!("failed to read the Deployments of {label}"))?;
-            let Some(waiting) = found.items.iter().find(|one| is_manager(one) && !is_available(one)) else { break };
+            let Some(waiting) = found.items.iter().find(|one| is_manager(one) && !is_available(one)) else {
+                break;
+            };
             if tools.clock.now() >= deadline {
                 let name = waiting.metadata.name.clone().unwrap_or_default();
                 return Err(Error::invalid(format!(

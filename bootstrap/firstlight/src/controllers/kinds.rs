@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn every_kind_that_is_served_is_in_one_list() {
         // The kinds of Pods are built in, and have no definition.
-        let controlled = families().into_iter().filter(|family| family.name != "pods").flat_map(|family| family.kinds);
+        let controlled =
+            families().into_iter().filter(|family| family.name != "pods").flat_map(|family| family.kinds);
         let mut known: Vec<GroupKind> = controlled.chain(DATA.iter().copied()).collect();
         known.extend(UNIMPLEMENTED.iter().map(|(kind, _)| *kind));
         known.sort();
@@ -142,7 +143,9 @@ mod tests {
         let is_told =
             |kind: &str, running: &str| is_workload("", kind, &running.parse::<Selection>().unwrap());
         assert!(is_told("ReplicationController", "all") && is_told("ReplicationController", "core"));
-        assert!(!is_told("ReplicationController", "none") && !is_told("Pod", "all") && !is_told("Secret", "all"));
+        assert!(
+            !is_told("ReplicationController", "none") && !is_told("Pod", "all") && !is_told("Secret", "all")
+        );
     }
 
     #[test]

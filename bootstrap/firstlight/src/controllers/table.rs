@@ -88,7 +88,8 @@ impl Family {
     fn of_pods() -> Self {
         let all = || workloads::PROVIDERS.iter().chain(certificates::PROVIDERS);
         let controllers = all().flat_map(|provider| provider.controllers);
-        let mut kinds: Vec<GroupKind> = controllers.flat_map(|controller| controller.reconciles).copied().collect();
+        let mut kinds: Vec<GroupKind> =
+            controllers.flat_map(|controller| controller.reconciles).copied().collect();
         kinds.push(kubelet::KIND);
         let start: Start = Box::new(move |context| {
             if let Some(kubelet) = &context.kubelet {

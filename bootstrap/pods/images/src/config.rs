@@ -55,7 +55,8 @@ impl Config {
     /// # Errors
     /// It is not the config of an image, or the image is for another platform than this machine.
     pub fn parse(content: &[u8]) -> Result<Self> {
-        let document: Document = serde_json::from_slice(content).context("the config is not that of an image")?;
+        let document: Document =
+            serde_json::from_slice(content).context("the config is not that of an image")?;
         let own = architecture();
         ensure!(
             document.architecture == own && document.os == "linux",
@@ -110,17 +111,20 @@ impl User {
                 home: fields.get(5).filter(|home| !home.is_empty()).cloned(),
             },
             None => Self {
-                user: user.parse().with_context(|| format!("/etc/passwd of the image has no user {user:?}"))?,
+                user: user
+                    .parse()
+                    .with_context(|| format!("/etc/passwd of the image has no user {user:?}"))?,
                 ..Self::default()
             },
         };
         if !group.is_empty() {
             let groups = root.small("etc/group", limits::USERS)?.unwrap_or_default();
-            found.group = match number(self::entry(&groups, group).as_ref().and_then(|fields| fields.get(2))) {
+            found.group = match number(self::entry(&groups, group).as_ref().and_then(|fields| fields.get(2)))
+            {
                 Some(number) => number,
-                None => {
-                    group.parse().with_context(|| format!("/etc/group of the image has no group {group:?}"))?
-                }
+                None => group
+                    .parse()
+                    .with_context(|| format!("/etc/group of the image has no group {group:?}"))?,
             };
         }
         Ok(found)

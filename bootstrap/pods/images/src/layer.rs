@@ -33,15 +33,27 @@ pub(crate) fn verified<T>(
         let mut limited = Hashing::new(decompressed.take(limit + 1));
         let value = read(&mut limited)?;
         // Digests cover everything, also what follows the end of the archive.
-        io::copy(&mut limited, &mut io::sink()).context("cannot be read to its end: it is damaged or cut off")?;
+        io::copy(&mut limited, &mut io::sink())
+            .context("cannot be read to its end: it is damaged or cut off")?;
         let (digest, length) = limited.end();
         (value, digest, length)
     };
     ensure!(length <= limit, "it expands to more than {limit} bytes");
-    ensure!(digest == *content, "its content has the digest {digest}, and the config says {content}: it is damaged");
+    ensure!(
+        digest == *content,
+        "its content has the digest {digest}, and the config says {content}: it is damaged"
+    );
     io::copy(&mut blob, &mut io::sink()).context("cannot be read to its end")?;
     let (digest, size) = blob.end();
-    ensure!(size == descriptor.size, "it has {size} bytes or more, and its descriptor says {}", descriptor.size);
-    ensure!(digest == descriptor.digest, "it has the digest {digest}, and should have {}: it is damaged", descriptor.digest);
+    ensure!(
+        size == descriptor.size,
+        "it has {size} bytes or more, and its descriptor says {}",
+        descriptor.size
+    );
+    ensure!(
+        digest == descriptor.digest,
+        "it has the digest {digest}, and should have {}: it is damaged",
+        descriptor.digest
+    );
     Ok((value, length))
 }

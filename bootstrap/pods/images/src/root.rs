@@ -40,9 +40,14 @@ impl Root {
             Err(error) => return Err(error).with_context(|| format!("cannot read {path} of the image")),
         };
         let found = file.metadata().with_context(|| format!("cannot read {path} of the image"))?;
-        ensure!(found.is_file() && found.len() <= most, "{path} of the image is no file of at most {most} bytes");
+        ensure!(
+            found.is_file() && found.len() <= most,
+            "{path} of the image is no file of at most {most} bytes"
+        );
         let mut content = Vec::new();
-        file.take(most).read_to_end(&mut content).with_context(|| format!("cannot read {path} of the image"))?;
+        file.take(most)
+            .read_to_end(&mut content)
+            .with_context(|| format!("cannot read {path} of the image"))?;
         Ok(Some(content))
     }
 
@@ -61,7 +66,9 @@ impl Root {
                 let parent = self.parent(&above)?;
                 match fs::mkdirat(&parent, *last, Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error).with_context(|| format!("cannot make the folder {text}")),
+                    Err(error) => {
+                        return Err(error).with_context(|| format!("cannot make the folder {text}"));
+                    }
                 }
                 fs::openat2(&self.folder, &*text, FOLDER, Mode::empty(), WITHIN)
                     .with_context(|| format!("{text} is no folder of the image"))
@@ -72,7 +79,13 @@ impl Root {
 
     /// Opens what `path` names, without following a link in its last part.
     pub(crate) fn existing(&self, path: &str) -> Result<OwnedFd, Errno> {
-        fs::openat2(&self.folder, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), WITHIN)
+        fs::openat2(
+            &self.folder,
+            path,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+            WITHIN,
+        )
     }
 }
 
@@ -96,7 +109,9 @@ pub(crate) fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<()> {
             }
             fs::unlinkat(folder, name, AtFlags::REMOVEDIR).with_context(|| format!("cannot remove {name}"))
         }
-        Some(_) => fs::unlinkat(folder, name, AtFlags::empty()).with_context(|| format!("cannot remove {name}")),
+        Some(_) => {
+            fs::unlinkat(folder, name, AtFlags::empty()).with_context(|| format!("cannot remove {name}"))
+        }
     }
 }
 

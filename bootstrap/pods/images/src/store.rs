@@ -70,7 +70,8 @@ impl Store {
         let root = self.folder.join(image.id.hex());
         if !root.exists() {
             let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
-            let unfinished = unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
+            let unfinished =
+                unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
             let unfinished = unfinished.keep();
             let name = unfinished.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let filled = fill(&unfinished, archive, image, &config).and_then(|()| {

@@ -110,7 +110,8 @@ impl<'a> Layers<'a> {
                 fs::chmodat(parent, name, mode, AtFlags::empty()).context("its mode cannot be set")?;
             }
             EntryType::Regular | EntryType::Continuous => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let flags =
+                    OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let file = fs::openat(parent, name, flags, mode).context("cannot be made")?;
                 let mut file = File::from(file);
                 io::copy(content, &mut file).context("cannot be written")?;
@@ -136,7 +137,8 @@ impl<'a> Layers<'a> {
         let user = number(header.uid()).context("its owner is no number")?;
         let group = number(header.gid()).context("its group is no number")?;
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-        fs::chownat(parent, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW).context("its owner cannot be set")
+        fs::chownat(parent, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
+            .context("its owner cannot be set")
     }
 
     fn hard_link(&self, parent: &OwnedFd, name: &str, link: Option<Vec<u8>>) -> Result<()> {
@@ -146,10 +148,7 @@ impl<'a> Layers<'a> {
         let text = parts.join("/");
         self.root.existing(&text).with_context(|| format!("its target {text} does not exist"))?;
         let folder = self.root.parent(&parts)?;
-        ensure!(
-            type_of(folder.as_fd(), last)? != Some(FileType::Directory),
-            "its target {text} is a folder"
-        );
+        ensure!(type_of(folder.as_fd(), last)? != Some(FileType::Directory), "its target {text} is a folder");
         fs::linkat(&folder, *last, parent, name, AtFlags::empty()).context("the link cannot be made")
     }
 }

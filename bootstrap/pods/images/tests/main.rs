@@ -1,1 +1,5 @@
-//! Tests of images.
+//! Images as others make them, and as attackers would.
+
+mod archives;
+mod hostile;
+mod unpacked;

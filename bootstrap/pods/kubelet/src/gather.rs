@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use chrono::{DateTime, Utc};
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, ServiceAccount};
@@ -33,12 +33,18 @@ pub(crate) async fn gather(client: &Client, clock: &Clock, pod: &Pod, tokens: &m
     let mut found = Found::default();
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
     for name in &needs.config_maps {
-        let one = config_maps.get_opt(name).await.with_context(|| format!("cannot read the ConfigMap {name}"))?;
+        let one = config_maps
+            .get_opt(name)
+            .await
+            .map_err(|error| told(error, format!("cannot read the ConfigMap {name}")))?;
         found.config_maps.extend(one.map(|one| (name.clone(), one)));
     }
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
     for name in &needs.secrets {
-        let one = secrets.get_opt(name).await.with_context(|| format!("cannot read the Secret {name}"))?;
+        let one = secrets
+            .get_opt(name)
+            .await
+            .map_err(|error| told(error, format!("cannot read the Secret {name}")))?;
         found.secrets.extend(one.map(|one| (name.clone(), one)));
     }
     for token in &needs.tokens {
@@ -59,13 +65,22 @@ pub(crate) async fn wants_api_access(client: &Client, pod: &Pod) -> Result<bool>
     }
     let name = account(pod);
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &namespace);
-    let found = accounts.get(&name).await.with_context(|| format!("cannot read the ServiceAccount {name}"))?;
+    let found = accounts.get(&name).await;
+    let found = found.map_err(|error| told(error, format!("cannot read the ServiceAccount {name}")))?;
     Ok(found.automount_service_account_token != Some(false))
 }
 
 fn account(pod: &Pod) -> String {
     let named = pod.spec.as_ref().and_then(|spec| spec.service_account_name.clone());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
+}
+
+/// Returns the API server's message, without the structure around it.
+fn told(error: kube::Error, doing: String) -> anyhow::Error {
+    match error {
+        kube::Error::Api(status) => anyhow!("{doing}: {}", status.message),
+        other => anyhow::Error::new(other).context(doing),
+    }
 }
 
 impl Tokens {
@@ -78,22 +93,26 @@ impl Tokens {
         }
         let name = account(pod);
         let namespace = pod.metadata.namespace.clone().unwrap_or_default();
-        let bound = BoundObjectReference {
+        // A Pod that names no account is not one of its Pods for the API server.
+        let is_named =
+            pod.spec.as_ref().is_some_and(|spec| spec.service_account_name.as_ref() == Some(&name));
+        let bound = is_named.then(|| BoundObjectReference {
             api_version: Some("v1".to_owned()),
             kind: Some("Pod".to_owned()),
             name: pod.metadata.name.clone(),
             uid: pod.metadata.uid.clone(),
-        };
+        });
         let spec = TokenRequestSpec {
             audiences: Some(token.audience.iter().cloned().collect()),
-            bound_object_ref: Some(bound),
+            bound_object_ref: bound,
             expiration_seconds: Some(token.seconds),
             ..TokenRequestSpec::default()
         };
         let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
         let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &namespace);
         let answer = accounts.create_token_request(&name, &PostParams::default(), &request).await;
-        let answer = answer.with_context(|| format!("cannot get a token for the ServiceAccount {name}"))?;
+        let answer = answer
+            .map_err(|error| told(error, format!("cannot get a token for the ServiceAccount {name}")))?;
         let status = answer.status.unwrap_or_default();
         let text = status.token.context("the API server gave no token")?;
         let expires = status.expiration_timestamp.as_ref().map_or(now, engine::time::utc);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use anyhow::{Context as _, Result};
 use container_images::{Sources, Store};
@@ -17,7 +17,8 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::pod::worker::{self, Shared};
+use crate::logs::LogFile;
+use crate::pod::worker::{self, Logs, Shared};
 
 /// The address of all Pods.
 const ADDRESS: &str = "127.0.0.1";
@@ -32,6 +33,8 @@ pub struct Options {
     pub isolation: Isolation,
     /// Host and port under which processes reach the API server.
     pub api: (String, u16),
+    /// The certificates of the API server's authorities, in PEM. Namespaces without a ConfigMap `kube-root-ca.crt` get these.
+    pub authority: String,
     /// The name of this machine as a Node.
     pub node: String,
 }
@@ -47,6 +50,7 @@ struct Machine {
     options: Options,
     images: Store,
     workers: Mutex<BTreeMap<NamespacedName, Worker>>,
+    logs: Logs,
 }
 
 /// The controller that follows the Pods.
@@ -79,7 +83,7 @@ impl Kubelet {
         let images = Store::open(&options.folder.join("images"))?;
         let pods = options.folder.join("pods");
         fs::create_dir_all(&pods).with_context(|| format!("cannot make {}", pods.display()))?;
-        Ok(Self(Arc::new(Machine { options, images, workers: Mutex::default() })))
+        Ok(Self(Arc::new(Machine { options, images, workers: Mutex::default(), logs: Logs::default() })))
     }
 
     /// Starts to follow the Pods. It ends with the manager, and kills all processes then.
@@ -94,15 +98,23 @@ impl Kubelet {
             isolation: options.isolation,
             folder: self.folder(),
             api: options.api.clone(),
+            authority: options.authority.clone(),
             node: options.node.clone(),
             address: ADDRESS.to_owned(),
+            logs: self.0.logs.clone(),
         };
         let mapped = pods.clone();
-        let follower =
-            Follower { pods: pods.clone(), namespaces: namespaces.clone(), shared: Arc::new(shared), kubelet: self.clone() };
+        let follower = Follower {
+            pods: pods.clone(),
+            namespaces: namespaces.clone(),
+            shared: Arc::new(shared),
+            kubelet: self.clone(),
+        };
         Controller::new(manager, "kubelet")
             .reconciles(&pods)
-            .watches(&namespaces, move |change| requests_of(&mapped.cache().in_namespace(&change.name().name)))
+            .watches(&namespaces, move |change| {
+                requests_of(&mapped.cache().in_namespace(&change.name().name))
+            })
             .start(follower);
     }
 
@@ -111,9 +123,19 @@ impl Kubelet {
         self.0.workers.lock().clear();
     }
 
-    /// Returns the folder with the logs of a container of a Pod.
-    pub fn logs(&self, pod: &Pod, container: &str) -> PathBuf {
-        worker::logs(&self.folder(), &pod.uid().unwrap_or_default(), container)
+    /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
+    pub fn log(&self, uid: &str, container: &str, previous: bool) -> Option<LogFile> {
+        let folder = worker::logs(&self.folder(), uid, container);
+        let starts = fs::read_dir(&folder).ok()?.filter_map(|entry| {
+            let name = entry.ok()?.file_name().to_string_lossy().into_owned();
+            name.strip_suffix(".log")?.parse::<i32>().ok()
+        });
+        let mut starts: Vec<i32> = starts.collect();
+        starts.sort_unstable();
+        let start = starts.iter().rev().nth(usize::from(previous))?;
+        let path = folder.join(format!("{start}.log"));
+        let written = if previous { None } else { self.0.logs.lock().get(&path).and_then(Weak::upgrade) };
+        Some(LogFile { written: written.map(|log| log.subscribe()), path })
     }
 
     fn folder(&self) -> PathBuf {
@@ -147,7 +169,12 @@ impl Follower {
         let request = http::Request::post(path).header("Content-Type", "application/json");
         let request = request.body(binding.to_string().into_bytes());
         let request = request.map_err(|error| engine::Error::api(what, kube::Error::HttpError(error)))?;
-        self.shared.client.request_text(request).await.map(drop).map_err(|error| engine::Error::api(what, error))
+        self.shared
+            .client
+            .request_text(request)
+            .await
+            .map(drop)
+            .map_err(|error| engine::Error::api(what, error))
     }
 }
 

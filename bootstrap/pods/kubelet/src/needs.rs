@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    ConfigMapProjection, Container, KeyToPath, ObjectFieldSelector, Pod, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume,
-    VolumeMount, VolumeProjection,
+    ConfigMap, ConfigMapProjection, Container, KeyToPath, ObjectFieldSelector, Pod, ProjectedVolumeSource,
+    ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
 };
 use k8s_openapi::api::core::v1::{DownwardAPIProjection, DownwardAPIVolumeFile};
 
@@ -13,8 +13,8 @@ const API_ACCESS_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const API_ACCESS: &str = "kube-api-access";
 /// The lifetime of a token in seconds; that of Kubernetes, whose clients read the file again each minute.
 const TOKEN_SECONDS: i64 = 3607;
-/// The ConfigMap with the authority of the API server, which each namespace has.
-const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
+/// The ConfigMap with the authority of the API server, which each namespace has in Kubernetes.
+pub(crate) const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
 
 /// A token for a file of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,10 @@ pub struct Needs {
 /// Returns the containers of a Pod, the init containers first.
 pub fn containers(pod: &Pod) -> impl Iterator<Item = (&Container, bool)> {
     let spec = pod.spec.iter();
-    let init = spec.clone().flat_map(|spec| spec.init_containers.iter().flatten()).map(|container| (container, true));
+    let init = spec
+        .clone()
+        .flat_map(|spec| spec.init_containers.iter().flatten())
+        .map(|container| (container, true));
     init.chain(spec.flat_map(|spec| &spec.containers).map(|container| (container, false)))
 }
 
@@ -77,13 +80,21 @@ pub fn needs(pod: &Pod) -> Needs {
     needs
 }
 
+/// Returns the ConfigMap with the authority of the API server, for a namespace that has none.
+pub(crate) fn root_certificate(authority: &str) -> ConfigMap {
+    ConfigMap { data: Some([("ca.crt".to_owned(), authority.to_owned())].into()), ..ConfigMap::default() }
+}
+
 /// Adds the volume through which in-cluster clients reach the API server, as the admission of Kubernetes does. Containers that mount
 /// something at its path keep that.
 pub fn with_api_access(mut pod: Pod) -> Pod {
     let Some(spec) = pod.spec.as_mut() else { return pod };
     let file = |path: &str, field: &str| DownwardAPIVolumeFile {
         path: path.to_owned(),
-        field_ref: Some(ObjectFieldSelector { field_path: field.to_owned(), ..ObjectFieldSelector::default() }),
+        field_ref: Some(ObjectFieldSelector {
+            field_path: field.to_owned(),
+            ..ObjectFieldSelector::default()
+        }),
         ..DownwardAPIVolumeFile::default()
     };
     let token = ServiceAccountTokenProjection {
@@ -93,7 +104,11 @@ pub fn with_api_access(mut pod: Pod) -> Pod {
     };
     let authority = ConfigMapProjection {
         name: ROOT_CERTIFICATE.to_owned(),
-        items: Some(vec![KeyToPath { key: "ca.crt".to_owned(), path: "ca.crt".to_owned(), ..KeyToPath::default() }]),
+        items: Some(vec![KeyToPath {
+            key: "ca.crt".to_owned(),
+            path: "ca.crt".to_owned(),
+            ..KeyToPath::default()
+        }]),
         ..ConfigMapProjection::default()
     };
     let namespace = DownwardAPIProjection { items: Some(vec![file("namespace", "metadata.namespace")]) };

@@ -39,9 +39,16 @@ pub(crate) async fn run(
     findings: mpsc::UnboundedSender<Finding>,
 ) {
     let seconds = |number: Option<i32>, default: u64| {
-        Duration::from_secs(number.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0).unwrap_or(default))
+        Duration::from_secs(
+            number
+                .and_then(|number| u64::try_from(number).ok())
+                .filter(|number| *number > 0)
+                .unwrap_or(default),
+        )
     };
-    let threshold = |number: Option<i32>, default: u32| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(default).max(1);
+    let threshold = |number: Option<i32>, default: u32| {
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(default).max(1)
+    };
     let (period, timeout) = (seconds(probe.period_seconds, 10), seconds(probe.timeout_seconds, 1));
     let (needed, allowed) = (threshold(probe.success_threshold, 1), threshold(probe.failure_threshold, 3));
     let (mut good, mut bad, mut reported) = (0, 0, None);
@@ -76,7 +83,9 @@ fn bail_timeout(timeout: Duration) -> Result<()> {
 }
 
 fn first(probe: &Probe) -> Duration {
-    Duration::from_secs(probe.initial_delay_seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or_default())
+    Duration::from_secs(
+        probe.initial_delay_seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or_default(),
+    )
 }
 
 async fn once(probe: &Probe, container: &Container, host: &str) -> Result<()> {
@@ -96,14 +105,16 @@ async fn get(action: &HTTPGetAction, container: &Container, host: &str) -> Resul
     let host = action.host.as_deref().unwrap_or(host);
     let port = port(&action.port, container)?;
     ensure!(action.scheme.as_deref() != Some("HTTPS"), "probes over HTTPS are not supported here yet");
-    let stream = TcpStream::connect((host, port)).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
+    let stream =
+        TcpStream::connect((host, port)).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let connection = tokio::spawn(connection);
     let path = action.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("/");
-    let mut request = hyper::Request::get(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
-        .header("Host", format!("{host}:{port}"))
-        .header("User-Agent", "kube-probe/1.36")
-        .header("Accept", "*/*");
+    let mut request =
+        hyper::Request::get(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
+            .header("Host", format!("{host}:{port}"))
+            .header("User-Agent", "kube-probe/1.36")
+            .header("Accept", "*/*");
     for header in action.http_headers.iter().flatten() {
         request = request.header(&header.name, &header.value);
     }
@@ -123,5 +134,7 @@ fn port(port: &IntOrString, container: &Container) -> Result<u16> {
             named.map(|one| one.container_port).or_else(|| name.parse().ok())
         }
     };
-    number.and_then(|number| u16::try_from(number).ok()).with_context(|| format!("the container has no port {port:?}"))
+    number
+        .and_then(|number| u16::try_from(number).ok())
+        .with_context(|| format!("the container has no port {port:?}"))
 }

@@ -5,7 +5,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::oneshot;
@@ -90,11 +90,13 @@ impl Process {
                 end.send(status).ok();
             })
             .context("cannot start a thread")?;
-        let (pid, (stdout, stderr)) = start.await.map_err(|_| anyhow!("the thread of a container ended"))??;
+        let (pid, (stdout, stderr)) =
+            start.await.map_err(|_| anyhow!("the thread of a container ended"))??;
         let receiver = |pipe: Option<std::os::fd::OwnedFd>| -> Result<Receiver> {
             Receiver::from_owned_fd(pipe.context("no output")?).context("cannot read the output")
         };
-        let output = Output { stdout: receiver(stdout.map(Into::into))?, stderr: receiver(stderr.map(Into::into))? };
+        let output =
+            Output { stdout: receiver(stdout.map(Into::into))?, stderr: receiver(stderr.map(Into::into))? };
         Ok(Self { pid, output: Some(output), ended, end: None })
     }
 
@@ -139,9 +141,11 @@ impl Drop for Process {
 }
 
 fn spawn(instruction: &Instruction) -> Result<Child> {
+    ensure!(shim::is_offered(), "this program does not run containers");
     if instruction.isolation == Isolation::Root {
         // Only children of this thread are in the new namespace, the first of them as process 1.
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWPID).context("cannot make a namespace of processes")?;
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWPID)
+            .context("cannot make a namespace of processes")?;
     }
     let mut command = Command::new("/proc/self/exe");
     command.arg0(shim::NAME).env_clear().process_group(0);

@@ -5,7 +5,10 @@ mod plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Action, Controller, Descriptor, Error, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request, Result};
+use engine::{
+    Action, Controller, Descriptor, Error, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request,
+    Result,
+};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PostParams};
@@ -16,8 +19,8 @@ use pki::{CertificateAuthority, Identity};
 use serde_json::{Value, json};
 
 use crate::issuer::with_ready;
-use crate::{Definitions, Secrets, secret};
 use crate::names::{CERTIFICATE_NAME, GROUP, resource};
+use crate::{Definitions, Secrets, secret};
 use plan::{Plan, Signer, Wanted};
 
 /// The namespace in which a ClusterIssuer looks for the Secret of its authority.
@@ -57,7 +60,9 @@ fn start(manager: &Manager) {
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.certificates)
         .watches(&this.issuers, move |change| named(&of_issuer, "issuerRef/name", &change.name().name))
-        .watches(&this.cluster_issuers, move |change| named(&of_cluster_issuer, "issuerRef/name", &change.name().name))
+        .watches(&this.cluster_issuers, move |change| {
+            named(&of_cluster_issuer, "issuerRef/name", &change.name().name)
+        })
         .watches(&this.secrets, move |change| named(&of_secret, "secretName", &change.name().name))
         .reads(&this.definitions)
         .start(this);
@@ -87,7 +92,13 @@ impl Reconciler for Certificates {
                 Ok(Action::done())
             }
             Plan::Keep { status, renew_in } => {
-                self.report(&certificate, status, "True", ("Ready", "Certificate is up to date and has not expired")).await?;
+                self.report(
+                    &certificate,
+                    status,
+                    "True",
+                    ("Ready", "Certificate is up to date and has not expired"),
+                )
+                .await?;
                 Ok(Action::requeue_after(renew_in))
             }
             Plan::Issue { signer, bundle } => {
@@ -127,9 +138,9 @@ impl Certificates {
         };
         let (certificate, key) = (plan::text(&found, "tls.crt"), plan::text(&found, "tls.key"));
         let authority = CertificateAuthority::from_pem(&certificate, &key);
-        Ok(authority
-            .map(|authority| Signer::Authority(Arc::new(authority)))
-            .map_err(|error| format!("the Secret {secret_name:?} of the issuer {name:?} has no authority: {error}")))
+        Ok(authority.map(|authority| Signer::Authority(Arc::new(authority))).map_err(|error| {
+            format!("the Secret {secret_name:?} of the issuer {name:?} has no authority: {error}")
+        }))
     }
 
     async fn store(
@@ -172,7 +183,11 @@ impl Certificates {
         words: (&str, &str),
     ) -> Result<()> {
         let conditions = with_ready(&certificate.data, ready, words, &self.clock);
-        let is_same = status.as_object().into_iter().flatten().all(|(key, value)| certificate.data["status"][key] == *value);
+        let is_same = status
+            .as_object()
+            .into_iter()
+            .flatten()
+            .all(|(key, value)| certificate.data["status"][key] == *value);
         if conditions.is_none() && is_same {
             return Ok(());
         }

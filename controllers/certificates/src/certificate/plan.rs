@@ -73,7 +73,8 @@ impl Wanted {
             let entries = value.as_object().into_iter().flatten();
             entries.map(|(key, value)| (key.clone(), text(value))).collect::<BTreeMap<_, _>>()
         };
-        let names: Vec<String> = texts(&spec["dnsNames"]).into_iter().chain(texts(&spec["ipAddresses"])).collect();
+        let names: Vec<String> =
+            texts(&spec["dnsNames"]).into_iter().chain(texts(&spec["ipAddresses"])).collect();
         let usages = texts(&spec["usages"]);
         let has = |usage: &str| usages.iter().any(|one| one == usage);
         let validity = duration(&spec["duration"]).unwrap_or(VALIDITY);
@@ -96,7 +97,9 @@ impl Wanted {
             is_authority: spec["isCA"] == true,
             algorithm: algorithm(&spec["privateKey"]),
             validity,
-            renew_before: duration(&spec["renewBefore"]).filter(|before| *before < validity).unwrap_or(validity / 3),
+            renew_before: duration(&spec["renewBefore"])
+                .filter(|before| *before < validity)
+                .unwrap_or(validity / 3),
         }
     }
 }
@@ -118,7 +121,12 @@ fn duration(value: &Value) -> Option<TimeDelta> {
 }
 
 /// Decides about a Certificate with its Secret.
-pub fn plan(wanted: &Wanted, signer: Result<Signer, String>, secret: Option<&Secret>, now: DateTime<Utc>) -> Plan {
+pub fn plan(
+    wanted: &Wanted,
+    signer: Result<Signer, String>,
+    secret: Option<&Secret>,
+    now: DateTime<Utc>,
+) -> Plan {
     if wanted.secret.is_empty() {
         return Plan::Wait("Invalid", "spec.secretName is empty".to_owned());
     }
@@ -181,7 +189,13 @@ pub fn issue(
     random: &Random,
 ) -> Result<(Identity, String), pki::Error> {
     if wanted.is_authority {
-        let made = CertificateAuthority::generate(&wanted.common_name, wanted.algorithm, Some(wanted.validity), now, random)?;
+        let made = CertificateAuthority::generate(
+            &wanted.common_name,
+            wanted.algorithm,
+            Some(wanted.validity),
+            now,
+            random,
+        )?;
         return Ok((made.identity(), made.certificate().to_owned()));
     }
     let own;
@@ -189,7 +203,8 @@ pub fn issue(
         Signer::Authority(authority) => authority.as_ref(),
         Signer::Itself => {
             let name = format!("authority of {}", wanted.common_name);
-            own = CertificateAuthority::generate(&name, wanted.algorithm, Some(wanted.validity), now, random)?;
+            own =
+                CertificateAuthority::generate(&name, wanted.algorithm, Some(wanted.validity), now, random)?;
             &own
         }
     };

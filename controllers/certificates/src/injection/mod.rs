@@ -4,16 +4,21 @@ mod plan;
 
 use std::sync::Arc;
 
-use engine::{Action, Controller, Descriptor, Error, Kind, Manager, NamespacedName, Objects, Reconciler, Request, Result};
-use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
+use engine::{
+    Action, Controller, Descriptor, Error, Kind, Manager, NamespacedName, Objects, Reconciler, Request,
+    Result,
+};
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Api, Client, Resource};
 
-use crate::{Definitions, Secrets, secret};
 use crate::names::{INJECT_FROM, INJECT_FROM_SECRET, resource};
+use crate::{Definitions, Secrets, secret};
 
 /// The descriptor of the controller. It completes objects that others reconcile.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -48,7 +53,8 @@ fn start<K: Target>(manager: &Manager, name: &'static str) {
         definitions: manager.objects(),
     };
     let secrets: Secrets = manager.objects();
-    let (of_certificate, of_secret, certificates) = (this.objects.clone(), this.objects.clone(), this.certificates.clone());
+    let (of_certificate, of_secret, certificates) =
+        (this.objects.clone(), this.objects.clone(), this.certificates.clone());
     Controller::new(manager, name)
         .reconciles(&this.objects)
         .watches(&this.certificates, move |change| wanting(&of_certificate, INJECT_FROM, &change.name()))
@@ -87,10 +93,14 @@ impl<K: Target> Reconciler for Injection<K> {
             return Ok(Action::done());
         }
         let Some(secret) = self.secret_of(found.as_ref()).await? else { return Ok(Action::done()) };
-        let Some(bundle) = secret.data.as_ref().and_then(|data| data.get("ca.crt")) else { return Ok(Action::done()) };
+        let Some(bundle) = secret.data.as_ref().and_then(|data| data.get("ca.crt")) else {
+            return Ok(Action::done());
+        };
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::erase::<K>(&()));
         let failed = |error| Error::api(format!("inject an authority into {request}"), error);
-        let Some(object) = api.get_opt(&request.name).await.map_err(failed)? else { return Ok(Action::done()) };
+        let Some(object) = api.get_opt(&request.name).await.map_err(failed)? else {
+            return Ok(Action::done());
+        };
         if let Some(wanted) = plan::injected(&object, &bundle.0) {
             api.replace(&request.name, &PostParams::default(), &wanted).await.map_err(failed)?;
         }
@@ -104,12 +114,14 @@ impl<K: Target> Injection<K> {
         let annotation = |key| engine::object::annotation(object, key).and_then(NamespacedName::parse);
         if let Some(name) = annotation(INJECT_FROM_SECRET) {
             // Any Secret would otherwise be readable through a webhook's object. cert-manager has the same rule.
-            let allows = |found: &Arc<Secret>| engine::object::annotation(found.as_ref(), plan::ALLOW) == Some("true");
+            let allows =
+                |found: &Arc<Secret>| engine::object::annotation(found.as_ref(), plan::ALLOW) == Some("true");
             return Ok(secret(&self.client, &name).await?.filter(allows));
         }
         let Some(name) = annotation(INJECT_FROM) else { return Ok(None) };
         let certificate = self.certificates.get(&name);
-        let named = certificate.and_then(|found| found.data["spec"]["secretName"].as_str().map(str::to_owned));
+        let named =
+            certificate.and_then(|found| found.data["spec"]["secretName"].as_str().map(str::to_owned));
         match named {
             Some(named) => secret(&self.client, &NamespacedName::new(name.namespace, named)).await,
             None => Ok(None),

@@ -5,7 +5,9 @@ mod rollout;
 mod status;
 
 use engine::object::{is_deleting, uid};
-use engine::{Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result};
+use engine::{
+    Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
+};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;

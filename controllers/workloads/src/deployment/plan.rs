@@ -42,8 +42,11 @@ pub fn plan(deployment: &Deployment, sets: &[Arc<ReplicaSet>], now: DateTime<Utc
     let spec = deployment.spec.clone();
     let template = template_of(deployment);
     let current = sets.iter().find(|set| is_of(set, &template));
-    let old: Vec<Arc<ReplicaSet>> =
-        sets.iter().filter(|set| current.is_none_or(|current| current.name_any() != set.name_any())).cloned().collect();
+    let old: Vec<Arc<ReplicaSet>> = sets
+        .iter()
+        .filter(|set| current.is_none_or(|current| current.name_any() != set.name_any()))
+        .cloned()
+        .collect();
     let highest = sets.iter().map(|set| revision(set)).max().unwrap_or_default();
     let revision = match current {
         // A template that comes back gets the next number.
@@ -55,7 +58,14 @@ pub fn plan(deployment: &Deployment, sets: &[Arc<ReplicaSet>], now: DateTime<Utc
     let create = (current.is_none() && !is_paused)
         .then(|| new_set(deployment, &template, revision, super::rollout::first(&spec, &old)));
     let (status, action) = status(deployment, current, sets, now);
-    Plan { create, scale, delete: forgotten(&old, spec.revision_history_limit), revision: revision.to_string(), status, action }
+    Plan {
+        create,
+        scale,
+        delete: forgotten(&old, spec.revision_history_limit),
+        revision: revision.to_string(),
+        status,
+        action,
+    }
 }
 
 fn template_of(deployment: &Deployment) -> PodTemplateSpec {
@@ -113,8 +123,7 @@ fn new_set(deployment: &Deployment, template: &PodTemplateSpec, revision: u64, r
 fn forgotten(old: &[Arc<ReplicaSet>], limit: Option<i32>) -> Vec<Arc<ReplicaSet>> {
     let kept = usize::try_from(limit.unwrap_or(HISTORY)).unwrap_or_default();
     let is_empty = |set: &&Arc<ReplicaSet>| {
-        set.spec.replicas == Some(0)
-            && set.status.as_ref().is_none_or(|status| status.replicas == 0)
+        set.spec.replicas == Some(0) && set.status.as_ref().is_none_or(|status| status.replicas == 0)
     };
     let mut empty: Vec<Arc<ReplicaSet>> = old.iter().filter(is_empty).cloned().collect();
     empty.sort_by_key(|set| revision(set));

@@ -26,8 +26,10 @@ pub fn rollout(
         i32::MAX
     } else {
         let least = wanted - limits(spec).1;
-        let not_available = current.map_or(0, |current| replicas(current) - available(current).min(replicas(current)));
-        let all: i32 = old.iter().map(|set| replicas(set)).sum::<i32>() + current.map_or(0, |current| replicas(current));
+        let not_available =
+            current.map_or(0, |current| replicas(current) - available(current).min(replicas(current)));
+        let all: i32 =
+            old.iter().map(|set| replicas(set)).sum::<i32>() + current.map_or(0, |current| replicas(current));
         // Pods that are not available count as gone, so that a broken template can be replaced.
         (all - least - not_available).max(0)
     };
@@ -75,7 +77,8 @@ fn recreates(spec: &DeploymentSpec) -> bool {
 
 /// Returns the numbers of Pods above and below the wanted number.
 fn limits(spec: &DeploymentSpec) -> (i32, i32) {
-    let rolling = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.clone()).unwrap_or_default();
+    let rolling =
+        spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.clone()).unwrap_or_default();
     let wanted = spec.replicas.unwrap_or(1);
     let surge = part(rolling.max_surge, wanted, true);
     let unavailable = part(rolling.max_unavailable, wanted, false);
@@ -99,7 +102,6 @@ fn replicas(set: &ReplicaSet) -> i32 {
     set.spec.replicas.unwrap_or(1)
 }
 
-
 fn available(set: &ReplicaSet) -> i32 {
     set.status.as_ref().and_then(|status| status.available_replicas).unwrap_or_default()
 }
@@ -110,7 +112,9 @@ fn running(set: &ReplicaSet) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::apps::v1::{DeploymentStrategy, ReplicaSetSpec, ReplicaSetStatus, RollingUpdateDeployment};
+    use k8s_openapi::api::apps::v1::{
+        DeploymentStrategy, ReplicaSetSpec, ReplicaSetStatus, RollingUpdateDeployment,
+    };
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
     use super::*;
@@ -150,7 +154,8 @@ mod tests {
             let plan = rollout(spec, Some(&current), &old);
             plan.into_iter().map(|(set, to)| (set.metadata.name.clone().unwrap(), to)).collect::<Vec<_>>()
         };
-        let names = |all: &[(&str, i32)]| all.iter().map(|(name, to)| ((*name).to_owned(), *to)).collect::<Vec<_>>();
+        let names =
+            |all: &[(&str, i32)]| all.iter().map(|(name, to)| ((*name).to_owned(), *to)).collect::<Vec<_>>();
         for (spec, current, old, expected) in [
             // The old Pod stays until the new one is available.
             (&rolling, set("new", 1, 1, 0), vec![set("old", 1, 1, 1)], &[][..]),

@@ -25,7 +25,12 @@ pub fn status(
     let replicas = sum(running);
     let available = sum(available);
     let updated = current.map_or(0, |set| running(set));
-    let is_available = available >= wanted - unavailable(&spec.strategy.clone().unwrap_or_default().rolling_update.unwrap_or_default().max_unavailable, wanted);
+    let is_available = available
+        >= wanted
+            - unavailable(
+                &spec.strategy.clone().unwrap_or_default().rolling_update.unwrap_or_default().max_unavailable,
+                wanted,
+            );
     let is_complete = updated == wanted && replicas == wanted && available >= wanted;
     let mut status = DeploymentStatus {
         observed_generation: deployment.metadata.generation,
@@ -53,7 +58,14 @@ pub fn status(
         let message = format!("ReplicaSet \"{name}\" has successfully progressed.");
         set(&mut status, "Progressing", true, "NewReplicaSetAvailable", message, now);
     } else if has_moved || progressing(&old).is_none_or(|(reason, _)| reason == "NewReplicaSetAvailable") {
-        set(&mut status, "Progressing", true, "ReplicaSetUpdated", format!("ReplicaSet \"{name}\" is progressing."), now);
+        set(
+            &mut status,
+            "Progressing",
+            true,
+            "ReplicaSetUpdated",
+            format!("ReplicaSet \"{name}\" is progressing."),
+            now,
+        );
         action = Action::requeue_after(deadline.to_std().unwrap_or_default());
     } else if now - since >= deadline {
         let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
@@ -65,21 +77,37 @@ pub fn status(
 }
 
 fn progressing(status: &DeploymentStatus) -> Option<(String, DateTime<Utc>)> {
-    let condition = status.conditions.iter().flatten().find(|condition| condition.type_.as_deref() == Some("Progressing"))?;
+    let condition = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_.as_deref() == Some("Progressing"))?;
     let since = condition.last_update_time.as_ref().map(engine::time::utc).unwrap_or_default();
     Some((condition.reason.clone().unwrap_or_default(), since))
 }
 
-fn set(status: &mut DeploymentStatus, name: &str, is_true: bool, reason: &str, message: String, now: DateTime<Utc>) {
+fn set(
+    status: &mut DeploymentStatus,
+    name: &str,
+    is_true: bool,
+    reason: &str,
+    message: String,
+    now: DateTime<Utc>,
+) {
     let text = if is_true { "True" } else { "False" };
     let conditions = status.conditions.get_or_insert_default();
     let before = conditions.iter().position(|condition| condition.type_.as_deref() == Some(name));
     let before = before.map(|at| conditions.remove(at));
     let is_same = before.as_ref().is_some_and(|before| {
-        before.status.as_deref() == Some(text) && before.reason.as_deref() == Some(reason) && before.message.as_deref() == Some(&message)
+        before.status.as_deref() == Some(text)
+            && before.reason.as_deref() == Some(reason)
+            && before.message.as_deref() == Some(&message)
     });
     let time = Some(engine::time::time(now));
-    let since = before.as_ref().filter(|before| before.status.as_deref() == Some(text)).and_then(|before| before.last_transition_time.clone());
+    let since = before
+        .as_ref()
+        .filter(|before| before.status.as_deref() == Some(text))
+        .and_then(|before| before.last_transition_time.clone());
     conditions.push(DeploymentCondition {
         type_: Some(name.to_owned()),
         status: Some(text.to_owned()),
@@ -91,7 +119,10 @@ fn set(status: &mut DeploymentStatus, name: &str, is_true: bool, reason: &str, m
     conditions.sort_by(|one, other| one.type_.cmp(&other.type_));
 }
 
-fn unavailable(value: &Option<k8s_openapi::apimachinery::pkg::util::intstr::IntOrString>, wanted: i32) -> i32 {
+fn unavailable(
+    value: &Option<k8s_openapi::apimachinery::pkg::util::intstr::IntOrString>,
+    wanted: i32,
+) -> i32 {
     super::rollout::part(value.clone(), wanted, false)
 }
 

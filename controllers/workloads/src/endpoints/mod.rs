@@ -10,7 +10,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt;
 
 /// The descriptor of the controller. Of a Service, it reconciles nothing but the addresses.
-pub const CONTROLLER: Descriptor = Descriptor { name: "endpointslice", reconciles: &[], start: |manager, ()| start(manager) };
+pub const CONTROLLER: Descriptor =
+    Descriptor { name: "endpointslice", reconciles: &[], start: |manager, ()| start(manager) };
 
 struct Endpoints {
     services: Objects<Service>,

@@ -80,7 +80,8 @@ fn endpoint_port(port: &ServicePort, pods: &[&Arc<Pod>]) -> Option<EndpointPort>
 }
 
 fn named(pod: &Pod, name: &str) -> Option<i32> {
-    let containers: &[Container] = pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
+    let containers: &[Container] =
+        pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
     let mut ports = containers.iter().flat_map(|container| container.ports.iter().flatten());
     ports.find(|port| port.name.as_deref() == Some(name)).map(|port| port.container_port)
 }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::object::{is_deleting, uid};
-use engine::{Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result};
+use engine::{
+    Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
+};
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use machinery::clock::Clock;
@@ -16,8 +18,11 @@ use machinery::random::Random;
 use serde_json::json;
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor =
-    Descriptor { name: "replicaset", reconciles: &[GroupKind::new("apps", "ReplicaSet")], start: |manager, ()| start(manager) };
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "replicaset",
+    reconciles: &[GroupKind::new("apps", "ReplicaSet")],
+    start: |manager, ()| start(manager),
+};
 
 struct ReplicaSets {
     sets: Objects<ReplicaSet>,
@@ -61,7 +66,9 @@ impl Reconciler for ReplicaSets {
             errors.extend(self.pods.delete(pod.as_ref()).await.err());
         }
         if set.status.as_ref() != Some(&plan.status) {
-            errors.extend(self.sets.merge(&request, Some("status"), json!({"status": plan.status})).await.err());
+            errors.extend(
+                self.sets.merge(&request, Some("status"), json!({"status": plan.status})).await.err(),
+            );
         }
         Error::aggregate(errors).map(|()| plan.action)
     }
@@ -82,14 +89,23 @@ fn pod(set: &Arc<ReplicaSet>, random: &Random) -> Pod {
             owner_references: Some(vec![engine::owners::controller_reference(set.as_ref(), &())]),
             ..ObjectMeta::default()
         },
-        spec: template.spec,
+        spec: template.spec.map(with_service_account),
         status: None,
     }
+}
+
+/// Names the service account of a Pod that names none, as the admission of Kubernetes does: tokens are bound to the Pods of an account.
+fn with_service_account(mut spec: PodSpec) -> PodSpec {
+    if spec.service_account_name.as_ref().is_none_or(String::is_empty) {
+        spec.service_account_name = Some("default".to_owned());
+    }
+    spec
 }
 
 /// Returns whether a Pod is ready, and since when.
 pub(crate) fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let ready = conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
+    let ready =
+        conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
     Some(ready.last_transition_time.as_ref().map(engine::time::utc).unwrap_or_default())
 }

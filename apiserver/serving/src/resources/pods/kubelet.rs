@@ -1,5 +1,7 @@
-//! Requests that kube-apiserver forwards to a kubelet, a Pod or a Service. This server has none of these and
-//! answers like a kube-apiserver that cannot reach them.
+//! Requests that kube-apiserver forwards to a kubelet, a Pod or a Service. Logs and HTTP requests reach the Pods of a [`Node`] of the embedding
+//! program; otherwise the server answers like a kube-apiserver that cannot reach them.
+
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,8 +10,11 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use machinery::status::Status;
 use registry::Registry;
+use serde_json::Value;
 
+use super::node::{LogOptions, Node};
 use super::posted::{container, core, object, shown};
+use super::proxy;
 use crate::resources::connect::{Connect, ConnectRequest};
 use crate::response::answer::Answer;
 use crate::response::negotiate::{Offer, negotiate};
@@ -31,26 +36,37 @@ pub(crate) enum What {
 pub(crate) struct Kubelet {
     pub(crate) registry: Registry,
     pub(crate) what: What,
+    /// The Node whose Pods run in this process.
+    pub(crate) node: Option<Arc<dyn Node>>,
 }
 
 impl Connect for Kubelet {
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
-        let (registry, what) = (self.registry.clone(), self.what);
-        async move { reach(&registry, what, &request).await }.boxed()
+        let (registry, what, node) = (self.registry.clone(), self.what, self.node.clone());
+        async move { reach(&registry, what, node, request).await }.boxed()
     }
 }
 
-async fn reach(registry: &Registry, what: What, request: &ConnectRequest) -> Result<Response<Body>, Status> {
+async fn reach(
+    registry: &Registry,
+    what: What,
+    own: Option<Arc<dyn Node>>,
+    request: ConnectRequest,
+) -> Result<Response<Body>, Status> {
     let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
+    let own = |pod: &Value| own.filter(|own| pod["spec"]["nodeName"] == own.name());
     match what {
         What::Log | What::Container | What::Host => {
             if matches!(what, What::Log) {
                 negotiate(&request.parts.headers, Offer { streams: false, protobuf: true })?;
-                log_options(request)?;
+                log_options(&request)?;
             }
             let pod = object(registry, "pods", namespace, name).await?;
             if !matches!(what, What::Host) {
                 container(&pod, &request.query("container").unwrap_or_default())?;
+            }
+            if let (What::Log, Some(own)) = (what, own(&pod)) {
+                return logged(own.as_ref(), &pod, &request);
             }
             match (pod["spec"]["nodeName"].as_str().unwrap_or_default(), what) {
                 // A Pod without a Node has no log.
@@ -60,9 +76,13 @@ async fn reach(registry: &Registry, what: What, request: &ConnectRequest) -> Res
             }
         }
         What::PodProxy => {
-            let (_, pod, _) = proxied(name).ok_or_else(|| invalid("pod", name))?;
-            object(registry, "pods", namespace, pod).await?;
-            Err(Status::bad_request("address not allowed"))
+            let name = name.to_owned();
+            let (scheme, pod, port) = proxied(&name).ok_or_else(|| invalid("pod", &name))?;
+            let found = object(registry, "pods", namespace, pod).await?;
+            match own(&found) {
+                Some(own) => proxy::proxy(own.as_ref(), &found, (scheme, port), request).await,
+                None => Err(Status::bad_request("address not allowed")),
+            }
         }
         What::ServiceProxy => Err(service(registry, namespace, name).await),
         What::NodeProxy => {
@@ -70,6 +90,27 @@ async fn reach(registry: &Registry, what: What, request: &ConnectRequest) -> Res
             Err(host(registry, node, "nodes").await)
         }
     }
+}
+
+/// Answers with the log of a container of an own Pod.
+fn logged(node: &dyn Node, pod: &Value, request: &ConnectRequest) -> Result<Response<Body>, Status> {
+    let number = |name: &str| request.query(name).and_then(|text| text.parse().ok());
+    let flag =
+        |name: &str| request.query(name).is_some_and(|text| text == "true" || text == "1" || text.is_empty());
+    let first = || pod["spec"]["containers"][0]["name"].as_str().unwrap_or_default().to_owned();
+    let options = LogOptions {
+        container: request.query("container").filter(|name| !name.is_empty()).unwrap_or_else(first),
+        follow: flag("follow"),
+        previous: flag("previous"),
+        tail: number("tailLines"),
+        since_seconds: number("sinceSeconds"),
+        since_time: request.query("sinceTime"),
+        limit: number("limitBytes"),
+        timestamps: flag("timestamps"),
+    };
+    let mut answer = Response::new(Body::stream(node.log(pod, options)?));
+    answer.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("text/plain"));
+    Ok(answer)
 }
 
 /// Returns why the kubelet of a Node is unreachable. The error for a missing Node names the resource `kind`.

@@ -5,4 +5,6 @@ pub(crate) mod binding;
 mod eviction;
 mod kubelet;
 pub(crate) mod mounted;
+pub mod node;
 pub(crate) mod posted;
+mod proxy;

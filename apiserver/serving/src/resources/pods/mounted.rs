@@ -6,6 +6,7 @@ use http::Method;
 use machinery::clock::Clock;
 use registry::Registry;
 
+use super::node::Node;
 use super::{binding, eviction, kubelet};
 use crate::resources::connect::{Connect, ConnectResource};
 
@@ -15,7 +16,11 @@ const POST: &[Method] = &[Method::POST];
 const GET: &[Method] = &[Method::GET];
 
 /// Returns the subresources of this server; those of the embedding program at the same path take precedence.
-pub(crate) fn all(registry: &Registry, clock: &Clock) -> Vec<(ConnectResource, Arc<dyn Connect>)> {
+pub(crate) fn all(
+    registry: &Registry,
+    clock: &Clock,
+    node: Option<&Arc<dyn Node>>,
+) -> Vec<(ConnectResource, Arc<dyn Connect>)> {
     let place = |resource, subresource, kind, methods| ConnectResource {
         group: "",
         version: "v1",
@@ -25,8 +30,9 @@ pub(crate) fn all(registry: &Registry, clock: &Clock) -> Vec<(ConnectResource, A
         kind_group_version: None,
         methods,
     };
-    let kubelet =
-        |what| -> Arc<dyn Connect> { Arc::new(kubelet::Kubelet { registry: registry.clone(), what }) };
+    let kubelet = |what| -> Arc<dyn Connect> {
+        Arc::new(kubelet::Kubelet { registry: registry.clone(), what, node: node.cloned() })
+    };
     let eviction = ConnectResource {
         kind_group_version: Some(("policy", "v1")),
         ..place("pods", "eviction", "Eviction", POST)

@@ -1,10 +1,14 @@
 //! Reads the log of a container.
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use futures::{Stream, StreamExt, future, stream};
+use hyper::body::Bytes;
+use tokio::sync::watch;
 
 use super::ASIDE;
 
@@ -21,21 +25,75 @@ pub struct Options {
     pub timestamps: bool,
 }
 
+/// The log of one start of a container.
+pub struct LogFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Changes with each line, and is closed when the container has ended; `None` if it has ended already.
+    pub written: Option<watch::Receiver<u64>>,
+}
+
+/// Returns the text of a log as a client wants it. If it is followed, the stream ends with the container.
+pub fn stream(log: LogFile, options: Options, follow: bool) -> impl Stream<Item = Bytes> + Send + 'static {
+    let LogFile { path, written } = log;
+    let (first, offset) = read(&path, &options);
+    let left = options.limit.map(|limit| limit.saturating_sub(first.len()));
+    let state = Following { path, options: Options { limit: left, ..options }, offset };
+    let written = written.filter(|_| follow);
+    let later = stream::unfold((state, written), |(mut state, written)| async move {
+        let mut written = written?;
+        // The last lines of a container that has ended are read once more.
+        let has_ended = written.changed().await.is_err();
+        let text = state.next();
+        Some((text, (state, Some(written).filter(|_| !has_ended))))
+    });
+    stream::once(async { Bytes::from(first) }).chain(later).filter(|text| future::ready(!text.is_empty()))
+}
+
+struct Following {
+    path: PathBuf,
+    options: Options,
+    offset: u64,
+}
+
+impl Following {
+    fn next(&mut self) -> Bytes {
+        let (text, offset) = read_from(&self.path, self.offset, &self.options);
+        self.offset = offset;
+        self.options.limit = self.options.limit.map(|limit| limit.saturating_sub(text.len()));
+        text.into()
+    }
+}
+
 /// Returns the text of a log as a client wants it, and the size of the file up to which it was read.
-pub fn read(path: &Path, options: &Options) -> (Vec<u8>, u64) {
+fn read(path: &Path, options: &Options) -> (Vec<u8>, u64) {
     let current = fs::read(path).unwrap_or_default();
     let size = current.len() as u64;
     let before = fs::read(path.with_extension(ASIDE)).unwrap_or_default();
-    (text(before.split_inclusive(|byte| *byte == b'\n').chain(current.split_inclusive(|byte| *byte == b'\n')), options), size)
+    (
+        text(
+            before
+                .split_inclusive(|byte| *byte == b'\n')
+                .chain(current.split_inclusive(|byte| *byte == b'\n')),
+            options,
+        ),
+        size,
+    )
 }
 
 /// Returns the text of the lines of a log file from an offset on.
-pub fn read_from(path: &Path, offset: u64, options: &Options) -> (Vec<u8>, u64) {
-    let content = fs::read(path).unwrap_or_default();
-    let size = content.len() as u64;
-    // A smaller file is a new one.
-    let from = if size < offset { 0 } else { usize::try_from(offset).unwrap_or_default() };
-    let lines = content.get(from..).unwrap_or_default().split_inclusive(|byte| *byte == b'\n');
+fn read_from(path: &Path, offset: u64, options: &Options) -> (Vec<u8>, u64) {
+    let mut content = Vec::new();
+    let mut size = 0;
+    if let Ok(mut file) = File::open(path) {
+        size = file.metadata().map_or(0, |found| found.len());
+        // A smaller file is a new one.
+        let from = if size < offset { 0 } else { offset };
+        let read =
+            file.seek(SeekFrom::Start(from)).and_then(|_| file.take(size - from).read_to_end(&mut content));
+        size = from + read.unwrap_or_default() as u64;
+    }
+    let lines = content.split_inclusive(|byte| *byte == b'\n');
     let following = Options { tail: None, ..options.clone() };
     (text(lines, &following), size)
 }
@@ -92,7 +150,8 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
 
-    const FILE: &[u8] = b"2026-01-01T00:00:01.000000000Z stdout F one\n2026-01-01T00:00:02.000000000Z stderr P tw\n\
+    const FILE: &[u8] =
+        b"2026-01-01T00:00:01.000000000Z stdout F one\n2026-01-01T00:00:02.000000000Z stderr P tw\n\
         2026-01-01T00:00:02.000000000Z stderr F o\n2026-01-01T00:00:03.000000000Z stdout F \n";
 
     #[test]

@@ -12,7 +12,11 @@ use super::expand::expand;
 ///
 /// # Errors
 /// Neither the Pod nor the image has a program.
-pub fn command(container: &Container, image: &Config, variables: &BTreeMap<String, String>) -> Result<Vec<String>> {
+pub fn command(
+    container: &Container,
+    image: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Vec<String>> {
     let expanded = |texts: &Option<Vec<String>>| -> Vec<String> {
         texts.iter().flatten().map(|text| expand(text, variables)).collect()
     };
@@ -33,7 +37,8 @@ mod tests {
     #[test]
     fn pods_override_images() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let image = Config { entrypoint: texts(&["/manager"]), command: texts(&["--default"]), ..Config::default() };
+        let image =
+            Config { entrypoint: texts(&["/manager"]), command: texts(&["--default"]), ..Config::default() };
         let variables = BTreeMap::from([("LEVEL".to_owned(), "5".to_owned())]);
         for (own, arguments, expected) in [
             (&[][..], &[][..], &["/manager", "--default"][..]),

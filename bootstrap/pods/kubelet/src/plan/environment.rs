@@ -113,18 +113,33 @@ fn value_from(
         return field_value(&field.field_path, pod, facts).map(Some);
     }
     if let Some(field) = &source.resource_field_ref {
-        return quantity::resource(container, &field.resource, field.divisor.as_ref().map(|divisor| divisor.0.as_str()))
-            .map(Some);
+        return quantity::resource(
+            container,
+            &field.resource,
+            field.divisor.as_ref().map(|divisor| divisor.0.as_str()),
+        )
+        .map(Some);
     }
     if let Some(reference) = &source.config_map_key_ref {
         let found = facts.config_maps.get(&reference.name);
         let value = found.and_then(|found| found.data.as_ref()?.get(&reference.key).cloned());
-        return present(value, reference.optional, ("configmap", &reference.name, &reference.key), found.is_some());
+        return present(
+            value,
+            reference.optional,
+            ("configmap", &reference.name, &reference.key),
+            found.is_some(),
+        );
     }
     if let Some(reference) = &source.secret_key_ref {
         let found = facts.secrets.get(&reference.name);
-        let value = found.and_then(|found| found.data.as_ref()?.get(&reference.key).map(|value| text(&value.0)));
-        return present(value, reference.optional, ("secret", &reference.name, &reference.key), found.is_some());
+        let value =
+            found.and_then(|found| found.data.as_ref()?.get(&reference.key).map(|value| text(&value.0)));
+        return present(
+            value,
+            reference.optional,
+            ("secret", &reference.name, &reference.key),
+            found.is_some(),
+        );
     }
     bail!("this source of a variable is not supported")
 }
@@ -176,9 +191,9 @@ pub fn pod_field(path: &str, pod: &Pod, pod_ip: &str) -> Result<String> {
         "metadata.labels" => Some(listed(&metadata.labels)),
         "metadata.annotations" => Some(listed(&metadata.annotations)),
         "spec.nodeName" => Some(spec.and_then(|spec| spec.node_name.clone()).unwrap_or_default()),
-        "spec.serviceAccountName" => {
-            Some(spec.and_then(|spec| spec.service_account_name.clone()).unwrap_or_else(|| "default".to_owned()))
-        }
+        "spec.serviceAccountName" => Some(
+            spec.and_then(|spec| spec.service_account_name.clone()).unwrap_or_else(|| "default".to_owned()),
+        ),
         "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs" => Some(pod_ip.to_owned()),
         _ => match (path.strip_prefix("metadata.labels"), path.strip_prefix("metadata.annotations")) {
             (Some(key), _) => keyed(&metadata.labels, key),

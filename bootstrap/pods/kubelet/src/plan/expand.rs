@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn variables_in_text() {
-        let variables = BTreeMap::from([("A".to_owned(), "1".to_owned()), ("B".to_owned(), "$(A)".to_owned())]);
+        let variables =
+            BTreeMap::from([("A".to_owned(), "1".to_owned()), ("B".to_owned(), "$(A)".to_owned())]);
         for (text, expected) in [
             ("plain", "plain"),
             ("$(A)", "1"),

@@ -88,7 +88,8 @@ pub fn user_name(pod: &Pod, container: &Container, image: &Config) -> Result<Str
     let of_pod = pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref());
     let number = own.and_then(|own| own.run_as_user).or_else(|| of_pod.and_then(|of_pod| of_pod.run_as_user));
     let name = number.map_or_else(|| image.user.clone(), |number| number.to_string());
-    let not_root = own.and_then(|own| own.run_as_non_root).or_else(|| of_pod.and_then(|of_pod| of_pod.run_as_non_root));
+    let not_root =
+        own.and_then(|own| own.run_as_non_root).or_else(|| of_pod.and_then(|of_pod| of_pod.run_as_non_root));
     let user = name.split(':').next().unwrap_or_default();
     let is_root = user.is_empty() || user == "0" || user == "root";
     ensure!(!(not_root == Some(true) && is_root), "container has runAsNonRoot and image will run as root");
@@ -109,10 +110,17 @@ fn groups(pod: &Pod) -> Vec<u32> {
 }
 
 /// Returns the mounts of a container's volumes.
-fn mounted(container: &Container, facts: &Facts<'_>, variables: &BTreeMap<String, String>) -> Result<Vec<Mount>> {
+fn mounted(
+    container: &Container,
+    facts: &Facts<'_>,
+    variables: &BTreeMap<String, String>,
+) -> Result<Vec<Mount>> {
     let mut mounts = Vec::new();
     for mount in container.volume_mounts.iter().flatten() {
-        let volume = facts.volumes.get(&mount.name).with_context(|| format!("the Pod has no volume {:?}", mount.name))?;
+        let volume = facts
+            .volumes
+            .get(&mount.name)
+            .with_context(|| format!("the Pod has no volume {:?}", mount.name))?;
         let below = match (&mount.sub_path, &mount.sub_path_expr) {
             (_, Some(expression)) => expand::expand(expression, variables),
             (below, None) => below.clone().unwrap_or_default(),
@@ -146,7 +154,11 @@ impl Paths<'_> {
             return format!("{}{rest}", mount.source.display());
         }
         let in_image = self.root.join(path.trim_start_matches('/'));
-        if path.starts_with('/') && in_image.exists() { in_image.display().to_string() } else { path.to_owned() }
+        if path.starts_with('/') && in_image.exists() {
+            in_image.display().to_string()
+        } else {
+            path.to_owned()
+        }
     }
 
     /// The program, and the arguments that are paths or `--flag=path`.

@@ -107,7 +107,10 @@ mod tests {
     }
 
     fn pod(policy: &str) -> Pod {
-        Pod { spec: Some(PodSpec { restart_policy: Some(policy.to_owned()), ..PodSpec::default() }), ..Pod::default() }
+        Pod {
+            spec: Some(PodSpec { restart_policy: Some(policy.to_owned()), ..PodSpec::default() }),
+            ..Pod::default()
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{
-    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
-    Pod, PodCondition, PodIP, PodStatus,
+    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
+    ContainerStatus, Pod, PodCondition, PodIP, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -15,7 +15,9 @@ pub fn status(pod: &Pod, states: &[State], address: &str, host: &str, now: DateT
     let spec = pod.spec.clone().unwrap_or_default();
     let of = |state: &State| {
         let all = spec.containers.iter().chain(spec.init_containers.iter().flatten());
-        all.into_iter().find(|container| container.name == state.name).map(|container| container_status(container, state))
+        all.into_iter()
+            .find(|container| container.name == state.name)
+            .map(|container| container_status(container, state))
     };
     let (init, own): (Vec<&State>, Vec<&State>) = states.iter().partition(|state| state.is_init);
     let conditions = conditions(&old, &init, &own, now);
@@ -72,7 +74,9 @@ fn conditions(old: &PodStatus, init: &[&State], own: &[&State], now: DateTime<Ut
     for (name, (is_true, reason, message)) in all {
         let status = if is_true { "True" } else { "False" };
         let before = old.conditions.iter().flatten().find(|condition| condition.type_ == name);
-        let since = before.filter(|before| before.status == status).and_then(|before| before.last_transition_time.clone());
+        let since = before
+            .filter(|before| before.status == status)
+            .and_then(|before| before.last_transition_time.clone());
         conditions.push(PodCondition {
             type_: name.to_owned(),
             status: status.to_owned(),
@@ -131,7 +135,9 @@ fn container_state(phase: &Phase) -> ContainerState {
             running: Some(ContainerStateRunning { started_at: Some(time(*since)) }),
             ..ContainerState::default()
         },
-        Phase::Terminated(end) => ContainerState { terminated: Some(terminated(end)), ..ContainerState::default() },
+        Phase::Terminated(end) => {
+            ContainerState { terminated: Some(terminated(end)), ..ContainerState::default() }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{Container, Pod, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
+use parking_lot::Mutex;
 use pod_processes::{Ended, Isolation, Mount};
 use rustix::process::Signal;
 use serde_json::json;
@@ -24,11 +25,11 @@ use super::state::{Phase, State, Termination};
 use super::status::status;
 use crate::gather::{Tokens, gather, wants_api_access};
 use crate::logs::Log;
-use crate::needs::{containers, with_api_access};
+use crate::needs::{ROOT_CERTIFICATE, containers, root_certificate, with_api_access};
 use crate::plan::{Facts, instruction, user_name};
 use crate::probe::{self, Finding, Purpose};
-use crate::volumes::{self, Found};
 use crate::root_copy;
+use crate::volumes::{self, Found};
 
 /// How often ConfigMaps, Secrets and tokens are read again. Kubernetes' kubelet needs up to a minute, too.
 const REFRESH: Duration = Duration::from_secs(60);
@@ -48,17 +49,32 @@ pub(crate) struct Shared {
     pub(crate) isolation: Isolation,
     pub(crate) folder: PathBuf,
     pub(crate) api: (String, u16),
+    pub(crate) authority: String,
     pub(crate) node: String,
     pub(crate) address: String,
+    pub(crate) logs: Logs,
 }
+
+/// The logs of the containers that run, by their paths.
+pub(crate) type Logs = Arc<Mutex<BTreeMap<PathBuf, Weak<Log>>>>;
 
 impl Shared {
     fn folder(&self, uid: &str) -> PathBuf {
         self.folder.join(uid)
     }
 
-    fn logs(&self, uid: &str, container: &str) -> PathBuf {
-        logs(&self.folder, uid, container)
+    /// Creates the log of a start of a container, and removes those of the starts before the last one.
+    fn log(&self, uid: &str, container: &str, start: i32) -> Result<Arc<Log>> {
+        let folder = logs(&self.folder, uid, container);
+        let path = folder.join(format!("{start}.log"));
+        for ending in ["log", "old"] {
+            fs::remove_file(folder.join(format!("{}.{ending}", start - 2))).ok();
+        }
+        let log = Log::create(&path, &self.clock)?;
+        let mut logs = self.logs.lock();
+        logs.retain(|_, log| log.strong_count() > 0);
+        logs.insert(path, Arc::downgrade(&log));
+        Ok(log)
     }
 
     /// Removes everything that a Pod had on this machine.
@@ -110,7 +126,9 @@ pub(crate) async fn run(shared: Arc<Shared>, mut pods: watch::Receiver<Option<Ar
             return worker.end(&mut events).await;
         }
         let now = worker.shared.clock.now();
-        let is_due = prepared.is_none_or(|at: DateTime<Utc>| now - at >= chrono::TimeDelta::from_std(REFRESH).unwrap_or_default());
+        let is_due = prepared.is_none_or(|at: DateTime<Utc>| {
+            now - at >= chrono::TimeDelta::from_std(REFRESH).unwrap_or_default()
+        });
         let mut again = REFRESH;
         if is_due {
             match worker.prepare(&pod).await {
@@ -145,7 +163,10 @@ impl Worker {
         for status in before {
             let Some(state) = states.iter_mut().find(|state| state.name == status.name) else { continue };
             // The processes of an earlier server ended with it.
-            let ran = status.state.as_ref().is_some_and(|state| state.running.is_some() || state.terminated.is_some());
+            let ran = status
+                .state
+                .as_ref()
+                .is_some_and(|state| state.running.is_some() || state.terminated.is_some());
             state.restarts = status.restart_count + i32::from(ran);
         }
         let running = states.iter().map(|_| None).collect();
@@ -169,9 +190,17 @@ impl Worker {
 
     /// Reads what the Pod needs, and writes its volumes.
     async fn prepare(&mut self, pod: &Pod) -> Result<()> {
-        self.pod = if wants_api_access(&self.shared.client, pod).await? { with_api_access(pod.clone()) } else { pod.clone() };
+        self.pod = if wants_api_access(&self.shared.client, pod).await? {
+            with_api_access(pod.clone())
+        } else {
+            pod.clone()
+        };
         let shared = self.shared.clone();
         self.found = gather(&shared.client, &shared.clock, &self.pod, &mut self.tokens).await?;
+        self.found
+            .config_maps
+            .entry(ROOT_CERTIFICATE.to_owned())
+            .or_insert_with(|| root_certificate(&shared.authority));
         self.generation += 1;
         let spec = self.pod.spec.clone().unwrap_or_default();
         let group = spec.security_context.as_ref().and_then(|context| context.fs_group);
@@ -204,7 +233,8 @@ impl Worker {
 
     fn back_off(&mut self, at: usize, until: DateTime<Utc>) {
         let state = &mut self.states[at];
-        let message = format!("back-off restarting failed container={} pod={}", state.name, self.pod.name_any());
+        let message =
+            format!("back-off restarting failed container={} pod={}", state.name, self.pod.name_any());
         if let Phase::Terminated(end) = &state.phase {
             state.last = Some(end.clone());
         }
@@ -212,7 +242,8 @@ impl Worker {
     }
 
     fn wait(&mut self, at: usize, reason: &str, message: &str, until: Option<DateTime<Utc>>) {
-        self.states[at].phase = Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
+        self.states[at].phase =
+            Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
     }
 
     fn all_wait(&mut self, reason: &str, message: &str) {
@@ -224,16 +255,24 @@ impl Worker {
     }
 
     async fn start(&mut self, at: usize) -> Result<(), (&'static str, anyhow::Error)> {
-        let (container, _) = containers(&self.pod).nth(at).map(|(container, init)| (container.clone(), init)).unwrap_or_default();
+        let (container, _) = containers(&self.pod)
+            .nth(at)
+            .map(|(container, init)| (container.clone(), init))
+            .unwrap_or_default();
         let image = self.image(&container).await?;
-        self.states[at].image_id = Some(format!("{}@{}", container.image.clone().unwrap_or_default(), image.id));
+        self.states[at].image_id =
+            Some(format!("{}@{}", container.image.clone().unwrap_or_default(), image.id));
         let started = self.start_process(at, &container, &image).await;
-        started.map_err(|error| ("CreateContainerError", error))
+        started.map_err(|error| ("CreateContainerConfigError", error))
     }
 
     async fn image(&self, container: &Container) -> Result<Unpacked, (&'static str, anyhow::Error)> {
-        let name: Name =
-            container.image.clone().unwrap_or_default().parse().map_err(|error| ("InvalidImageName", error))?;
+        let name: Name = container
+            .image
+            .clone()
+            .unwrap_or_default()
+            .parse()
+            .map_err(|error| ("InvalidImageName", error))?;
         let (images, sources) = (self.shared.images.clone(), self.shared.sources.clone());
         let unpacked = tokio::task::spawn_blocking(move || {
             let (archive, image) = sources.find(&name, images.scratch())?;
@@ -248,7 +287,8 @@ impl Worker {
         let folder = shared.folder(&self.uid());
         let root = folder.join("roots").join(&container.name);
         let (from, to) = (image.root.clone(), root.clone());
-        fs::create_dir_all(folder.join("roots")).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(folder.join("roots"))
+            .with_context(|| format!("cannot make {}", folder.display()))?;
         tokio::task::spawn_blocking(move || root_copy::copy(&from, &to)).await??;
         let user = User::find(&user_name(&self.pod, container, &image.config)?, &Root::open(&root)?)?;
         let files = self.files(container)?;
@@ -276,9 +316,10 @@ impl Worker {
             state.last = Some(end.clone());
         }
         state.restarts += i32::from(was_started);
-        let log = Log::create(&shared.logs(&self.pod.uid().unwrap_or_default(), &container.name).join(format!("{}.log", state.restarts)), &shared.clock)?;
+        let log = shared.log(&self.pod.uid().unwrap_or_default(), &container.name, state.restarts)?;
         let sender = self.sender.clone();
-        let mut running = Running::start(instruction, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
+        let mut running =
+            Running::start(instruction, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
         running.probes = self.probes(at, container);
         let has = |probe: &Option<_>| probe.is_some();
         let started = !has(&container.startup_probe);
@@ -299,15 +340,24 @@ impl Worker {
         let mut hosts = "# Written by firstlight.\n127.0.0.1\tlocalhost\n::1\tlocalhost\n".to_owned();
         hosts.push_str(&format!("{}\t{}\n", self.shared.address, self.pod.name_any()));
         for alias in spec.host_aliases.iter().flatten() {
-            hosts.push_str(&format!("{}\t{}\n", alias.ip, alias.hostnames.clone().unwrap_or_default().join("\t")));
+            hosts.push_str(&format!(
+                "{}\t{}\n",
+                alias.ip,
+                alias.hostnames.clone().unwrap_or_default().join("\t")
+            ));
         }
         let message = folder.join("termination-log");
-        for (name, content) in [("hosts", hosts), ("hostname", format!("{}\n", self.pod.name_any())), ("termination-log", String::new())] {
+        for (name, content) in [
+            ("hosts", hosts),
+            ("hostname", format!("{}\n", self.pod.name_any())),
+            ("termination-log", String::new()),
+        ] {
             fs::write(folder.join(name), content)?;
         }
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(&message, fs::Permissions::from_mode(0o666))?;
-        let mount = |source: PathBuf, target: &str, read_only| Mount { source, target: target.to_owned(), read_only };
+        let mount =
+            |source: PathBuf, target: &str, read_only| Mount { source, target: target.to_owned(), read_only };
         let path = container.termination_message_path.as_deref().unwrap_or("/dev/termination-log");
         let mut mounts = vec![
             mount(folder.join("hosts"), "/etc/hosts", true),
@@ -330,7 +380,13 @@ impl Worker {
         for (purpose, probe) in probes {
             let Some(probe) = probe.clone() else { continue };
             let (sender, mut findings) = mpsc::unbounded_channel();
-            tasks.push(tokio::spawn(probe::run(purpose, probe, container.clone(), self.shared.address.clone(), sender)));
+            tasks.push(tokio::spawn(probe::run(
+                purpose,
+                probe,
+                container.clone(),
+                self.shared.address.clone(),
+                sender,
+            )));
             let events = self.sender.clone();
             tasks.push(tokio::spawn(async move {
                 while let Some(finding) = findings.recv().await {
@@ -385,7 +441,8 @@ impl Worker {
     }
 
     fn on_finding(&mut self, at: usize, finding: &Finding) {
-        let has_readiness = containers(&self.pod).nth(at).is_some_and(|(container, _)| container.readiness_probe.is_some());
+        let has_readiness =
+            containers(&self.pod).nth(at).is_some_and(|(container, _)| container.readiness_probe.is_some());
         let Phase::Running { started, ready, .. } = &mut self.states[at].phase else { return };
         match (finding.purpose, finding.is_good) {
             (Purpose::Startup, true) => {
@@ -395,7 +452,12 @@ impl Worker {
             (Purpose::Readiness, is_good) => *ready = is_good && *started,
             (Purpose::Liveness, true) => {}
             (Purpose::Startup | Purpose::Liveness, false) => {
-                tracing::warn!("the container {} of the Pod {} is ended: {}", self.states[at].name, self.pod.name_any(), finding.message);
+                tracing::warn!(
+                    "the container {} of the Pod {} is ended: {}",
+                    self.states[at].name,
+                    self.pod.name_any(),
+                    finding.message
+                );
                 self.signal(at, Signal::TERM);
             }
         }
@@ -408,11 +470,18 @@ impl Worker {
     }
 
     async fn write_status(&mut self) -> Result<()> {
-        let status = status(&self.pod, &self.states, &self.shared.address, &self.shared.address, self.shared.clock.now());
+        let status = status(
+            &self.pod,
+            &self.states,
+            &self.shared.address,
+            &self.shared.address,
+            self.shared.clock.now(),
+        );
         if self.written.as_ref() == Some(&status) {
             return Ok(());
         }
-        let pods: Api<Pod> = Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
+        let pods: Api<Pod> =
+            Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
         let patch = Patch::Merge(json!({"metadata": {"uid": self.uid()}, "status": status}));
         pods.patch_status(&self.pod.name_any(), &PatchParams::default(), &patch).await?;
         self.written = Some(status);
@@ -433,7 +502,8 @@ impl Worker {
         }
         // Dropping what still runs kills it.
         self.running.clear();
-        let pods: Api<Pod> = Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
+        let pods: Api<Pod> =
+            Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
         let parameters = DeleteParams {
             grace_period_seconds: Some(0),
             preconditions: Some(Preconditions { uid: Some(self.uid()), resource_version: None }),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
-use k8s_openapi::api::core::v1::{ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret, Volume, VolumeProjection};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret, Volume, VolumeProjection,
+};
 
 use crate::plan::pod_field;
 
@@ -62,7 +64,10 @@ pub fn content(volume: &Volume, pod: &Pod, pod_ip: &str, found: &Found) -> Resul
     } else if let Some(source) = &volume.host_path {
         return Ok(Content::Host(source.path.clone()));
     } else {
-        bail!("the type of the volume {:?} is not supported here: a process has emptyDir, hostPath, configMap, secret, downwardAPI and projected", volume.name);
+        bail!(
+            "the type of the volume {:?} is not supported here: a process has emptyDir, hostPath, configMap, secret, downwardAPI and projected",
+            volume.name
+        );
     }
     Ok(Content::Files(files))
 }
@@ -151,7 +156,8 @@ fn downward(
 }
 
 fn put(files: &mut Files, path: &str, content: Vec<u8>, mode: i32) -> Result<()> {
-    let is_inside = !path.starts_with('/') && !path.split('/').any(|part| part.is_empty() || part == ".." || part == ".");
+    let is_inside =
+        !path.starts_with('/') && !path.split('/').any(|part| part.is_empty() || part == ".." || part == ".");
     ensure!(is_inside, "the path {path:?} leads out of the volume");
     files.insert(path.to_owned(), (content, u32::try_from(mode).unwrap_or_default() & 0o777));
     Ok(())

@@ -38,7 +38,12 @@ pub fn write(folder: &Path, content: &Content, generation: u64, group: Option<u3
     Ok(folder.to_owned())
 }
 
-fn replace(folder: &Path, files: &BTreeMap<String, (Vec<u8>, u32)>, generation: u64, group: Option<u32>) -> Result<()> {
+fn replace(
+    folder: &Path,
+    files: &BTreeMap<String, (Vec<u8>, u32)>,
+    generation: u64,
+    group: Option<u32>,
+) -> Result<()> {
     fs::create_dir_all(folder)?;
     let data = folder.join(DATA);
     let old = fs::read_link(&data).ok();

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Gid, Uid, getegid, geteuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_gid, set_thread_groups,
-    set_thread_uid,
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    set_thread_gid, set_thread_groups, set_thread_uid,
 };
 
 use crate::instruction::{Instruction, Isolation};
@@ -33,7 +33,8 @@ pub(super) fn user_namespace(user: u32, group: u32) -> Result<()> {
         ("gid_map", format!("{group} {own_group} 1")),
     ];
     for (file, content) in maps {
-        fs::write(format!("/proc/self/{file}"), content).with_context(|| format!("cannot write {file} of the user namespace"))?;
+        fs::write(format!("/proc/self/{file}"), content)
+            .with_context(|| format!("cannot write {file} of the user namespace"))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
@@ -20,8 +21,17 @@ pub const CANNOT_START: i32 = 127;
 /// The largest instruction in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// Acts as shim if this process was started as one, and does not return then.
+/// Whether this program becomes a shim when it is started as one. Any other program, for example a test, would do what it always does.
+static IS_OFFERED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether this program can be started as a shim.
+pub(crate) fn is_offered() -> bool {
+    IS_OFFERED.load(Ordering::Relaxed)
+}
+
+/// Acts as shim if this process was started as one, and does not return then. A program that runs containers calls it first of all.
 pub fn run_if_started_as_one() {
+    IS_OFFERED.store(true, Ordering::Relaxed);
     if std::env::args_os().next().is_some_and(|name| name == NAME) {
         let error = run();
         // The supervisor shows the last line of the output of a process that failed.
@@ -33,7 +43,9 @@ pub fn run_if_started_as_one() {
 /// Returns only if something fails.
 fn run() -> anyhow::Error {
     match prepare() {
-        Ok(mut command) => anyhow::Error::new(command.exec()).context(format!("cannot run {:?}", command.get_program())),
+        Ok(mut command) => {
+            anyhow::Error::new(command.exec()).context(format!("cannot run {:?}", command.get_program()))
+        }
         Err(error) => error,
     }
 }
@@ -64,7 +76,8 @@ fn prepare() -> Result<Command> {
 }
 
 fn die_with_parent() -> Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("cannot be bound to its supervisor")
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .context("cannot be bound to its supervisor")
 }
 
 fn read() -> Result<Instruction> {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, mount_remount, unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
+    mount_remount, unmount,
 };
 
 use crate::instruction::{Instruction, Isolation};
@@ -117,7 +118,9 @@ fn processes(instruction: &Instruction, target: &Path) -> Result<()> {
     for name in READ_ONLY {
         let path = target.join(name);
         if path.exists() {
-            bind(&path, &path).and_then(|()| make_read_only(&path)).with_context(|| format!("cannot protect /proc/{name}"))?;
+            bind(&path, &path)
+                .and_then(|()| make_read_only(&path))
+                .with_context(|| format!("cannot protect /proc/{name}"))?;
         }
     }
     Ok(())

@@ -1,0 +1,71 @@
+//! An image with a shell of this machine, as an archive of `docker save`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bundle::Digest;
+use serde_json::json;
+use tar::{Builder, EntryType, Header};
+
+/// The name of the image.
+pub const NAME: &str = "registry.example/shell:v1";
+
+/// Writes the archive to `folder`.
+pub fn write(folder: &Path) -> PathBuf {
+    let layer = layer();
+    let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
+    let config = json!({
+        "architecture": architecture, "os": "linux",
+        "config": {"User": "nonroot", "Env": ["PATH=/bin"], "Entrypoint": ["/bin/sh", "-c"]},
+        "rootfs": {"type": "layers", "diff_ids": [Digest::of(&layer)]},
+    });
+    let manifest = json!([{"Config": "config.json", "RepoTags": [NAME], "Layers": ["layer.tar"]}]);
+    let path = folder.join("shell.tar");
+    let mut archive = Builder::new(std::fs::File::create(&path).unwrap());
+    add(&mut archive, "layer.tar", &layer);
+    add(&mut archive, "config.json", config.to_string().as_bytes());
+    add(&mut archive, "manifest.json", manifest.to_string().as_bytes());
+    archive.into_inner().unwrap();
+    path
+}
+
+fn layer() -> Vec<u8> {
+    let mut archive = Builder::new(Vec::new());
+    for program in ["sh", "sleep", "cat"] {
+        let found = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(program));
+        let found = found.iter().find(|path| path.exists()).unwrap();
+        add(&mut archive, &format!("bin/{program}"), &std::fs::read(found).unwrap());
+        for (path, source) in libraries(found) {
+            add(&mut archive, &path, &std::fs::read(source).unwrap());
+        }
+    }
+    add(
+        &mut archive,
+        "etc/passwd",
+        b"root:x:0:0::/root:/bin/sh\nnonroot:x:65532:65532::/home/nonroot:/bin/sh\n",
+    );
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Directory);
+    header.set_mode(0o755);
+    header.set_size(0);
+    archive.append_data(&mut header, "data", std::io::empty()).unwrap();
+    archive.into_inner().unwrap()
+}
+
+/// Returns the libraries and the loader of a program, with their paths in the image.
+fn libraries(program: &Path) -> Vec<(String, String)> {
+    let listed = Command::new("ldd").arg(program).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let paths = listed.lines().filter_map(|line| {
+        let path = line.split_whitespace().find(|word| word.starts_with('/'))?;
+        Some((path.trim_start_matches('/').to_owned(), path.to_owned()))
+    });
+    paths.collect()
+}
+
+fn add(archive: &mut Builder<impl std::io::Write>, path: &str, content: &[u8]) {
+    let mut header = Header::new_gnu();
+    header.set_mode(0o755);
+    header.set_size(content.len() as u64);
+    archive.append_data(&mut header, path, content).unwrap();
+}
