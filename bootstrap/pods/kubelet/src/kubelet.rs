@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::logs::LogFile;
-use crate::pod::worker::{self, Logs, Shared};
+use crate::pod::shared::{Logs, Shared, logs};
+use crate::pod::worker;
 
 /// The address of all Pods.
 const ADDRESS: &str = "127.0.0.1";
@@ -125,7 +126,7 @@ impl Kubelet {
 
     /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
     pub fn log(&self, uid: &str, container: &str, previous: bool) -> Option<LogFile> {
-        let folder = worker::logs(&self.folder(), uid, container);
+        let folder = logs(&self.folder(), uid, container);
         let starts = fs::read_dir(&folder).ok()?.filter_map(|entry| {
             let name = entry.ok()?.file_name().to_string_lossy().into_owned();
             name.strip_suffix(".log")?.parse::<i32>().ok()

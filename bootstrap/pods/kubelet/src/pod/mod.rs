@@ -1,8 +1,11 @@
 //! The life of one Pod: `state` is what is known, `plan` what is to be done next, `status` what is written. All three are pure; `worker`
-//! performs the plan.
+//! performs the plan with `start` and `events`.
 
-pub(crate) mod container;
+mod container;
+mod events;
 pub mod plan;
+pub(crate) mod shared;
+mod start;
 pub mod state;
 pub mod status;
 pub(crate) mod worker;

@@ -1,0 +1,114 @@
+//! What happens to the containers of a Pod: ends, and findings of probes.
+
+use std::fs;
+
+use chrono::{DateTime, Utc};
+use kube::ResourceExt;
+use pod_processes::Ended;
+use rustix::process::Signal;
+
+use super::container::End;
+use super::state::{Phase, Termination};
+use super::worker::{Event, Worker};
+use crate::needs::containers;
+use crate::probe::{Finding, Purpose};
+
+/// The largest termination message in bytes.
+const MESSAGE: usize = 4096;
+
+impl Worker {
+    pub(super) fn back_off(&mut self, at: usize, until: DateTime<Utc>) {
+        let state = &mut self.states[at];
+        let message =
+            format!("back-off restarting failed container={} pod={}", state.name, self.pod.name_any());
+        if let Phase::Terminated(end) = &state.phase {
+            state.last = Some(end.clone());
+        }
+        self.wait(at, "CrashLoopBackOff", &message, Some(until));
+    }
+
+    pub(super) fn wait(&mut self, at: usize, reason: &str, message: &str, until: Option<DateTime<Utc>>) {
+        self.states[at].phase =
+            Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
+    }
+
+    pub(super) fn all_wait(&mut self, reason: &str, message: &str) {
+        for at in 0..self.states.len() {
+            if matches!(self.states[at].phase, Phase::Waiting { .. }) {
+                self.wait(at, reason, message, None);
+            }
+        }
+    }
+
+    pub(super) fn on(&mut self, event: Event) {
+        match event {
+            Event::Ended(at, end) => self.on_end(at, &end),
+            Event::Found(at, finding) => self.on_finding(at, &finding),
+        }
+    }
+
+    fn on_end(&mut self, at: usize, end: &End) {
+        self.running[at] = None;
+        let since = match self.states[at].phase {
+            Phase::Running { since, .. } => since,
+            _ => return,
+        };
+        let code = end.ended.code();
+        let name = self.states[at].name.clone();
+        self.states[at].phase = Phase::Terminated(Termination {
+            code,
+            signal: match end.ended {
+                Ended::Killed(signal) => Some(signal),
+                Ended::Exited(_) => None,
+            },
+            reason: if code == 0 { "Completed" } else { "Error" }.to_owned(),
+            message: self.message(&name, code, &end.output),
+            started: since,
+            finished: self.shared.clock.now(),
+        });
+    }
+
+    /// Returns the termination message: what the container wrote to its file, or with `FallbackToLogsOnError` its last output.
+    fn message(&self, name: &str, code: i32, output: &[u8]) -> String {
+        let file = self.shared.folder(&self.uid()).join("files").join(name).join("termination-log");
+        let mut message = fs::read(file).unwrap_or_default();
+        let policy = containers(&self.pod).find(|(container, _)| container.name == name);
+        let policy = policy.and_then(|(container, _)| container.termination_message_policy.clone());
+        let falls_back = policy.as_deref() == Some("FallbackToLogsOnError") && code != 0;
+        // What the shim says is the only word about a program that never started.
+        if message.is_empty() && (falls_back || code == pod_processes::shim::CANNOT_START) {
+            message = output.to_vec();
+        }
+        let start = message.len().saturating_sub(MESSAGE);
+        String::from_utf8_lossy(&message[start..]).into_owned()
+    }
+
+    fn on_finding(&mut self, at: usize, finding: &Finding) {
+        let has_readiness =
+            containers(&self.pod).nth(at).is_some_and(|(container, _)| container.readiness_probe.is_some());
+        let Phase::Running { started, ready, .. } = &mut self.states[at].phase else { return };
+        match (finding.purpose, finding.is_good) {
+            (Purpose::Startup, true) => {
+                *started = true;
+                *ready = *ready || !has_readiness;
+            }
+            (Purpose::Readiness, is_good) => *ready = is_good && *started,
+            (Purpose::Liveness, true) => {}
+            (Purpose::Startup | Purpose::Liveness, false) => {
+                tracing::warn!(
+                    "the container {} of the Pod {} is ended: {}",
+                    self.states[at].name,
+                    self.pod.name_any(),
+                    finding.message
+                );
+                self.signal(at, Signal::TERM);
+            }
+        }
+    }
+
+    pub(super) fn signal(&self, at: usize, signal: Signal) {
+        if let Some(running) = self.running.get(at).and_then(Option::as_ref) {
+            running.signal(signal);
+        }
+    }
+}

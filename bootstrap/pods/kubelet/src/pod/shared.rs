@@ -1,0 +1,67 @@
+//! What the workers of all Pods share.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use anyhow::Result;
+use container_images::{Sources, Store};
+use kube::Client;
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use pod_processes::Isolation;
+
+use crate::logs::Log;
+
+/// The machine, as workers see it.
+pub(crate) struct Shared {
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    pub(crate) images: Store,
+    pub(crate) sources: Sources,
+    pub(crate) isolation: Isolation,
+    pub(crate) folder: PathBuf,
+    pub(crate) api: (String, u16),
+    pub(crate) authority: String,
+    pub(crate) node: String,
+    pub(crate) address: String,
+    pub(crate) logs: Logs,
+}
+
+/// The logs of the containers that run, by their paths.
+pub(crate) type Logs = Arc<Mutex<BTreeMap<PathBuf, Weak<Log>>>>;
+
+impl Shared {
+    pub(super) fn folder(&self, uid: &str) -> PathBuf {
+        self.folder.join(uid)
+    }
+
+    /// Creates the log of a start of a container, and removes those of the starts before the last one.
+    pub(super) fn log(&self, uid: &str, container: &str, start: i32) -> Result<Arc<Log>> {
+        let folder = logs(&self.folder, uid, container);
+        let path = folder.join(format!("{start}.log"));
+        for ending in ["log", "old"] {
+            fs::remove_file(folder.join(format!("{}.{ending}", start - 2))).ok();
+        }
+        let log = Log::create(&path, &self.clock)?;
+        let mut logs = self.logs.lock();
+        logs.retain(|_, log| log.strong_count() > 0);
+        logs.insert(path, Arc::downgrade(&log));
+        Ok(log)
+    }
+
+    /// Removes everything that a Pod had on this machine.
+    pub(crate) fn discard(&self, uid: &str) {
+        if let Err(error) = fs::remove_dir_all(self.folder(uid))
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!("the folder of a deleted Pod cannot be removed: {error}");
+        }
+    }
+}
+
+/// Returns the folder with the logs of a container of the Pod with this UID.
+pub(crate) fn logs(folder: &Path, uid: &str, container: &str) -> PathBuf {
+    folder.join(uid).join("logs").join(container)
+}
