@@ -27,6 +27,9 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     }
     let parts: Vec<&str> = names.iter().map(String::as_str).collect();
     tests(root, "clients", &parts, &variables)?;
+    let mut arguments = names.to_vec();
+    arguments.extend(all.then(|| "--all".to_owned()));
+    run_program(root, "scenarios", &arguments, &variables)?;
     if all {
         run_program(root, "envtest-suites", names, &variables)?;
         if names.is_empty() {
