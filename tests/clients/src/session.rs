@@ -145,7 +145,13 @@ impl Session {
     }
 
     /// Runs all commands; with `update`, writes what they printed into the transcript, whose text is `text`.
-    async fn steps(mut self, path: &Path, text: &str, transcript: &mut Transcript, update: bool) -> Result<()> {
+    async fn steps(
+        mut self,
+        path: &Path,
+        text: &str,
+        transcript: &mut Transcript,
+        update: bool,
+    ) -> Result<()> {
         for part in &mut transcript.parts {
             let Part::Step(step) = part else { continue };
             let outcome = self.step(step, update).await;

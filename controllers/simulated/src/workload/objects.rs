@@ -112,7 +112,8 @@ pub fn image(component: &str, version: &str) -> String {
 /// Returns etcd's image as kubeadm takes it from its configuration, which the ConfigMap `kubeadm-config` holds.
 pub fn etcd_image(config_map: &Value) -> String {
     let text = config_map["data"]["ClusterConfiguration"].as_str().unwrap_or_default();
-    let configuration = machinery::decode::yaml(text.as_bytes()).map(|decoded| decoded.value).unwrap_or_default();
+    let configuration =
+        machinery::decode::yaml(text.as_bytes()).map(|decoded| decoded.value).unwrap_or_default();
     let local = &configuration["etcd"]["local"];
     let given = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let repository = given(&local["imageRepository"]).or_else(|| given(&configuration["imageRepository"]));

@@ -170,7 +170,8 @@ async fn a_pod_that_finalizers_hold_shows_that_it_was_evicted() {
     let cluster = cluster().await;
     cluster.start("a", 1).await;
     let pods: Api<Pod> = Api::namespaced(cluster.client(), "default");
-    let pod = json!({"metadata": {"name": "held", "finalizers": ["example.com/held"]}, "spec": {"containers": []}});
+    let pod =
+        json!({"metadata": {"name": "held", "finalizers": ["example.com/held"]}, "spec": {"containers": []}});
     pods.create(&PostParams::default(), &serde_json::from_value(pod).expect("a pod")).await.expect("created");
     let running =
         json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});

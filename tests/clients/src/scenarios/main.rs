@@ -85,8 +85,13 @@ fn prepare(tools: &Tools, server: &Server, name: &str) -> Result<(TempDir, PathB
     let namespace = name.replace('_', "-");
     let kubectl = |arguments: &[&str]| -> Result<()> {
         let mut command = Command::new(tools.clients.join("kubectl"));
-        let output = command.args(arguments).env("KUBECONFIG", &kubeconfig).env("HOME", home.path()).output()?;
-        ensure!(output.status.success(), "kubectl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output =
+            command.args(arguments).env("KUBECONFIG", &kubeconfig).env("HOME", home.path()).output()?;
+        ensure!(
+            output.status.success(),
+            "kubectl {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         Ok(())
     };
     kubectl(&["create", "namespace", &namespace])?;

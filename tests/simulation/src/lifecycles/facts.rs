@@ -143,9 +143,10 @@ fn without_times(text: &str) -> String {
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
         let is_time = rest.len() >= SHAPE.len()
-            && rest.bytes().zip(SHAPE).all(|(byte, shape)| {
-                if *shape == b'0' { byte.is_ascii_digit() } else { byte == *shape }
-            });
+            && rest
+                .bytes()
+                .zip(SHAPE)
+                .all(|(byte, shape)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == *shape });
         if is_time {
             out.push_str("<time>");
             rest = &rest[SHAPE.len()..];
@@ -182,8 +183,7 @@ mod tests {
             "owner MachineSet s removed",
         ];
         assert_eq!(changes(&before, &facts(&machine)), lines);
-        let secret =
-            json!({"kind": "Secret", "metadata": {"ownerReferences": [{"kind": "A", "name": "a"}]}});
+        let secret = json!({"kind": "Secret", "metadata": {"ownerReferences": [{"kind": "A", "name": "a"}]}});
         assert!(facts(&secret).is_empty());
     }
 }

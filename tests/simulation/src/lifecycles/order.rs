@@ -36,7 +36,8 @@ fn matches<'t>(pattern: &str, text: &'t str, names: &mut BTreeMap<String, &'t st
     }
     if let Some(rest) = pattern.strip_prefix('$') {
         let (name, rest) = rest.split_at(word(rest, |char| char.is_ascii_alphanumeric()));
-        let (found, left) = text.split_at(word(text, |char| char.is_ascii_alphanumeric() || "-.".contains(char)));
+        let (found, left) =
+            text.split_at(word(text, |char| char.is_ascii_alphanumeric() || "-.".contains(char)));
         if found.is_empty() {
             return false;
         }

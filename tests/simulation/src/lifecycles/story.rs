@@ -52,7 +52,10 @@ impl Story {
     /// Returns the Machine of which a fact contains this text.
     pub fn machine_with(&self, fact: &str, text: &str) -> Option<String> {
         let has = |facts: &Facts| facts.get(fact).is_some_and(|found| found.value.contains(text));
-        self.objects.iter().find(|((kind, _), facts)| kind == "Machine" && has(facts)).map(|((_, name), _)| name.clone())
+        self.objects
+            .iter()
+            .find(|((kind, _), facts)| kind == "Machine" && has(facts))
+            .map(|((_, name), _)| name.clone())
     }
 
     /// Lets time pass.
@@ -123,7 +126,10 @@ impl Story {
     /// # Errors
     /// It is another step's turn.
     pub fn leave_out(&mut self, name: &str) -> Result<()> {
-        ensure!(self.steps.get(self.next).is_some_and(|step| step.name.starts_with(name)), "{name:?} is not next");
+        ensure!(
+            self.steps.get(self.next).is_some_and(|step| step.name.starts_with(name)),
+            "{name:?} is not next"
+        );
         self.next += 1;
         Ok(())
     }

@@ -49,13 +49,22 @@ fn control_plane_machines_are_replaced() {
         here.story.step("apply a plain cluster", created).await?;
         here.check_health("control-plane", "40%", json!({"cluster.x-k8s.io/control-plane": ""})).await?;
         here.story.settle().await?;
-        here.story.step_without_rest("create a MachineHealthCheck for the control plane", "MachineHealthCheck control-plane created")?;
+        here.story.step_without_rest(
+            "create a MachineHealthCheck for the control plane",
+            "MachineHealthCheck control-plane created",
+        )?;
 
         let machines = here.story.machines("plain-cp");
         here.set_node(&machines[0], "False").await?;
-        let order =
-            [SICK, "Machine $old OwnerRemediated=False MachineDeleting: Machine is deleting", "Machine $old gone", &replacement("old", 0)];
-        here.story.step("Node of control plane machine plain-cp-79x7g: Ready False", &order.join("\n")).await?;
+        let order = [
+            SICK,
+            "Machine $old OwnerRemediated=False MachineDeleting: Machine is deleting",
+            "Machine $old gone",
+            &replacement("old", 0),
+        ];
+        here.story
+            .step("Node of control plane machine plain-cp-79x7g: Ready False", &order.join("\n"))
+            .await?;
         two_at_once(here).await?;
         too_often(here).await?;
         only_one(here).await?;
@@ -101,11 +110,17 @@ async fn too_often(here: &mut Here<'_>) -> Result<()> {
     here.story.settle().await?;
     here.story.step_without_rest("KubeadmControlPlane remediation: maxRetry 1", "")?;
     let before = here.story.machines("plain-cp");
-    let first = here.story.machine_with("annotation remediation-for", "\"retryCount\":0").context("no replacement")?;
+    let first = here
+        .story
+        .machine_with("annotation remediation-for", "\"retryCount\":0")
+        .context("no replacement")?;
     here.set_node(&first, "False").await?;
     let order = [SICK, MEMBER_LEAVES, &replacement("old", 1)];
     here.story.settle().await?;
-    here.story.step_without_rest("Node of control plane machine plain-cp-wn2fd: Ready False (first try)", &order.join("\n"))?;
+    here.story.step_without_rest(
+        "Node of control plane machine plain-cp-wn2fd: Ready False (first try)",
+        &order.join("\n"),
+    )?;
 
     let second = here.new_machine("plain-cp", &before)?;
     here.set_node(&second, "False").await?;
@@ -114,7 +129,9 @@ async fn too_often(here: &mut Here<'_>) -> Result<()> {
         "Machine $old OwnerRemediated=False CannotBeRemediated: KubeadmControlPlane can't remediate this machine because the operation already failed 1 times (MaxRetry)
         KubeadmControlPlane plain-cp Remediating=True Remediating",
     ];
-    here.story.step("Node of its replacement plain-cp-xjbkm: Ready False (refused", &order.join("\n")).await?;
+    here.story
+        .step("Node of its replacement plain-cp-xjbkm: Ready False (refused", &order.join("\n"))
+        .await?;
     here.set_node(&second, "False").await?;
     here.story.step("Node of the replacement of that, plain-cp-xjbkm: Ready False once more", "").await?;
     here.set_node(&second, "True").await?;
@@ -134,11 +151,15 @@ async fn only_one(here: &mut Here<'_>) -> Result<()> {
         Machine $a gone
         Machine $b deletionTimestamp=set
         Machine $b annotation kcp-cleanup removed";
-    here.story.step_without_rest("MachineHealthCheck: at most 100 %; scale KubeadmControlPlane 3 to 1", order)?;
+    here.story
+        .step_without_rest("MachineHealthCheck: at most 100 %; scale KubeadmControlPlane 3 to 1", order)?;
     let last = here.story.machines("plain-cp");
     here.set_node(&last[0], "False").await?;
     here.story.pass(Duration::from_secs(8)).await?;
-    here.story.step_without_rest("Node of the only control plane machine: Ready False", "Machine $it Ready=False NotReady")?;
+    here.story.step_without_rest(
+        "Node of the only control plane machine: Ready False",
+        "Machine $it Ready=False NotReady",
+    )?;
     here.set_node(&last[0], "True").await?;
     here.story.step("that Node Ready True again", "Machine $it Ready=True Ready").await
 }

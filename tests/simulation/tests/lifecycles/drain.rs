@@ -32,7 +32,10 @@ fn machines_are_drained() {
         here.delete("Cluster", "plain").await?;
         // The recording was cut off.
         here.story.settle().await?;
-        here.story.step_without_rest("delete the cluster", CLUSTER_GOES.split("MachineDeployment plain-md gone").next().unwrap_or_default())?;
+        here.story.step_without_rest(
+            "delete the cluster",
+            CLUSTER_GOES.split("MachineDeployment plain-md gone").next().unwrap_or_default(),
+        )?;
         here.story.end(1)
     });
 }
@@ -97,12 +100,16 @@ async fn a_timeout(here: &mut Here<'_>) -> Result<()> {
 /// Hooks before the drain and before the end.
 async fn hooks(here: &mut Here<'_>) -> Result<()> {
     let machine = here.story.machines("plain-md").remove(0);
-    let (drain, terminate) =
-        ("pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup");
+    let (drain, terminate) = (
+        "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate",
+        "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup",
+    );
     here.annotate("Machine", &machine, json!({drain: "", terminate: ""})).await?;
     here.story.step("pre-drain and pre-terminate hook annotations", "").await?;
     here.delete("Machine", &machine).await?;
-    let order = format!("Machine $old Deleting=True WaitingForPreDrainHook: Waiting for pre-drain hooks to succeed (hooks: {drain})");
+    let order = format!(
+        "Machine $old Deleting=True WaitingForPreDrainHook: Waiting for pre-drain hooks to succeed (hooks: {drain})"
+    );
     here.story.step("delete Machine plain-md-v4lln-2lj8c: waits", &order).await?;
     here.annotate("Machine", &machine, json!({drain: null})).await?;
     let order = format!(
@@ -127,7 +134,8 @@ async fn orders(here: &mut Here<'_>) -> Result<()> {
     let waits = "\\n* Pod .../wait: waiting for completion";
     let draining = "Machine $old Deleting=True DrainingNode: Drain not completed yet (started at <time>):";
     let terminating = "deletionTimestamp set, but still not removed from the Node";
-    let later = "\\nAfter above Pods have been removed from the Node, the following Pods will be evicted: .../late";
+    let later =
+        "\\nAfter above Pods have been removed from the Node, the following Pods will be evicted: .../late";
     here.story.pass(Duration::from_secs(30)).await?;
     let order = format!("{draining}\\n* Pod .../early: {terminating}{waits}{later}");
     here.story.step_without_rest("delete Machine plain-md-v4lln-g9q94", &order)?;
@@ -159,7 +167,10 @@ struct Workload {
 impl Workload {
     fn of(here: &Here<'_>) -> Result<Self> {
         let client = here.workload()?;
-        Ok(Self { pods: Api::namespaced(client.clone(), "default"), budgets: Api::namespaced(client, "default") })
+        Ok(Self {
+            pods: Api::namespaced(client.clone(), "default"),
+            budgets: Api::namespaced(client, "default"),
+        })
     }
 
     /// Creates a Pod that runs on the Node, and that a finalizer holds as long as a kubelet would.
@@ -167,7 +178,8 @@ impl Workload {
         let pod = json!({"metadata": {"name": name, "labels": {"app": name}, "finalizers": ["example.com/kubelet"]},
             "spec": {"nodeName": node, "containers": [{"name": "app", "image": "app"}]}});
         self.pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
-        let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        let status =
+            json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
         self.pods.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod adoption;
 mod control_plane_remediation;
 mod drain;
+mod plain;
 mod rollout_after;
 mod worker_remediation;
 
@@ -74,8 +75,10 @@ struct Here<'a> {
 impl Here<'_> {
     /// Creates the cluster.
     async fn apply_plain(&self, control_planes: i64, workers: i64) -> Result<()> {
-        let text =
-            EXAMPLE.replace("first-control-plane", "plain-cp").replace("first-workers", "plain-md").replace("first", "plain");
+        let text = EXAMPLE
+            .replace("first-control-plane", "plain-cp")
+            .replace("first-workers", "plain-md")
+            .replace("first", "plain");
         let text = text.replace("startupDuration: 2s", "startupDuration: 1s");
         let mut documents = parse("plain.yaml", &text)?;
         for document in &mut documents {

@@ -33,7 +33,10 @@ fn workers_are_replaced() {
 
         here.check_health("workers", "40%", json!({"pool": "plain-md"})).await?;
         here.story.settle().await?;
-        here.story.step_without_rest("create a MachineHealthCheck for the workers", "MachineHealthCheck workers created")?;
+        here.story.step_without_rest(
+            "create a MachineHealthCheck for the workers",
+            "MachineHealthCheck workers created",
+        )?;
         sick_nodes(here).await?;
         limits(here).await?;
         by_annotation(here).await?;
@@ -56,7 +59,8 @@ async fn sick_nodes(here: &mut Here<'_>) -> Result<()> {
     here.set_node(&before[0], "True").await?;
     let healed = "Machine $it NodeHealthy=False NodeNotHealthy\nMachine $it NodeHealthy=True NodeHealthy\nMachine $it Ready=True Ready";
     here.story.settle().await?;
-    here.story.step_without_rest("Node of worker plain-md-469gt-292pf: Ready False, and True again", healed)?;
+    here.story
+        .step_without_rest("Node of worker plain-md-469gt-292pf: Ready False, and True again", healed)?;
 
     here.set_node(&before[0], "False").await?;
     let order = [
@@ -113,8 +117,10 @@ async fn limits(here: &mut Here<'_>) -> Result<()> {
         Machine $new HealthCheckSucceeded=True HealthCheckSucceeded
         MachineHealthCheck workers currentHealthy=5",
     ]
-    .join("
-");
+    .join(
+        "
+",
+    );
     here.story.step("Node of plain-md-469gt-8s85z: Ready True again", &order).await
 }
 
@@ -129,7 +135,10 @@ async fn by_annotation(here: &mut Here<'_>) -> Result<()> {
         Machine $it NodeHealthy=False NodeNotHealthy
         MachineHealthCheck workers expectedMachines=4";
     here.story.settle().await?;
-    here.story.step_without_rest("annotate worker plain-md-469gt-6t8g2 with cluster.x-k8s.io/skip-remediation", order)?;
+    here.story.step_without_rest(
+        "annotate worker plain-md-469gt-6t8g2 with cluster.x-k8s.io/skip-remediation",
+        order,
+    )?;
 
     here.annotate("Machine", &machines[0], json!({"cluster.x-k8s.io/skip-remediation": null})).await?;
     let order = [
@@ -141,8 +150,10 @@ async fn by_annotation(here: &mut Here<'_>) -> Result<()> {
         MACHINE_COMES,
         "Machine $new HealthCheckSucceeded=True HealthCheckSucceeded",
     ]
-    .join("
-");
+    .join(
+        "
+",
+    );
     here.story.step("annotation removed", &order).await?;
 
     let machines = here.story.machines("plain-md");
@@ -155,7 +166,11 @@ async fn by_annotation(here: &mut Here<'_>) -> Result<()> {
         MACHINE_GOES,
         MACHINE_COMES,
     ]
-    .join("
-");
-    here.story.step("annotate worker plain-md-469gt-8s85z with cluster.x-k8s.io/remediate-machine", &order).await
+    .join(
+        "
+",
+    );
+    here.story
+        .step("annotate worker plain-md-469gt-8s85z with cluster.x-k8s.io/remediate-machine", &order)
+        .await
 }
