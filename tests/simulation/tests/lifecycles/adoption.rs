@@ -34,7 +34,7 @@ fn objects_are_adopted_again() {
         a_set_alone(here).await?;
         here.delete("Cluster", "plain").await?;
         here.story.step("delete the cluster", CLUSTER_GOES).await?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 

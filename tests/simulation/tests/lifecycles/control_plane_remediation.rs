@@ -70,7 +70,7 @@ fn control_plane_machines_are_replaced() {
         only_one(here).await?;
         here.delete("Cluster", "plain").await?;
         here.story.step("delete the cluster", CLUSTER_GOES).await?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 

@@ -36,7 +36,7 @@ fn machines_are_drained() {
             "delete the cluster",
             CLUSTER_GOES.split("MachineDeployment plain-md gone").next().unwrap_or_default(),
         )?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 

@@ -58,10 +58,12 @@ const CLUSTER_GOES: &str = "
 fn live(recording: &str, tell: impl AsyncFnOnce(&mut Here<'_>) -> Result<()>) {
     let lived = World::new(1).live(async |life, _| {
         let story = Story::begin(life, recording)?;
-        tell(&mut Here { life, client: life.plane.client("user"), story }).await
+        let mut here = Here { life, client: life.plane.client("user"), story };
+        let told = tell(&mut here).await;
+        told.with_context(|| here.story.differences().join("\n\n"))
     });
     if let Err(error) = lived {
-        panic!("{error:#}");
+        panic!("{error:?}");
     }
 }
 

@@ -17,7 +17,7 @@ fn a_cluster_is_scaled_and_upgraded() {
         scaled_down(here).await?;
         here.delete("Cluster", "plain").await?;
         here.story.step("delete the cluster", CLUSTER_GOES).await?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 

@@ -44,7 +44,7 @@ fn machines_are_replaced_at_their_time() {
         restarts(here).await?;
         here.delete("Cluster", "plain").await?;
         here.story.step("delete the cluster", CLUSTER_GOES).await?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 

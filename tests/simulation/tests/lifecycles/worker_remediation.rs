@@ -47,7 +47,7 @@ fn workers_are_replaced() {
         here.story.step_without_rest("delete the MachineHealthCheck", "MachineHealthCheck workers gone")?;
         here.delete("Cluster", "plain").await?;
         here.story.step("delete the cluster", CLUSTER_GOES).await?;
-        here.story.end(1)
+        here.story.end()
     });
 }
 
