@@ -106,8 +106,6 @@ async fn limits(here: &mut Here<'_>) -> Result<()> {
     here.set_node(&sick[0], "True").await?;
     let order = [
         "Machine $well NodeHealthy=True NodeHealthy
-        Machine $old OwnerRemediated=False WaitingForRemediation: Waiting for remediation
-        Machine $next OwnerRemediated=False WaitingForRemediation: Waiting for remediation
         Machine $old OwnerRemediated=False MachineDeleting: Machine is deleting",
         MACHINE_GOES,
         "Machine $next OwnerRemediated=False MachineDeleting: Machine is deleting
