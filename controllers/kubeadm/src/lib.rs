@@ -11,6 +11,7 @@ pub mod etcd;
 pub mod host;
 pub mod ignition;
 pub mod names;
+mod owned;
 
 use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};

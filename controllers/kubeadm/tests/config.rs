@@ -278,11 +278,18 @@ fn the_data_belong_to_their_config() {
     let mut config = with_token();
     config["metadata"]["uid"] = json!("u");
     let mut observed = observed(config, machine(false), cluster(true, true));
-    let owned_by = |uid: &str| {
-        let owner = json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfig", "name": "m", "uid": uid, "controller": true});
+    let owned_by = |version: &str, uid: &str| {
+        let group = format!("bootstrap.cluster.x-k8s.io/{version}");
+        let owner = json!({"apiVersion": group, "kind": "KubeadmConfig", "name": "m", "uid": uid, "controller": true});
         Some(Arc::new(from(json!({"metadata": {"name": "m", "ownerReferences": [owner]}}))))
     };
-    for (secret, fix) in [(None, false), (owned_by("u"), false), (owned_by("before a move"), true)] {
+    let rows = [
+        (None, false),
+        (owned_by("v1beta2", "u"), false),
+        (owned_by("v1beta2", "before a move"), true),
+        (owned_by("v1alpha1", "u"), true),
+    ];
+    for (secret, fix) in rows {
         observed.data_secret = secret;
         assert_eq!(plan(&observed, now()).fix_secret_owner, fix);
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use test_server::Server;
 use tokio::process::Command;
 
@@ -78,7 +78,7 @@ pub async fn play_in(directory: &Path, path: &Path, tools: &Tools, update: bool)
     let mut transcript = parsed.with_context(|| path.display().to_string())?;
     // A documentation page uses the default data directory.
     let data = if markdown { ".local/share/firstlight" } else { "data" };
-    let mut session = Session::new(directory, data, tools)?;
+    let session = Session::new(directory, directory.join(data).join("kubeconfig"), tools)?;
     let server = match &transcript.server {
         Some(options) => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -86,16 +86,27 @@ pub async fn play_in(directory: &Path, path: &Path, tools: &Tools, update: bool)
         }
         None => None,
     };
-    for part in &mut transcript.parts {
-        let Part::Step(step) = part else { continue };
-        let outcome = session.step(step, update).await;
-        outcome.with_context(|| format!("{}:{}", path.display(), step.line))?;
-    }
+    session.steps(path, &text, &mut transcript, update).await?;
     drop(server);
-    if update && transcript.write() != text {
-        std::fs::write(path, transcript.write())?;
-    }
     Ok(())
+}
+
+/// Like [`play`], against a server that runs already: in an empty directory of the caller, with a kubeconfig of that server.
+///
+/// # Errors
+/// The errors of [`play`], and that the transcript wants a server of its own.
+pub async fn play_against(
+    kubeconfig: &Path,
+    directory: &Path,
+    path: &Path,
+    tools: &Tools,
+    update: bool,
+) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let mut transcript = Transcript::parse(&text).with_context(|| path.display().to_string())?;
+    ensure!(transcript.server == Some(Vec::new()), "{}: the server runs already", path.display());
+    let session = Session::new(directory, kubeconfig.to_owned(), tools)?;
+    session.steps(path, &text, &mut transcript, update).await
 }
 
 struct Printed {
@@ -113,7 +124,7 @@ struct Session {
 }
 
 impl Session {
-    fn new(directory: &Path, data: &str, tools: &Tools) -> Result<Self> {
+    fn new(directory: &Path, kubeconfig: PathBuf, tools: &Tools) -> Result<Self> {
         let commands = directory.join("bin");
         std::fs::create_dir(&commands)?;
         std::os::unix::fs::symlink(&tools.firstlight, commands.join("firstlight"))?;
@@ -127,10 +138,29 @@ impl Session {
         Ok(Self {
             directory: directory.to_owned(),
             path,
-            kubeconfig: directory.join(data).join("kubeconfig"),
+            kubeconfig,
             deadline: tools.deadline,
             groups: Vec::new(),
         })
+    }
+
+    /// Runs all commands; with `update`, writes what they printed into the transcript, whose text is `text`.
+    async fn steps(
+        mut self,
+        path: &Path,
+        text: &str,
+        transcript: &mut Transcript,
+        update: bool,
+    ) -> Result<()> {
+        for part in &mut transcript.parts {
+            let Part::Step(step) = part else { continue };
+            let outcome = self.step(step, update).await;
+            outcome.with_context(|| format!("{}:{}", path.display(), step.line))?;
+        }
+        if update && transcript.write() != text {
+            std::fs::write(path, transcript.write())?;
+        }
+        Ok(())
     }
 
     async fn step(&mut self, step: &mut Step, update: bool) -> Result<()> {

@@ -8,6 +8,7 @@
 pub mod fleet;
 pub mod healing;
 pub mod invariants;
+pub mod lifecycles;
 pub mod manifests;
 pub mod parallel;
 pub mod run;

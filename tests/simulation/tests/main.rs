@@ -4,6 +4,7 @@ mod failures;
 mod fleet;
 mod healing;
 mod idle_bmcs;
+mod lifecycles;
 mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;

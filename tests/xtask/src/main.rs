@@ -58,11 +58,11 @@ enum Command {
         #[arg(long)]
         thorough: bool,
     },
-    /// Play the transcripts of `tests/clients` with the real kubectl, and run its programs.
+    /// Play the transcripts and scenarios of `tests/clients` with the real kubectl, and run its programs.
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. UPDATE_EXPECT=1 writes what was printed into the transcripts.
     Clients {
-        /// Only those whose names contain one of these. `takeover`: only the takeover by upstream's Metal3, with the programs of
+        /// Only those whose names contain one of these. `scenarios`: only the scenarios of Cluster API's end-to-end specs. `takeover`: only the takeover by upstream's Metal3, with the programs of
         /// tests/takeover/install-tools; with --all for ten minutes instead of four.
         names: Vec<String>,
         /// The envtest suites of other projects and the takeover, too. ENVTEST_PEER=DIR, a folder with kube-apiserver and etcd, runs them there as well.

@@ -75,9 +75,9 @@ fn wanted(observed: &Observed, node: &Node) -> Node {
     wanted
 }
 
-/// Returns the entries that are synced to the Node, selected by the domain of their keys.
+/// Returns the entries that are synced to the Node, selected by the domain of their keys, or by the whole key without one.
 fn synced(map: Option<&BTreeMap<String, String>>, wants: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
-    let domain = |key: &str| key.split_once('/').map_or("", |(domain, _)| domain).to_owned();
+    let domain = |key: &str| key.split('/').next().unwrap_or_default().to_owned();
     map.into_iter()
         .flatten()
         .filter(|(key, _)| wants(&domain(key)))
@@ -90,9 +90,9 @@ fn within(domain: &str, parent: &str) -> bool {
 }
 
 fn is_synced_label(domain: &str) -> bool {
-    ["node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io"]
-        .iter()
-        .any(|parent| within(domain, parent))
+    domain == "node-role.kubernetes.io"
+        || within(domain, "node-restriction.kubernetes.io")
+        || within(domain, "node.cluster.x-k8s.io")
 }
 
 /// Sets the entries that come from the Machine, removes those that came from it earlier, and records the keys

@@ -9,7 +9,8 @@ use super::{annotation, bare, infrastructure, node, running};
 #[test]
 fn labels_and_annotations_reach_the_node_and_leave_it() {
     let labels = json!({"node-role.kubernetes.io/worker": "", "sub.node.cluster.x-k8s.io/a": "1", "app": "x",
-        "x.node-restriction.kubernetes.io/b": "2", "evilnode.cluster.x-k8s.io/c": "3"});
+        "x.node-restriction.kubernetes.io/b": "2", "evilnode.cluster.x-k8s.io/c": "3",
+        "owner.node.cluster.x-k8s.io": "4", "x.node-role.kubernetes.io/d": "5"});
     let annotations = json!({"node.cluster.x-k8s.io/note": "n", "other": "o"});
     let before = json!({"metadata": {"name": "m", "labels": {"node-role.kubernetes.io/old": "", "mine": "y"},
         "annotations": {"cluster.x-k8s.io/labels-from-machine": "node-role.kubernetes.io/old"}}, "spec": {"providerID": "id"}});
@@ -17,6 +18,7 @@ fn labels_and_annotations_reach_the_node_and_leave_it() {
     let keys: Vec<&str> = found.metadata.labels.iter().flatten().map(|(key, _)| key.as_str()).collect();
     let synced = [
         "node-role.kubernetes.io/worker",
+        "owner.node.cluster.x-k8s.io",
         "sub.node.cluster.x-k8s.io/a",
         "x.node-restriction.kubernetes.io/b",
     ];

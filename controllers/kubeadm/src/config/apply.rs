@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use engine::{Action, NamespacedName, Outcome, conditions, owners, paused};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Cluster;
 use serde_json::json;
@@ -155,7 +154,7 @@ impl ConfigController {
             &name.name,
             cluster,
             entries.into(),
-            data_owner(config),
+            plan::data_owner(config),
         );
         let (existing, was_created) = self.secrets.create_if_absent(&secret).await?;
         if !was_created && existing.data != secret.data {
@@ -169,15 +168,10 @@ impl ConfigController {
         if let Some(other) = owners::controller(secret.as_ref()).cloned() {
             owners::remove(&mut wanted, &other);
         }
-        owners::ensure(&mut wanted, data_owner(config));
+        owners::ensure(&mut wanted, plan::data_owner(config));
         self.secrets.patch(secret, &wanted, &[]).await?;
         Ok(())
     }
-}
-
-/// Returns the owner reference of the Secret with the bootstrap data, in Cluster API's form.
-fn data_owner(config: &KubeadmConfig) -> OwnerReference {
-    OwnerReference { controller: Some(true), ..owners::reference(config, &()) }
 }
 
 fn created(config: &mut KubeadmConfig, secret: String, now: DateTime<Utc>) {

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary};
-use engine::object;
+use engine::{object, owners};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Cluster;
@@ -14,6 +15,7 @@ use super::render::{self, Role};
 use super::token;
 use crate::certificates::{self, Purpose};
 use crate::names::condition;
+use crate::owned;
 use schemas::version::Version;
 
 /// How bootstrap data are created.
@@ -100,11 +102,15 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let situation = Situation { observed, owner, cluster };
     let mut plan = situation.provisioned(initialized, now);
     plan.release_lock = initialized && observed.lock != Lock::Free;
-    let uid = object::uid(observed.config.as_ref());
+    let owner = data_owner(&observed.config);
     let created = observed.data_secret.as_ref();
-    plan.fix_secret_owner =
-        created.is_some_and(|secret| !engine::owners::is_controlled_by(secret.as_ref(), uid));
+    plan.fix_secret_owner = created.is_some_and(|secret| !owned::is_current(secret.as_ref(), &owner));
     plan
+}
+
+/// Returns the owner reference of the Secret with the bootstrap data, in Cluster API's form.
+pub(super) fn data_owner(config: &KubeadmConfig) -> OwnerReference {
+    OwnerReference { controller: Some(true), ..owners::reference(config, &()) }
 }
 
 fn wait_for_control_plane() -> Plan {

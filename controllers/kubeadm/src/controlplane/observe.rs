@@ -23,6 +23,7 @@ use super::{desired, members, removal, unhealthy};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
 use crate::etcd::{self, Credentials, Etcd, EtcdClients};
+use crate::owned;
 
 /// Returns the scope of the static Pods of a control plane. kubeadm gives them this label.
 pub(super) fn static_pods() -> Scope {
@@ -85,11 +86,12 @@ impl ControlPlaneController {
         };
         self.read_machines(&mut observed, &name).await?;
         let config = observed.cluster_configuration();
+        let owner = owners::controller_reference(control_plane.as_ref(), &());
         for purpose in certificates::purposes(&config) {
             let secret = NamespacedName::new(name.namespace.as_str(), purpose.secret_name(&name.name));
             if let Some(secret) = self.secrets.get(&secret) {
                 let ours = secret.type_.as_deref() != Some(shared::SECRET_TYPE)
-                    || owners::is_controlled_by(secret.as_ref(), object::uid(control_plane.as_ref()));
+                    || owned::is_current(secret.as_ref(), &owner);
                 observed.secrets.insert(purpose, ours);
                 match certificates::identity(&secret, certificates::needs_key(purpose)) {
                     Ok(identity) if identity.key.is_empty() => drop(observed.keyless.insert(purpose)),
@@ -193,6 +195,7 @@ impl ControlPlaneController {
         if object::is_deleting(control_plane) {
             return Ok(Template::Missing);
         }
+        let owner = owners::reference(cluster, &());
         let found = self.template(control_plane).await;
         if let Err(error) = &found {
             // If its CustomResourceDefinition is missing, the template is missing, too.
@@ -200,9 +203,7 @@ impl ControlPlaneController {
         }
         Ok(match found.unwrap_or_default() {
             None => Template::Missing,
-            Some(template) if owners::is_owned_by(template.object.as_ref(), object::uid(cluster)) => {
-                Template::Owned
-            }
+            Some(template) if owned::is_current(template.object.as_ref(), &owner) => Template::Owned,
             Some(_) => Template::Unowned,
         })
     }
@@ -211,9 +212,10 @@ impl ControlPlaneController {
         let Some(secret) = self.secrets.get(&engine::clusters::kubeconfig_secret(cluster)) else {
             return Kubeconfig::Missing;
         };
-        if !owners::is_controlled_by(secret.as_ref(), object::uid(control_plane)) {
-            let ours = secret.type_.as_deref() == Some(shared::SECRET_TYPE)
-                && owners::controller(secret.as_ref()).is_none();
+        let owner = owners::controller_reference(control_plane, &());
+        if !owned::is_current(secret.as_ref(), &owner) {
+            let is_free = owners::controller(secret.as_ref()).is_none_or(|present| present.uid == owner.uid);
+            let ours = secret.type_.as_deref() == Some(shared::SECRET_TYPE) && is_free;
             return if ours { Kubeconfig::Unowned } else { Kubeconfig::Given };
         }
         match self.kubeconfig_expiry(&secret) {

@@ -38,9 +38,9 @@ impl Record {
         })
     }
 
-    /// Returns the value of the annotation.
+    /// Returns the value of the annotation, with its fields in upstream's order.
     pub fn text(&self) -> String {
-        serde_json::json!(self).to_string()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Returns when the remediation began, or `None` if it is not known.
@@ -80,4 +80,17 @@ fn is_replaced(observed: &Observed, record: &Record) -> bool {
         let created = machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
         carried.as_ref() == Some(record) || record.time().is_some_and(|time| created > Some(time))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_written_as_upstream_writes_it() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let text = Record { retry_count: 1, ..Record::new("m", now) }.text();
+        assert_eq!(text, r#"{"machine":"m","timestamp":"2027-01-15T08:00:00Z","retryCount":1}"#);
+        assert_eq!(Record::parse("a", &text).unwrap().text(), text);
+    }
 }

@@ -4,6 +4,8 @@ use machinery::status::Status;
 use registry::{Context, DeleteOptions, Input, ListOptions, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};
 
+use crate::names::KUBE_SYSTEM;
+
 /// The location of an object in a workload cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -18,6 +20,10 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
+    /// The location of kubeadm's configuration, which `kubeadm join` reads.
+    pub const KUBEADM_CONFIG: Place<'static> =
+        Place { group: "", plural: "configmaps", namespace: KUBE_SYSTEM, name: "kubeadm-config" };
+
     /// Returns the location of a Node.
     pub fn node(name: &'a str) -> Self {
         Self { group: "", plural: "nodes", namespace: "", name }

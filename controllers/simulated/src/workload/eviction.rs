@@ -1,10 +1,13 @@
-//! Serves `pods/{name}/eviction`. The Pod is deleted at once, since nothing runs in it, unless a PodDisruptionBudget forbids it.
+//! Serves `pods/{name}/eviction`. The Pod is deleted at once, since nothing runs in it, unless a PodDisruptionBudget forbids it. One that
+//! finalizers hold stays as its kubelet would leave it.
 
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{HeaderValue, Response, header};
+use machinery::clock::{Clock, rfc3339};
 use machinery::status::Status;
-use serde_json::json;
+use serde_json::{Value, json};
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 
 use super::api::{Api, Place};
@@ -25,17 +28,25 @@ pub const RESOURCE: ConnectResource = ConnectResource {
 const SEVERAL_BUDGETS: &str =
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
+/// The condition of a Pod that the API server or a controller is about to end.
+const DISRUPTION_TARGET: &str = "DisruptionTarget";
+
 /// The handler of the subresource.
-pub struct Eviction(pub Api);
+pub struct Eviction {
+    /// The API of the cluster.
+    pub api: Api,
+    /// The time of evictions.
+    pub clock: Clock,
+}
 
 impl Connect for Eviction {
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
-        let api = self.0.clone();
-        async move { evict(&api, &request).await }.boxed()
+        let (api, now) = (self.api.clone(), self.clock.now());
+        async move { evict(&api, &request, now).await }.boxed()
     }
 }
 
-async fn evict(api: &Api, request: &ConnectRequest) -> Result<Response<Body>, Status> {
+async fn evict(api: &Api, request: &ConnectRequest, now: DateTime<Utc>) -> Result<Response<Body>, Status> {
     let place = Place::pod(&request.namespace, &request.name);
     let resource = machinery::status::GroupResource { group: "", resource: "pods" };
     let pod = api.get(place).await.ok_or_else(|| Status::not_found(resource, &request.name))?;
@@ -47,6 +58,9 @@ async fn evict(api: &Api, request: &ConnectRequest) -> Result<Response<Body>, St
         Verdict::Forbidden(message) => return Err(forbidden(&message)),
         Verdict::Ambiguous => return Err(Status::internal(SEVERAL_BUDGETS)),
     }
+    if pod["metadata"]["deletionTimestamp"].is_null() {
+        api.merge_status(place, json!({"status": disrupted(&pod["status"], now)})).await?;
+    }
     api.delete(place).await?;
     let body =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
@@ -54,6 +68,18 @@ async fn evict(api: &Api, request: &ConnectRequest) -> Result<Response<Body>, St
     *response.status_mut() = http::StatusCode::CREATED;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
+}
+
+/// Returns what an eviction changes in a Pod's status: the API's condition about it, and the phase after the kubelet has ended the
+/// containers.
+fn disrupted(status: &Value, now: DateTime<Utc>) -> Value {
+    let is_other = |condition: &&Value| condition["type"] != DISRUPTION_TARGET;
+    let conditions = status["conditions"].as_array().into_iter().flatten().filter(is_other).cloned();
+    let condition = json!({"type": DISRUPTION_TARGET, "status": "True", "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting", "lastTransitionTime": rfc3339(now)});
+    let conditions: Vec<Value> = conditions.chain([condition]).collect();
+    let phase = if status["phase"] == "Running" { &json!("Succeeded") } else { &status["phase"] };
+    json!({"conditions": conditions, "phase": phase})
 }
 
 /// Returns the error for an eviction that a budget forbids; `cause` names the budget.

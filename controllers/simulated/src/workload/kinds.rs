@@ -117,20 +117,14 @@ fn manifest(kind: &Kind) -> Value {
     })
 }
 
-/// Returns the schema of all these kinds: conditions and taints are merged by their keys.
+/// Returns the schema of all these kinds: conditions are merged by their types. All other lists are replaced; so are those of Nodes, but
+/// for one that nobody sets.
 fn schema() -> Value {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     json!({
         "type": "object",
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
-            "spec": {
-                "type": "object",
-                "x-kubernetes-preserve-unknown-fields": true,
-                "properties": {
-                    "taints": {"type": "array", "items": any, "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "key"},
-                },
-            },
             "status": {
                 "type": "object",
                 "x-kubernetes-preserve-unknown-fields": true,

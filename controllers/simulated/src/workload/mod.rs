@@ -181,7 +181,7 @@ impl Workload {
         let mut server = Server::builder(registry, clock.clone())
             .version(VersionInfo::default())
             .connect(portforward::RESOURCE, PortForward(pods.clone()))
-            .connect(eviction::RESOURCE, Eviction(api.clone()));
+            .connect(eviction::RESOURCE, Eviction { api: api.clone(), clock: clock.clone() });
         if let Some(keys) = keys {
             let tokens = Tokens::new(store.clone(), clock.clone(), random.clone(), keys);
             server = server.tokens(tokens).authorizer(Rbac::new(store));
@@ -250,7 +250,8 @@ impl Workload {
         let clients = ClientCertificates::Required(authority.certificate().to_owned());
         let certificates = Arc::new(ServerCertificates::new(&identity)?);
         let config = Arc::new(server_config(certificates, &clients, ALPN_HTTP2, &self.clock)?);
-        let mut pod = objects::static_pod(host, "etcd", now);
+        let configuration = self.api.get(Place::KUBEADM_CONFIG).await.unwrap_or_default();
+        let mut pod = objects::static_pod(host, "etcd", &objects::etcd_image(&configuration), now);
         match self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.first() {
             None => objects::lead_from(&mut pod, now),
             // The Cluster may have got another UID since its etcd was started, for example by a move.
@@ -291,7 +292,8 @@ impl Workload {
             *self.listener.lock() = Some(listener);
         }
         for component in CONTROL_PLANE_PODS {
-            self.api.ensure(objects::static_pod(host, component, now)).await?;
+            let image = objects::image(component, &host.version);
+            self.api.ensure(objects::static_pod(host, component, &image, now)).await?;
         }
         for object in objects::kubeadm_objects(&host.version) {
             self.api.ensure(object).await?;

@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 use super::symptoms::NodeHealth;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, KUBE_SYSTEM, NODE_CONTROL_PLANE};
 
+/// The repository of Kubernetes' images.
+const REGISTRY: &str = "registry.k8s.io";
+/// The tag of etcd's image without another one in kubeadm's configuration.
+const ETCD_TAG: &str = "3.6.5-0";
+
 /// A machine's identity within its workload cluster.
 #[derive(Debug, Clone)]
 pub struct Host {
@@ -65,7 +70,7 @@ pub fn provider_id(name: &str) -> String {
 }
 
 /// Returns a running static Pod of the control plane. `component` is `etcd`, `kube-apiserver` and so on.
-pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
+pub fn static_pod(host: &Host, component: &str, image: &str, now: DateTime<Utc>) -> Value {
     let time = rfc3339(now);
     let mut pod = json!({
         "apiVersion": "v1",
@@ -77,12 +82,12 @@ pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
             // A mirror Pod of a kubelet's static Pod, which a drain does not evict.
             "annotations": {"kubernetes.io/config.source": "file", "kubernetes.io/config.mirror": host.name},
         },
-        "spec": {"nodeName": host.name, "containers": [{"name": component, "image": image(component, &host.version)}]},
+        "spec": {"nodeName": host.name, "containers": [{"name": component, "image": image}]},
         "status": {
             "phase": "Running",
             "startTime": time,
             "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time}],
-            "containerStatuses": [{"name": component, "image": image(component, &host.version), "imageID": "",
+            "containerStatuses": [{"name": component, "image": image, "imageID": "",
                                    "ready": true, "started": true, "restartCount": 0,
                                    "state": {"running": {"startedAt": time}}}],
         },
@@ -99,8 +104,21 @@ pub fn lead_from(pod: &mut Value, now: DateTime<Utc>) {
     pod["metadata"]["annotations"][ETCD_LEADER_FROM] = machinery::clock::rfc3339_micro(now).into();
 }
 
-fn image(component: &str, version: &str) -> String {
-    format!("registry.k8s.io/{component}:{}", version.replace('+', "_"))
+/// Returns the image of a component whose version is that of Kubernetes.
+pub fn image(component: &str, version: &str) -> String {
+    format!("{REGISTRY}/{component}:{}", version.replace('+', "_"))
+}
+
+/// Returns etcd's image as kubeadm takes it from its configuration, which the ConfigMap `kubeadm-config` holds.
+pub fn etcd_image(config_map: &Value) -> String {
+    let text = config_map["data"]["ClusterConfiguration"].as_str().unwrap_or_default();
+    let configuration =
+        machinery::decode::yaml(text.as_bytes()).map(|decoded| decoded.value).unwrap_or_default();
+    let local = &configuration["etcd"]["local"];
+    let given = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let repository = given(&local["imageRepository"]).or_else(|| given(&configuration["imageRepository"]));
+    let repository = repository.unwrap_or_else(|| REGISTRY.to_owned());
+    format!("{repository}/etcd:{}", given(&local["imageTag"]).unwrap_or_else(|| ETCD_TAG.to_owned()))
 }
 
 /// Returns the objects that `kubeadm init` creates in the cluster.
@@ -134,4 +152,28 @@ pub fn kubeadm_objects(version: &str) -> Vec<Value> {
                "metadata": {"namespace": KUBE_SYSTEM, "name": "coredns", "labels": {"k8s-app": "kube-dns"}},
                "spec": template("kube-dns", coredns)}),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_image_of_etcd_is_that_of_kubeadms_configuration() {
+        let rows = [
+            ("", "registry.k8s.io/etcd:3.6.5-0"),
+            ("etcd:\n  local:\n    dataDir: /var/lib/etcd\n", "registry.k8s.io/etcd:3.6.5-0"),
+            ("imageRepository: mirror.example\n", "mirror.example/etcd:3.6.5-0"),
+            ("etcd:\n  local:\n    imageTag: 3.6.6-0\n", "registry.k8s.io/etcd:3.6.6-0"),
+            (
+                "imageRepository: a.example\netcd:\n  local:\n    imageRepository: b.example\n    imageTag: '1'\n",
+                "b.example/etcd:1",
+            ),
+            ("no: [configuration", "registry.k8s.io/etcd:3.6.5-0"),
+        ];
+        for (text, image) in rows {
+            assert_eq!(etcd_image(&json!({"data": {"ClusterConfiguration": text}})), image, "{text}");
+        }
+        assert_eq!(etcd_image(&Value::Null), "registry.k8s.io/etcd:3.6.5-0");
+    }
 }

@@ -164,3 +164,33 @@ async fn an_eviction_respects_budgets() {
     assert_eq!(causes[0].reason, "DisruptionBudget");
     assert_eq!(causes[0].message, "The disruption budget web needs 1 healthy pods and has 1 currently");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_finalizers_hold_shows_that_it_was_evicted() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), "default");
+    let pod =
+        json!({"metadata": {"name": "held", "finalizers": ["example.com/held"]}, "spec": {"containers": []}});
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).expect("a pod")).await.expect("created");
+    let running =
+        json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    pods.patch_status("held", &Default::default(), &kube::api::Patch::Merge(running))
+        .await
+        .expect("a status");
+    pods.evict("held", &EvictParams::default()).await.expect("an eviction");
+    let first = pods.get("held").await.expect("the pod");
+    assert!(first.metadata.deletion_timestamp.is_some());
+    let status = first.status.clone().expect("a status");
+    assert_eq!(status.phase.as_deref(), Some("Succeeded"));
+    let conditions = status.conditions.expect("conditions");
+    let disrupted = conditions.iter().find(|condition| condition.type_ == "DisruptionTarget").expect("one");
+    assert_eq!(
+        (disrupted.status.as_str(), disrupted.reason.as_deref(), disrupted.message.as_deref()),
+        ("True", Some("EvictionByEvictionAPI"), Some("Eviction API: evicting"))
+    );
+    assert!(conditions.iter().any(|condition| condition.type_ == "Ready"), "other conditions stay");
+    pods.evict("held", &EvictParams::default()).await.expect("another eviction");
+    let second = pods.get("held").await.expect("the pod");
+    assert_eq!(second.metadata.resource_version, first.metadata.resource_version, "it changes nothing");
+}

@@ -143,6 +143,25 @@ async fn nodes_and_pods_are_there_and_can_be_evicted() {
     assert!(pods.get_opt("kube-scheduler-a").await.expect("an answer").is_none());
 }
 
+/// `kubectl taint` sends all taints that are to stay; a client that sets a condition sends this one.
+#[tokio::test(start_paused = true)]
+async fn a_strategic_patch_replaces_taints_and_merges_conditions() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let nodes: Api<Node> = Api::all(cluster.client());
+    let patch = |value| kube::api::Patch::Strategic(value);
+    let taint = |key: &str| serde_json::json!({"key": key, "effect": "NoSchedule"});
+    for taints in [serde_json::json!([taint("x"), taint("y")]), serde_json::json!([taint("y")])] {
+        let spec = serde_json::json!({"spec": {"taints": taints}});
+        nodes.patch("a", &Default::default(), &patch(spec)).await.expect("a patch");
+    }
+    let disk = serde_json::json!({"status": {"conditions": [{"type": "Disk", "status": "False"}]}});
+    let node = nodes.patch_status("a", &Default::default(), &patch(disk)).await.expect("a patch");
+    let taints = node.spec.and_then(|spec| spec.taints).expect("taints");
+    assert_eq!(taints.iter().map(|taint| taint.key.as_str()).collect::<Vec<_>>(), ["y"]);
+    assert!(node.status.and_then(|status| status.conditions).expect("conditions").len() > 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn etcd_is_reached_through_a_port_forward() {
     let cluster = cluster().await;

@@ -1,0 +1,124 @@
+//! `scenarios [NAME...] [--all]`: plays the scenarios of Cluster API's end-to-end specs, or only those with these names, all at once on one
+//! server, each in a namespace of its own. Run by `cargo xtask clients`.
+
+#![allow(clippy::print_stderr, reason = "says how long each scenario took")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clients::session::{Tools, play_against, root};
+use machinery::clock::Clock;
+use tempfile::TempDir;
+use test_server::Server;
+use tokio::task::JoinSet;
+
+/// Scenarios that take long, which are played by name or with `--all`.
+const LONG: [&str; 1] = ["scale"];
+/// Limit for a command of a long scenario.
+const LONG_DEADLINE: Duration = Duration::from_secs(600);
+
+fn main() -> Result<()> {
+    let (options, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    ensure!(options.iter().all(|option| option == "--all"), "usage: scenarios [NAME...] [--all]");
+    let folder = root().join("tests/clients/scenarios");
+    let chosen = chosen(scenarios(&folder)?, &names, !options.is_empty());
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    let tools = Tools::find().map_err(|reason| anyhow!(reason))?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(play_all(tools, chosen))
+}
+
+/// Returns the scenarios of a folder by name.
+fn scenarios(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        let Some(name) = name.filter(|_| path.extension().is_some_and(|end| end == "txt")) else { continue };
+        found.push((name, path));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the scenarios to play: those with these names, or without names all but the long ones.
+fn chosen(all: Vec<(String, PathBuf)>, names: &[String], also_long: bool) -> Vec<(String, PathBuf)> {
+    let is_chosen = |name: &String| {
+        if names.is_empty() { also_long || !LONG.contains(&name.as_str()) } else { names.contains(name) }
+    };
+    all.into_iter().filter(|(name, _)| is_chosen(name)).collect()
+}
+
+/// Plays the scenarios on one server, and reports all that failed.
+async fn play_all(tools: Tools, chosen: Vec<(String, PathBuf)>) -> Result<()> {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
+    let (clock, directory) = (Clock::system(), tempfile::tempdir()?);
+    let server = Server::start(&tools.firstlight, directory.path(), &[]).await?;
+    let mut playing = JoinSet::new();
+    for (name, path) in chosen {
+        let (home, kubeconfig) = prepare(&tools, &server, &name)?;
+        let deadline = if LONG.contains(&name.as_str()) { LONG_DEADLINE } else { tools.deadline };
+        let mut tools = Tools { deadline, ..tools.clone() };
+        tools.files.push(("bin", root().join("tests/clients/scenarios/bin")));
+        let clock = clock.clone();
+        playing.spawn(async move {
+            let from = clock.monotonic();
+            let outcome = play_against(&kubeconfig, home.path(), &path, &tools, update).await;
+            eprintln!("scenario {name}: {:.1?}", clock.monotonic() - from);
+            outcome.err().map(|error| format!("{name}: {error:#}"))
+        });
+    }
+    let failures: Vec<String> = playing.join_all().await.into_iter().flatten().collect();
+    ensure!(failures.is_empty(), "{}", failures.join("\n\n"));
+    Ok(())
+}
+
+/// Returns the directory of a scenario, and its kubeconfig, in which its namespace is the default.
+fn prepare(tools: &Tools, server: &Server, name: &str) -> Result<(TempDir, PathBuf)> {
+    let home = tempfile::tempdir()?;
+    let kubeconfig = home.path().join("kubeconfig");
+    std::fs::copy(server.kubeconfig(), &kubeconfig)?;
+    let namespace = name.replace('_', "-");
+    let kubectl = |arguments: &[&str]| -> Result<()> {
+        let mut command = Command::new(tools.clients.join("kubectl"));
+        let output =
+            command.args(arguments).env("KUBECONFIG", &kubeconfig).env("HOME", home.path()).output()?;
+        ensure!(
+            output.status.success(),
+            "kubectl {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(())
+    };
+    kubectl(&["create", "namespace", &namespace])?;
+    kubectl(&["config", "set-context", "--current", &format!("--namespace={namespace}")])?;
+    Ok((home, kubeconfig))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_scenarios_are_played_by_name() {
+        let names = |wanted: &[&str], also_long: bool| -> Vec<String> {
+            let all = ["node_drain", "scale"].map(|name| (name.to_owned(), PathBuf::new())).to_vec();
+            let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+            chosen(all, &wanted, also_long).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&[], false), ["node_drain"]);
+        assert_eq!(names(&[], true), ["node_drain", "scale"]);
+        assert_eq!(names(&["scale"], false), ["scale"]);
+        assert_eq!(names(&["apply"], true), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_long_scenario_exists() {
+        let all = scenarios(&root().join("tests/clients/scenarios")).unwrap();
+        assert!(LONG.iter().all(|long| all.iter().any(|(name, _)| name == long)), "{all:?}");
+    }
+}
