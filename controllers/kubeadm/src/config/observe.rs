@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 use super::plan::{self, Authorities, Lock, Observed, Token};
 use super::{render, token};
-use crate::certificates::{self, Certificates, Checks, Purpose};
+use crate::certificates::{self, Certificates, Purpose};
+use crate::checks::Checks;
 use crate::error::{Error, Result};
 
 /// The content of the init lock.

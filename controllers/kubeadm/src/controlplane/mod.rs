@@ -47,7 +47,7 @@ use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 
-use crate::certificates::Checks;
+use crate::checks::Checks;
 use crate::etcd::EtcdClients;
 use crate::names;
 use observe::ControlPlaneController;

@@ -20,7 +20,8 @@ use schemas::controlplane::KubeadmControlPlane;
 use super::addons::{self, Addons};
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
 use super::{desired, members, removal, unhealthy, up_to_date};
-use crate::certificates::{self, Checks, Purpose};
+use crate::certificates::{self, Purpose};
+use crate::checks::Checks;
 use crate::error::Result;
 use crate::etcd::{self, Credentials, Etcd, EtcdClients};
 

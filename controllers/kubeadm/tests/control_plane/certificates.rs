@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kubeadm::certificates::Checked;
+use kubeadm::checks::Checked;
 use machinery::random::Random;
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf, PrivateKey};
 
