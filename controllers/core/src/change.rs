@@ -127,15 +127,6 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
     errors
 }
 
-/// Returns the error about an object that could not be created, with `*` for the random part of its name. Each attempt has another name,
-/// and a condition whose message changes with each attempt would be written each time, which would cause the next attempt at once.
-pub fn without_suffix(error: Error, suffix: &str) -> Error {
-    if error.is_conflict() || suffix.is_empty() {
-        return error;
-    }
-    Error::failed(error.to_string().replace(suffix, "*"))
-}
-
 /// Adds the messages of `errors` to those of the conditions `types` that are true.
 pub fn report<K: HasConditions>(object: &mut K, types: &[&str], errors: &[&Error]) {
     let failed: String = errors.iter().map(|error| format!("\n* {error}")).collect();

@@ -6,6 +6,7 @@
 mod amount;
 mod change;
 pub mod cluster;
+mod contract;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_health_check;
@@ -13,7 +14,6 @@ pub mod machine_pool;
 pub mod machine_set;
 mod nodes;
 mod scaling;
-mod v1beta1;
 
 pub use change::Reference;
 use engine::{InventoryEntry, Manager, Provider};

@@ -1,5 +1,6 @@
 //! Tests of the lives of Clusters and Machines under the controllers.
 
+mod bad_input;
 mod cluster;
 mod deletion;
 mod draining;

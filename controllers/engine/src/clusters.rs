@@ -108,6 +108,8 @@ struct Connection {
 struct State {
     workload: Option<Arc<Workload>>,
     health: Health,
+    /// What is wrong with the kubeconfig Secret.
+    problem: Option<String>,
 }
 
 /// Returns the name of the Secret with a cluster's kubeconfig; the kubeconfig is under the key `value`.
@@ -163,6 +165,12 @@ impl ClusterCache {
     pub fn health(&self, cluster: &NamespacedName) -> Health {
         let connection = self.0.connections.lock().get(cluster).cloned();
         connection.map(|connection| connection.state.lock().health).unwrap_or_default()
+    }
+
+    /// Returns what is wrong with the kubeconfig Secret of the cluster. Until somebody corrects it, there can be no connection.
+    pub fn kubeconfig_problem(&self, cluster: &NamespacedName) -> Option<String> {
+        let connection = self.0.connections.lock().get(cluster).cloned();
+        connection.and_then(|connection| connection.state.lock().problem.clone())
     }
 
     /// Adds the requests that `mapper` returns to `queue`, for each Cluster that was connected or
@@ -254,9 +262,11 @@ impl Inner {
     /// Waits for the kubeconfig Secret and returns its content.
     async fn kubeconfig(&self, cluster: &NamespacedName, connection: &Connection) -> Vec<u8> {
         loop {
-            let secret = self.secrets.get(&kubeconfig_secret(cluster));
-            if let Some(value) = secret.and_then(|secret| secret.data.as_ref()?.get("value").cloned()) {
-                return value.0;
+            if let Some(secret) = self.secrets.get(&kubeconfig_secret(cluster)) {
+                if let Some(value) = secret.data.as_ref().and_then(|data| data.get("value")) {
+                    return value.0.clone();
+                }
+                self.set_problem(cluster, connection, Some("it has no key value".to_owned()));
             }
             connection.poke.notified().await;
         }
@@ -275,7 +285,19 @@ impl Inner {
                 }
                 Err(error) => {
                     tracing::debug!(%cluster, %error, "no connection yet");
-                    connection.state.lock().health.failures += 1;
+                    let failures = {
+                        let mut state = connection.state.lock();
+                        state.health.failures = state.health.failures.saturating_add(1);
+                        state.health.failures
+                    };
+                    if failures == PROBE_FAILURES {
+                        self.publish(cluster);
+                    }
+                    let problem = match error {
+                        Error::Kubeconfig(problem) => Some(problem),
+                        _ => None,
+                    };
+                    self.set_problem(cluster, connection, problem);
                     tokio::select! {
                         biased;
                         () = connection.poke.notified() => {}
@@ -302,9 +324,17 @@ impl Inner {
         }
     }
 
+    /// Notes what is wrong with the kubeconfig Secret, and tells the controllers about a change.
+    fn set_problem(&self, cluster: &NamespacedName, connection: &Connection, problem: Option<String>) {
+        let before = std::mem::replace(&mut connection.state.lock().problem, problem.clone());
+        if before != problem {
+            self.publish(cluster);
+        }
+    }
+
     fn connected(&self, cluster: &NamespacedName, connection: &Connection, workload: Workload) {
         let health = Health { connected: true, last_success: Some(self.manager.clock().now()), failures: 0 };
-        *connection.state.lock() = State { workload: Some(Arc::new(workload)), health };
+        *connection.state.lock() = State { workload: Some(Arc::new(workload)), health, problem: None };
         tracing::debug!(%cluster, "connected");
         self.publish(cluster);
     }

@@ -115,6 +115,16 @@ impl Error {
         }
     }
 
+    /// Returns the error about an object that could not be created, with `*` for `suffix`, the random part of its name. Each attempt has
+    /// another name, and a condition that repeats the name would change with each attempt.
+    pub fn without_suffix(self, suffix: &str) -> Self {
+        if self.is_conflict() || suffix.is_empty() {
+            return self;
+        }
+        let text = self.to_string().replace(suffix, "*");
+        if matches!(self, Self::Terminal(_)) { Self::Terminal(text) } else { Self::Failed(text) }
+    }
+
     /// Combines several errors into one; `Ok` if there are none.
     pub fn aggregate(mut errors: Vec<Error>) -> Result<()> {
         match errors.len() {

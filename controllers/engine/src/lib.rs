@@ -39,6 +39,7 @@ mod resync;
 pub mod scope;
 pub mod selector;
 pub mod time;
+pub mod v1beta1;
 pub mod versions;
 mod watch;
 

@@ -17,6 +17,9 @@ use crate::Request;
 const BACK_OFF_BASE: Duration = Duration::from_millis(5);
 /// The longest delay between two attempts.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
+/// The longest delay before an object is reconciled again because of an event during a reconcile that failed. Its own write of what failed
+/// is such an event: without a delay, a failure whose text changes each time would be repeated without end.
+const EVENT_DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// A queue of [`Request`]s.
 ///
@@ -176,7 +179,7 @@ impl Queue {
             *failures = failures.saturating_add(1);
             *failures
         };
-        let delay = BACK_OFF_BASE.saturating_mul(1 << (failures - 1).min(20)).min(BACK_OFF_MAX);
+        let delay = back_off(failures);
         self.add_after(request, delay);
         delay
     }
@@ -217,10 +220,19 @@ impl Queue {
         if let Some(since) = state.working.remove(request) {
             self.metrics.worked.observe((now - since).as_secs_f64());
         }
-        if state.again.remove(request) && state.add(request.clone(), now) == Added::Ready {
-            drop(state);
-            self.changed.notify_one();
+        if !state.again.remove(request) {
+            return;
         }
+        match state.failures.get(request).copied() {
+            Some(failures) => {
+                state.add_at(request.clone(), now + back_off(failures).min(EVENT_DELAY_MAX));
+            }
+            None => {
+                state.add(request.clone(), now);
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
     }
 
     /// Returns the current load.
@@ -252,6 +264,11 @@ impl Queue {
             && state.working.is_empty()
             && state.delayed.first_key_value().is_none_or(|(key, _)| key.0 > until)
     }
+}
+
+/// Returns the delay after so many failures.
+fn back_off(failures: u32) -> Duration {
+    BACK_OFF_BASE.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(BACK_OFF_MAX)
 }
 
 #[cfg(test)]
@@ -296,5 +313,30 @@ mod tests {
         assert_eq!(delays, [5, 10, 20]);
         queue.forget(&request("bad"));
         assert_eq!(queue.add_after_failure(request("bad")), BACK_OFF_BASE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
+        let clock = Clock::system();
+        let queue = Queue::new(clock.clone(), QueueMetrics::default());
+        queue.add(request("bad"));
+        let mut waited = Vec::new();
+        let mut last = clock.monotonic();
+        for _ in 0..12 {
+            assert_eq!(queue.next().await, request("bad"));
+            waited.push((clock.monotonic() - last).as_millis());
+            last = clock.monotonic();
+            // The reconcile writes what failed, which is an event.
+            queue.add(request("bad"));
+            queue.add_after_failure(request("bad"));
+            queue.done(&request("bad"));
+        }
+        assert_eq!(waited, [0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
+        // After a success, and without a reconcile, an event is answered at once.
+        assert_eq!(queue.next().await, request("bad"));
+        queue.add(request("bad"));
+        queue.forget(&request("bad"));
+        queue.done(&request("bad"));
+        assert_eq!(queue.len(), 1);
     }
 }

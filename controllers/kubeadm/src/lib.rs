@@ -2,6 +2,7 @@
 
 mod blocking;
 pub mod certificates;
+pub mod checks;
 pub mod cloudinit;
 pub mod config;
 pub mod controlplane;

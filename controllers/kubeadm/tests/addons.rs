@@ -32,10 +32,9 @@ fn addons(image: &str, key: &str, corefile: Value) -> Addons {
     let items = json!([{"key": key, "path": "Corefile"}]);
     let volumes = json!([{"name": "config-volume", "configMap": {"name": "coredns", "items": items}}]);
     Addons {
-        kubeadm_config: None,
-        kube_proxy: None,
         coredns: Some(Arc::new(from(pods("coredns", image, volumes)))),
         corefile: Some(Arc::new(from(json!({"metadata": {"resourceVersion": "7"}, "data": corefile})))),
+        ..Addons::default()
     }
 }
 

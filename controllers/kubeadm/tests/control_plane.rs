@@ -3,8 +3,10 @@
 
 mod adoption;
 mod certificates;
+mod older;
 mod remediation;
 mod removal;
+mod upgrade;
 mod wake;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,8 +15,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use engine::clusters::Health;
 use engine::etcd::{AlarmMember, Member};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kubeadm::certificates::Purpose;
+use kubeadm::controlplane::addons::{Addons, kubeadm_config};
 use kubeadm::controlplane::desired::Entry;
 use kubeadm::controlplane::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View};
 use kubeadm::controlplane::plan::{Step, plan};
@@ -23,6 +26,7 @@ use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
+use schemas::version::Version;
 use serde_json::{Value, json};
 
 fn now() -> DateTime<Utc> {
@@ -70,6 +74,14 @@ fn machine(name: &str, version: &str, age_minutes: i64) -> Machine {
     }))
 }
 
+/// Returns kubeadm's configuration in the workload cluster, up to date for `version`.
+fn kubeadm_config(version: &str) -> Arc<ConfigMap> {
+    let version = Version::parse(version).unwrap();
+    let config = kubeadm_config::updated_configuration("", &Default::default(), &version).unwrap().unwrap();
+    Arc::new(from(json!({"metadata": {"name": "kubeadm-config", "resourceVersion": "7"},
+        "data": {"ClusterConfiguration": config.to_string()}})))
+}
+
 struct World {
     observed: Observed,
 }
@@ -96,6 +108,7 @@ impl World {
             .collect();
         let mut view = View {
             initialized: true,
+            addons: Addons { kubeadm_config: Some(kubeadm_config(version)), ..Addons::default() },
             etcd: Some(Ok(Etcd { members, leader: 1, ..Etcd::default() })),
             ..View::default()
         };
@@ -127,6 +140,7 @@ impl World {
             secrets: purposes.into_iter().map(|purpose| (purpose, true)).collect::<BTreeMap<_, _>>(),
             keyless: BTreeSet::new(),
             unusable: Vec::new(),
+            valid_from: None,
             kubeconfig: Kubeconfig::Ours(now() + Duration::days(365)),
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
@@ -367,7 +381,7 @@ fn scaling_down_moves_the_leader_first() {
 fn a_rollout_adds_then_removes_the_outdated() {
     let mut machines = three("v1.35.0");
     let world = World::new(3, "v1.36.0", machines.clone());
-    assert_eq!(world.steps(), [Step::PrepareUpgrade, Step::CreateMachine(Entry::Join, None)]);
+    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
     let expected = "Rolling out 3 not up-to-date replicas\n* Version v1.35.0, v1.36.0 required\n* KubeadmConfig is not up-to-date";
     assert_eq!(world.condition("RollingOut"), condition("True", "RollingOut", expected));
     let expected =

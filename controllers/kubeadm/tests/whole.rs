@@ -14,7 +14,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use serde_json::{Value, json};
 use test_plane::{World, get};
 
-const GROUPS: &[&str] = &[
+pub const GROUPS: &[&str] = &[
     "cluster.x-k8s.io",
     "bootstrap.cluster.x-k8s.io",
     "controlplane.cluster.x-k8s.io",
@@ -24,23 +24,23 @@ const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-clean
 const IN_PROGRESS: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress";
 const FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 
-fn start(manager: &Manager) {
+pub fn start(manager: &Manager) {
     cluster_core::start(manager);
     kubeadm::start(manager);
     let backend = simulated::Backend::new(manager, "127.0.0.1");
     simulated::PROVIDERS.iter().for_each(|provider| provider.start(manager, &backend));
 }
 
-fn metadata(name: &str) -> Value {
+pub fn metadata(name: &str) -> Value {
     json!({"name": name, "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "c"}})
 }
 
-fn reference(group: &str, kind: &str, name: &str) -> Value {
+pub fn reference(group: &str, kind: &str, name: &str) -> Value {
     json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": name})
 }
 
 /// Creates a cluster that has only a control plane.
-async fn create(world: &World, replicas: i32) {
+pub async fn create(world: &World, replicas: i32) {
     let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
     let backend = json!({"backend": {"inMemory": {}}});
     let objects = [
@@ -61,16 +61,16 @@ async fn create(world: &World, replicas: i32) {
     }
 }
 
-fn control_plane(manager: &Manager) -> Arc<KubeadmControlPlane> {
+pub fn control_plane(manager: &Manager) -> Arc<KubeadmControlPlane> {
     get(manager, "cp").unwrap_or_default()
 }
 
-fn machines(manager: &Manager) -> Vec<Arc<Machine>> {
+pub fn machines(manager: &Manager) -> Vec<Arc<Machine>> {
     manager.objects::<Machine>().by_cluster(&NamespacedName::new("default", "c"))
 }
 
 /// Returns whether so many Machines are available, and nothing is going on.
-fn is_settled(manager: &Manager, replicas: i32) -> bool {
+pub fn is_settled(manager: &Manager, replicas: i32) -> bool {
     let control_plane = control_plane(manager);
     let status = control_plane.status.clone().unwrap_or_default();
     let is_idle = |type_: &str| control_plane.condition(type_).is_some_and(|found| found.status == "False");
@@ -81,7 +81,7 @@ fn is_settled(manager: &Manager, replicas: i32) -> bool {
         && machines(manager).iter().all(|machine| !is_deleting(machine.as_ref()))
 }
 
-fn message(manager: &Manager, type_: &str) -> String {
+pub fn message(manager: &Manager, type_: &str) -> String {
     control_plane(manager).condition(type_).map(|found| found.message.clone()).unwrap_or_default()
 }
 

@@ -58,7 +58,8 @@ impl Requests {
         self.0.state.lock().kill = Some(kill);
     }
 
-    /// Refuses each write with this method and path (`DELETE /api/v1/…`) from now on; `None` permits all again.
+    /// Refuses each write with this method and path (`DELETE /api/v1/…`) from now on, with `*` at the end for any further text; `None`
+    /// permits all again.
     pub fn refuse(&self, write: Option<&str>) {
         self.0.state.lock().refused = write.map(str::to_owned);
     }
@@ -80,7 +81,10 @@ impl Requests {
 
     fn is_refused<B>(&self, request: &Request<B>) -> bool {
         let name = || format!("{} {}", request.method(), request.uri().path());
-        self.0.state.lock().refused.as_ref().is_some_and(|refused| *refused == name())
+        self.0.state.lock().refused.as_ref().is_some_and(|refused| match refused.strip_suffix('*') {
+            Some(start) => name().starts_with(start),
+            None => *refused == name(),
+        })
     }
 
     fn note<B>(&self, request: &Request<B>) -> Option<Moment> {

@@ -13,6 +13,11 @@ use super::observe::{Observed, is_of_pool};
 use crate::change::Reference;
 use engine::versions;
 
+/// The most entries of `versions`.
+const MAX_VERSIONS: usize = 32;
+/// The longest version, in characters.
+const MAX_VERSION: usize = 256;
+
 /// Sets `status.controlPlane` and `status.workers`.
 pub fn set(status: &mut ClusterStatus, observed: &Observed) {
     status.control_plane = control_plane(status.control_plane.take(), observed);
@@ -38,6 +43,12 @@ fn control_plane(
     }
 }
 
+/// Returns whether the API server accepts the entry of `versions`.
+fn is_version(entry: &StatusVersion) -> bool {
+    (1..=MAX_VERSION).contains(&entry.version.chars().count())
+        && entry.replicas.is_none_or(|replicas| replicas > 0)
+}
+
 /// Copies the counters that the control plane object reports; a counter that it does not report stays
 /// unchanged.
 fn of_object(mut counters: ClusterReplicasStatus, object: &ExternalObject) -> ClusterReplicasStatus {
@@ -59,11 +70,15 @@ fn of_object(mut counters: ClusterReplicasStatus, object: &ExternalObject) -> Cl
         Some(Value::Array(list)) => list
             .iter()
             .filter_map(|version| serde_json::from_value::<StatusVersion>(version.clone()).ok())
+            .filter(is_version)
+            .take(MAX_VERSIONS)
             .collect(),
-        _ => match (object.text("/status/version"), counters.replicas) {
-            (Some(version), replicas) => vec![StatusVersion { version: version.to_owned(), replicas }],
-            (None, _) => Vec::new(),
-        },
+        _ => {
+            let replicas = counters.replicas;
+            let version = object.text("/status/version");
+            let found = version.map(|version| StatusVersion { version: version.to_owned(), replicas });
+            found.into_iter().filter(is_version).collect()
+        }
     };
     counters
 }

@@ -7,13 +7,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterInitializationStatus, ClusterStatus};
-use schemas::meta::{ApiEndpoint, FailureDomain};
-use serde_json::Value;
+use schemas::meta::ApiEndpoint;
 
 use super::deletion::{self, Deletions};
 use super::observe::Observed;
 use super::{counters, status, v1beta1};
 use crate::change::{Event, ExternalChange, Reference};
+use crate::contract;
 
 /// The finalizer of Clusters.
 pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
@@ -110,7 +110,9 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
             }
             if now || provisioned {
                 copy_endpoint(plan, object);
-                plan.cluster.status.get_or_insert_default().failure_domains = failure_domains(object);
+                if let Some(domains) = contract::failure_domains(object) {
+                    plan.cluster.status.get_or_insert_default().failure_domains = domains;
+                }
             }
         }
     }
@@ -201,9 +203,9 @@ fn copy_failure(cluster: &mut Cluster, object: &ExternalObject) {
     if let Some(message) = message {
         let ApiResource { group, version, kind, .. } = &object.resource;
         let name = object.object.metadata.name.as_deref().unwrap_or_default();
-        failure.failure_message = Some(format!(
+        failure.failure_message = Some(engine::v1beta1::shortened(format!(
             "Failure detected from referenced resource {group}/{version}, Kind={kind} with name \"{name}\": {message}"
-        ));
+        )));
     }
 }
 
@@ -217,34 +219,27 @@ fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
     if has_endpoint(&plan.cluster) {
         return;
     }
-    let host = object.text("/spec/controlPlaneEndpoint/host");
-    let port = object.number("/spec/controlPlaneEndpoint/port").filter(|port| *port != 0);
-    if let (Some(host), Some(port)) = (host, port) {
+    if let Some((host, port)) = endpoint(object) {
         plan.cluster.spec.control_plane_endpoint =
             Some(ApiEndpoint { host: Some(host.to_owned()), port: Some(port) });
     }
 }
 
-/// Reads the failure domains, sorted by name: a list in contract v1beta2, a map in v1beta1.
-fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
-    let mut domains: Vec<FailureDomain> = match object.get("/status/failureDomains") {
-        Some(Value::Array(list)) => {
-            list.iter().filter_map(|domain| serde_json::from_value(domain.clone()).ok()).collect()
-        }
-        Some(Value::Object(map)) => map
-            .iter()
-            .filter_map(|(name, domain)| {
-                let domain: FailureDomain = serde_json::from_value(domain.clone()).ok()?;
-                Some(FailureDomain { name: name.clone(), ..domain })
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    for domain in &mut domains {
-        domain.control_plane.get_or_insert(false);
-    }
-    domains.sort_by(|a, b| a.name.cmp(&b.name));
-    domains
+/// Returns host and port of the endpoint that an object reports.
+fn endpoint(object: &ExternalObject) -> Option<(&str, i32)> {
+    Some((contract::ENDPOINT_HOST.read_text(object)?, contract::endpoint_port(object)?))
+}
+
+/// Says that the object reports another endpoint than the Cluster has, which never changes: certificates and kubeconfigs name it.
+pub(super) fn other_endpoint(cluster: &Cluster, object: &ExternalObject) -> Option<String> {
+    let own = cluster.spec.control_plane_endpoint.as_ref().filter(|_| has_endpoint(cluster))?;
+    let own = (own.host.as_deref().unwrap_or_default(), own.port.unwrap_or_default());
+    let (host, port) = endpoint(object).filter(|reported| *reported != own)?;
+    let problem = format!(
+        "spec.controlPlaneEndpoint is {host}:{port}, but the Cluster has {}:{}, which cannot change",
+        own.0, own.1
+    );
+    Some(contract::line(object, &problem))
 }
 
 /// Requests the kubeconfig of a Cluster without a control plane object. Other Clusters get theirs from the control plane's controller.

@@ -15,9 +15,10 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
 use super::observe::Observed;
-use super::plan::{is_initialized, is_provisioned};
+use super::plan::{is_initialized, is_provisioned, other_endpoint};
 use super::sums;
 use crate::change::Reference;
+use crate::contract::{self, Field};
 
 /// The connection may be down this long before `RemoteConnectionProbe` becomes false.
 const CONNECTION_GRACE: Duration = Duration::from_secs(50);
@@ -52,6 +53,10 @@ struct Provider<'a> {
     reached: bool,
     fallback: (&'static str, bool),
     reasons: (&'static str, &'static str),
+    /// The fields of the contract.
+    fields: &'static [Field],
+    /// The endpoint of the Cluster never changes, although the object may report another one.
+    other_endpoint: Option<String>,
 }
 
 impl Provider<'_> {
@@ -61,9 +66,8 @@ impl Provider<'_> {
             Reference::None if has_topology => {
                 is_false(self.target, "ObjectDoesNotExist", waits_for_topology(self.is_deleting))
             }
-            Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR)
-            }
+            Reference::None => is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR),
+            Reference::Failed(error) => is_unknown(self.target, "InternalError", error),
             Reference::NotFound if self.reached => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
             }
@@ -90,6 +94,8 @@ impl Provider<'_> {
         if condition.status == TRUE && condition.reason == "NoReasonReported" {
             condition.reason = good.to_owned();
         }
+        contract::add_lines(&mut condition.message, &contract::problems(object, self.fields));
+        contract::add_lines(&mut condition.message, self.other_endpoint.as_slice());
         condition
     }
 }
@@ -100,7 +106,7 @@ fn waits_for_topology(is_deleting: bool) -> &'static str {
 }
 
 fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
-    let provisioned = is_provisioned(cluster);
+    let (provisioned, found) = (is_provisioned(cluster), observed.infrastructure.found());
     Provider {
         target: "InfrastructureReady",
         source: "Ready",
@@ -110,12 +116,14 @@ fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
         reached: provisioned,
         fallback: ("status.initialization.provisioned", provisioned),
         reasons: ("Ready", "NotReady"),
+        fields: contract::CLUSTER,
+        other_endpoint: found.and_then(|object| other_endpoint(cluster, object)),
     }
     .condition(cluster.spec.topology.is_some())
 }
 
 fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition {
-    let initialized = is_initialized(cluster);
+    let (initialized, found) = (is_initialized(cluster), observed.control_plane.found());
     Provider {
         target: "ControlPlaneAvailable",
         source: "Available",
@@ -125,6 +133,8 @@ fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition 
         reached: initialized,
         fallback: ("status.initialization.controlPlaneInitialized", initialized),
         reasons: ("Available", "NotAvailable"),
+        fields: contract::CONTROL_PLANE,
+        other_endpoint: found.and_then(|object| other_endpoint(cluster, object)),
     }
     .condition(cluster.spec.topology.is_some())
 }
@@ -156,16 +166,21 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
 
 fn remote_connection(cluster: &Cluster, observed: &Observed) -> Option<Condition> {
     const TYPE: &str = "RemoteConnectionProbe";
+    let failed = |mut message: String| {
+        let name = cluster.metadata.name.as_deref().unwrap_or_default();
+        let problem = observed.kubeconfig_problem.as_ref();
+        let line = problem.map(|problem| format!("* Secret {name}-kubeconfig: {problem}"));
+        contract::add_lines(&mut message, line.as_slice());
+        Some(is_false(TYPE, "ProbeFailed", message))
+    };
     match observed.health.last_success {
-        None if observed.health.failures < NEVER_CONNECTED_FAILURES => {
-            let message = "Remote connection not established yet";
-            cluster.condition(TYPE).is_none().then(|| is_false(TYPE, "ProbeFailed", message))
+        // The last process was connected; this one has not tried often enough to know better.
+        None if cluster.condition_is_true(TYPE) && observed.health.failures < NEVER_CONNECTED_FAILURES => {
+            None
         }
-        None if cluster.condition(TYPE).is_some() => None,
-        None => Some(is_false(TYPE, "ProbeFailed", "Remote connection not established yet")),
+        None => failed("Remote connection not established yet".to_owned()),
         Some(at) if is_stale(at, observed.now) => {
-            let message = format!("Remote connection probe failed, probe last succeeded at {}", rfc3339(at));
-            Some(is_false(TYPE, "ProbeFailed", message))
+            failed(format!("Remote connection probe failed, probe last succeeded at {}", rfc3339(at)))
         }
         Some(_) => Some(is_true(TYPE, "ProbeSucceeded")),
     }

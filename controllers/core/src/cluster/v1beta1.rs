@@ -2,13 +2,13 @@
 
 use engine::ExternalObject;
 use engine::object::is_deleting;
+use engine::v1beta1::{self, Severity, has, is_false, is_true, mirror, summary};
 use schemas::cluster::Cluster;
 use schemas::meta::V1Beta1Condition;
 
 use super::observe::Observed;
 use super::plan::{is_control_plane_initialized, is_infrastructure_provisioned, is_initialized};
 use crate::change::Reference;
-use crate::v1beta1::{self, Severity, has, is_false, is_true, mirror, summary};
 
 const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
 const CONTROL_PLANE_READY: &str = "ControlPlaneReady";

@@ -3,6 +3,8 @@
 use engine::ExternalObject;
 use schemas::cluster::Machine;
 
+use crate::contract::DATA_SECRET_NAME;
+
 /// Returns whether an infrastructure object reports that its machine is provisioned.
 pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
     object.is_true(if object.contract == "v1beta1" {
@@ -29,9 +31,9 @@ pub(crate) fn data_secret_name(object: &ExternalObject) -> Result<Option<String>
     if !is_data_secret_created(object) {
         return Ok(None);
     }
-    let name = object.text("/status/dataSecretName").ok_or_else(|| {
+    let name = DATA_SECRET_NAME.read_text(object).ok_or_else(|| {
         format!(
-            "{} {} reports its data Secret as created, but has no status.dataSecretName",
+            "{} {} reports its data Secret as created, but names none in status.dataSecretName",
             object.resource.kind,
             object.object.metadata.name.as_deref().unwrap_or_default()
         )

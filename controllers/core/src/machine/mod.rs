@@ -3,7 +3,6 @@
 mod apply;
 mod changes;
 mod deletion;
-mod deprecated;
 mod drain;
 mod facts;
 mod node;
@@ -13,6 +12,7 @@ mod plan;
 mod pod_watches;
 mod status;
 mod taints;
+mod v1beta1;
 mod workload;
 
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn start(manager: &Manager) {
     machines
         .index(BY_NODE, |machine| node_name(machine).map(|name| scoped(machine, name)).into_iter().collect());
     let (clusters, sets, deployments) = (manager.objects(), manager.objects(), manager.objects());
-    let drain_rules = manager.objects();
+    let (drain_rules, secrets) = (manager.objects(), manager.objects());
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .time_limit(TIME_LIMIT)
@@ -90,7 +90,8 @@ fn start(manager: &Manager) {
         .watches(&clusters, of_cluster(&machines))
         .watches(&sets, of_set(&machines))
         .watches(&deployments, of_deployment(&machines))
-        .watches(&drain_rules, of_drain_rule(&machines));
+        .watches(&drain_rules, of_drain_rule(&machines))
+        .reads(&secrets);
     let queue = controller.queue();
     watch_workloads(manager, &machines, &queue);
     let referring = machines.clone();
@@ -106,6 +107,7 @@ fn start(manager: &Manager) {
         sets,
         deployments,
         drain_rules,
+        secrets,
         external,
         recorder,
         queue,

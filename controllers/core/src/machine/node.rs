@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting, label};
 use engine::owners;
 use k8s_openapi::api::core::v1::Node;
@@ -12,7 +11,7 @@ use super::changes::Plan;
 use super::observed::{NodeState, Observed};
 use super::taints;
 use crate::change::{Event, Reference};
-use crate::nodes::{CLUSTER_NAMESPACE, INTERRUPTIBLE, OWNER_KIND, OWNER_NAME};
+use crate::nodes::{INTERRUPTIBLE, set_owner};
 
 const MACHINE: &str = "cluster.x-k8s.io/machine";
 const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
@@ -27,11 +26,8 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
     let node = match &observed.node {
         NodeState::Found(node) => node,
         NodeState::Ambiguous(names) => {
-            return plan.errors.push(format!(
-                "Nodes {} have the same spec.providerID {}",
-                names.join(", "),
-                plan.machine.spec.provider_id.as_deref().unwrap_or_default()
-            ));
+            let id = plan.machine.spec.provider_id.as_deref();
+            return plan.errors.push(ambiguous(names, id));
         }
         NodeState::Absent | NodeState::NotConnected => return,
     };
@@ -53,6 +49,11 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
         }
         plan.node = Some(wanted);
     }
+}
+
+/// Says that several Nodes have the provider ID of one Machine.
+pub fn ambiguous(names: &[String], id: Option<&str>) -> String {
+    format!("Nodes {} have the same spec.providerID {}", names.join(", "), id.unwrap_or_default())
 }
 
 /// Returns the Node with the labels, annotations and taints that the Machine requires.
@@ -115,20 +116,8 @@ fn replace(
 
 fn back_references(node: &mut Node, observed: &Observed) {
     let machine: &Machine = observed.machine.as_ref();
-    let owner = owners::controller(machine);
-    let annotations = node.metadata.annotations.get_or_insert_default();
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    annotations.insert(CLUSTER_NAME.to_owned(), machine.spec.cluster_name.clone());
-    annotations.insert(CLUSTER_NAMESPACE.to_owned(), text(&machine.metadata.namespace));
-    annotations.insert(MACHINE.to_owned(), text(&machine.metadata.name));
-    match owner {
-        Some(owner) => {
-            annotations.insert(OWNER_KIND.to_owned(), owner.kind.clone());
-            annotations.insert(OWNER_NAME.to_owned(), owner.name.clone());
-        }
-        None => {
-            annotations.remove(OWNER_KIND);
-            annotations.remove(OWNER_NAME);
-        }
-    }
+    let owner = owners::controller(machine).map(|owner| (owner.kind.as_str(), owner.name.as_str()));
+    set_owner(node, &machine.spec.cluster_name, machine.metadata.namespace.as_deref(), owner);
+    let name = machine.metadata.name.clone().unwrap_or_default();
+    node.metadata.annotations.get_or_insert_default().insert(MACHINE.to_owned(), name);
 }

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::names::CONTROL_PLANE;
+use engine::names::{CLUSTER_NAME, CONTROL_PLANE};
 use engine::object::{is_deleting, label};
 use engine::{External, Manager, NamespacedName, Objects, Request, Result, Workload, owners};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Secret};
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
-use super::facts::{is_infrastructure_provisioned, node_name};
+use super::facts::{is_infrastructure_provisioned, node_name, was_provisioned};
 use super::observed::{LastEviction, NodePods, NodeState, Observed, OnDemand};
 use super::pod_watches::PodWatches;
 use super::{deletion, drain, taints, workload};
 use crate::change::Reference;
+use crate::contract::PROVIDER_ID;
 use crate::nodes::with_provider_id;
 
 /// Index of Machines by provider ID.
@@ -31,6 +32,7 @@ pub(super) struct MachineController {
     pub sets: Objects<MachineSet>,
     pub deployments: Objects<MachineDeployment>,
     pub drain_rules: Objects<MachineDrainRule>,
+    pub secrets: Objects<Secret>,
     pub external: External,
     pub recorder: engine::events::Recorder,
     pub queue: Arc<engine::Queue>,
@@ -81,6 +83,7 @@ impl MachineController {
                 .get(&NamespacedName::of(machine.as_ref()))
                 .copied(),
             now: self.manager.clock().now(),
+            data_secret_problem: self.data_secret_problem(&machine),
             machine,
             cluster,
             set,
@@ -92,6 +95,19 @@ impl MachineController {
             self.read_deletion(&mut observed, workload.as_deref()).await;
         }
         observed
+    }
+
+    /// Returns what is wrong with the Secret that the Machine starts from.
+    fn data_secret_problem(&self, machine: &Machine) -> Option<String> {
+        let name =
+            machine.spec.bootstrap.data_secret_name.as_deref().filter(|_| !was_provisioned(machine))?;
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        let Some(secret) = self.secrets.get(&NamespacedName::new(namespace, name)) else {
+            return Some(format!("* Secret {name} does not exist: it must have the bootstrap data"));
+        };
+        let other =
+            label(secret.as_ref(), CLUSTER_NAME).filter(|other| *other != machine.spec.cluster_name)?;
+        Some(format!("* Secret {name} belongs to Cluster {other}: name a Secret of this Cluster"))
     }
 
     /// Returns whether the Machine's infrastructure or bootstrap object exists or could not be read.
@@ -142,7 +158,7 @@ fn on_demand<T>(read: Result<T>) -> OnDemand<T> {
 fn provider_id(machine: &Machine, infrastructure: &Reference) -> Option<String> {
     machine.spec.provider_id.clone().or_else(|| {
         let object = infrastructure.found().filter(|object| is_infrastructure_provisioned(object))?;
-        object.text("/spec/providerID").map(str::to_owned)
+        PROVIDER_ID.read_text(object).map(str::to_owned)
     })
 }
 

@@ -88,6 +88,8 @@ pub struct Observed {
     pub deployment: Option<Arc<MachineDeployment>>,
     /// The object that `spec.bootstrap.configRef` names.
     pub bootstrap: Reference,
+    /// What is wrong with the Secret that `spec.bootstrap.dataSecretName` names; only looked at until the infrastructure is provisioned.
+    pub data_secret_problem: Option<String>,
     /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
     /// The Machine's Node.

@@ -4,13 +4,16 @@ use engine::names::{CLUSTER_NAME, CONTROL_PLANE, CONTROL_PLANE_NAME, POOL_NAME, 
 use engine::object::{annotation, is_deleting, label};
 use engine::{ExternalObject, owners};
 use machinery::clock::rfc3339;
-use schemas::cluster::{Machine, MachineAddress};
+use schemas::cluster::Machine;
 
 use super::changes::{Plan, Step};
-use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
-use super::observed::Observed;
-use super::{deletion, deprecated, node, status};
+use super::facts::{
+    data_secret_name, is_infrastructure_provisioned, node_name, was_bootstrapped, was_provisioned,
+};
+use super::observed::{NodeState, Observed};
+use super::{deletion, node, status, v1beta1};
 use crate::change::{ExternalChange, Reference};
+use crate::contract;
 
 const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
 
@@ -34,7 +37,7 @@ pub fn plan(observed: &Observed) -> Plan {
     let generation = plan.machine.metadata.generation;
     plan.machine.status.get_or_insert_default().observed_generation = generation;
     status::set(&mut plan, observed, &step);
-    deprecated::set(&mut plan, observed, &step);
+    v1beta1::set(&mut plan, observed, &step);
     phase(&mut plan, observed);
     if matches!(step, Step::Completed) {
         engine::finalizer::remove(&mut plan.machine, FINALIZER);
@@ -112,21 +115,40 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
     if !provisioned && !is_infrastructure_provisioned(object) {
         return;
     }
-    if let Some(domain) = object.text("/spec/failureDomain").filter(|_| object.contract == "v1beta1") {
+    let domain = contract::WANTED_FAILURE_DOMAIN.read_text(object);
+    if let Some(domain) = domain.filter(|_| object.contract == "v1beta1") {
         plan.machine.spec.failure_domain = Some(domain.to_owned());
     }
     // The event of the provider setting the ID triggers the next reconcile.
-    let Some(id) = object.text("/spec/providerID") else { return };
-    plan.machine.spec.provider_id = Some(id.to_owned());
-    let status = plan.machine.status.get_or_insert_default();
-    if let Some(addresses) = object.get("/status/addresses") {
-        status.addresses =
-            serde_json::from_value::<Vec<MachineAddress>>(addresses.clone()).unwrap_or_default();
+    let Some(id) = contract::PROVIDER_ID.read_text(object) else { return };
+    if other_provider_id(observed, object).is_none() {
+        plan.machine.spec.provider_id = Some(id.to_owned());
     }
-    if let Some(domain) = object.text("/status/failureDomain") {
+    let status = plan.machine.status.get_or_insert_default();
+    if let Some(addresses) = contract::addresses(object) {
+        status.addresses = addresses;
+    }
+    if let Some(domain) = contract::FAILURE_DOMAIN.read_text(object) {
         status.failure_domain = Some(domain.to_owned());
     }
     plan.initialization().infrastructure_provisioned = Some(true);
+}
+
+/// Says that the infrastructure object reports another provider ID than the Machine, whose Node has the Machine's. Such a Machine keeps its
+/// ID: with another one, it would lose its Node, and be replaced.
+pub(super) fn other_provider_id(observed: &Observed, object: &ExternalObject) -> Option<String> {
+    let own = observed.machine.spec.provider_id.as_deref()?;
+    let reported = contract::PROVIDER_ID.read_text(object).filter(|reported| *reported != own)?;
+    let is_proved = match &observed.node {
+        NodeState::Found(node) => {
+            node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) == Some(own)
+        }
+        NodeState::NotConnected => node_name(&observed.machine).is_some(),
+        NodeState::Absent | NodeState::Ambiguous(_) => false,
+    };
+    let problem =
+        format!("spec.providerID is {reported}, but the Machine's Node has {own}, which cannot change");
+    is_proved.then(|| contract::line(object, &problem))
 }
 
 /// Only control plane Machines have certificates of their own. The Machine's annotation takes precedence over

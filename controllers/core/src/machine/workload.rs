@@ -1,11 +1,10 @@
 //! Reads of a workload cluster that are only needed while a Machine is being deleted. They are lists in pages
-//! instead of caches, since few Machines are deleted at a time and a cluster may have many Pods and volumes.
+//! instead of caches, since few Machines are deleted at a time and a cluster may have many Pods and volumes. The client
+//! limits the time of each request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use engine::{Error, NamespacedName, Result, Workload};
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -22,9 +21,6 @@ use super::observed::NodeVolumes;
 
 /// Number of objects in a page.
 const PAGE: u32 = 100;
-/// A read takes at most this long: the connection may end at any time, and the time-outs of the deletion must
-/// continue.
-const READ_LIMIT: Duration = Duration::from_secs(10);
 
 type Labels = BTreeMap<String, String>;
 
@@ -34,24 +30,21 @@ pub async fn pods(workload: &Workload, node: &str) -> Result<(Vec<Arc<Pod>>, Str
     let parameters = ListParams::default().fields(&format!("spec.nodeName={node}"));
     let mut pods = Vec::new();
     let what = format!("list the Pods of Node {node}");
-    let version = within(&what, pages(&api, &what, parameters, |pod| pods.push(Arc::new(pod)))).await?;
+    let version = pages(&api, &what, parameters, |pod| pods.push(Arc::new(pod))).await?;
     Ok((pods, version))
 }
 
 /// Returns the DaemonSets that control one of the Pods and do not exist.
 pub async fn missing_daemon_sets(workload: &Workload, pods: &[Arc<Pod>]) -> Result<BTreeSet<NamespacedName>> {
-    let read = async {
-        let mut missing = BTreeSet::new();
-        for set in drain::daemon_sets(pods.iter().map(AsRef::as_ref)) {
-            let api = Api::<DaemonSet>::namespaced(workload.client().clone(), &set.namespace);
-            let found = api.get_metadata_opt(&set.name).await;
-            if found.map_err(|error| Error::api(format!("get DaemonSet {set}"), error))?.is_none() {
-                missing.insert(set);
-            }
+    let mut missing = BTreeSet::new();
+    for set in drain::daemon_sets(pods.iter().map(AsRef::as_ref)) {
+        let api = Api::<DaemonSet>::namespaced(workload.client().clone(), &set.namespace);
+        let found = api.get_metadata_opt(&set.name).await;
+        if found.map_err(|error| Error::api(format!("get DaemonSet {set}"), error))?.is_none() {
+            missing.insert(set);
         }
-        Ok(missing)
-    };
-    within("get the DaemonSets of Pods", read).await
+    }
+    Ok(missing)
 }
 
 /// Returns the labels of all namespaces.
@@ -63,7 +56,7 @@ pub async fn namespaces(workload: &Workload) -> Result<BTreeMap<String, Labels>>
         let metadata = namespace.metadata;
         namespaces.insert(metadata.name.unwrap_or_default(), metadata.labels.unwrap_or_default());
     };
-    within(what, pages(&api, what, ListParams::default(), each)).await?;
+    pages(&api, what, ListParams::default(), each).await?;
     Ok(namespaces)
 }
 
@@ -80,7 +73,7 @@ pub async fn volumes(workload: &Workload, node: &Node, reads_attachments: bool) 
         }
     };
     if reads_attachments {
-        within(what, pages(&api, what, ListParams::default(), each)).await?;
+        pages(&api, what, ListParams::default(), each).await?;
     }
     if !deletion::has_any(node, &volumes) {
         return Ok(volumes);
@@ -93,7 +86,7 @@ pub async fn volumes(workload: &Workload, node: &Node, reads_attachments: bool) 
             found.push(volume);
         }
     };
-    within(what, pages(&api, what, ListParams::default(), each)).await?;
+    pages(&api, what, ListParams::default(), each).await?;
     volumes.persistent_volumes = found;
     Ok(volumes)
 }
@@ -119,9 +112,4 @@ async fn pages<K: Clone + Debug + DeserializeOwned>(
             return Ok(page.metadata.resource_version.unwrap_or_default());
         }
     }
-}
-
-async fn within<T>(what: &str, read: impl Future<Output = Result<T>>) -> Result<T> {
-    let late = |_| Err(Error::failed(format!("{what}: no answer within {} s", READ_LIMIT.as_secs())));
-    tokio::time::timeout(READ_LIMIT, read).await.unwrap_or_else(late)
 }

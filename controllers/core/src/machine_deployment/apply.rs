@@ -6,7 +6,7 @@ use schemas::cluster::{MachineDeployment, MachineSet};
 
 use super::observe::{MachineDeploymentController, Observed};
 use super::plan::Plan;
-use crate::change::{Event, apply_external, without_suffix};
+use crate::change::{Event, apply_external};
 
 const FIELD_MANAGER: &str = "capi-machinedeployment";
 
@@ -20,7 +20,7 @@ impl MachineDeploymentController {
                 self.sets.apply_changed(&self.applied, FIELD_MANAGER, current.as_ref(), wanted).await;
             // Only the name of a new MachineSet is another one each time.
             let suffix = if current.is_none() { observed.suffix.as_str() } else { "" };
-            let result = result.map_err(|error| without_suffix(error, suffix));
+            let result = result.map_err(|error| error.without_suffix(suffix));
             self.event(observed, applied(current.as_deref(), wanted, result.as_ref().err()));
             errors.extend(result.err());
         }

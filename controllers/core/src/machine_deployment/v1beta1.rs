@@ -1,11 +1,11 @@
 //! The conditions of a MachineDeployment for clients of the API version v1beta1.
 
+use engine::v1beta1::{self, READY, Severity, is_false, is_true, summary};
 use schemas::cluster::{MachineDeploymentStatus, MachineSet};
 use schemas::meta::V1Beta1Condition;
 
 use super::observe::Observed;
 use super::plan::{is_on_delete, limits};
-use crate::v1beta1::{self, READY, Severity, is_false, is_true, summary};
 
 const AVAILABLE: &str = "Available";
 const MACHINE_SET_READY: &str = "MachineSetReady";

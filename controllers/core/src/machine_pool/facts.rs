@@ -4,6 +4,8 @@ use engine::ExternalObject;
 use engine::object::annotation;
 use schemas::cluster::{MachinePool, MachinePoolV1Beta1DeprecatedStatus};
 
+/// The longest provider ID, in characters.
+const MAX_PROVIDER_ID: usize = 512;
 /// Annotation on a MachinePool whose number of replicas somebody else decides.
 const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
@@ -13,10 +15,11 @@ pub(super) fn was_provisioned(pool: &MachinePool) -> bool {
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
 }
 
-/// Returns `spec.providerIDList` of an infrastructure object.
+/// Returns `spec.providerIDList` of an infrastructure object, without items that break the contract.
 pub(super) fn provider_ids(object: &ExternalObject) -> Vec<String> {
     let list = object.get("/spec/providerIDList").and_then(|list| list.as_array());
-    list.into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect()
+    let ids = list.into_iter().flatten().filter_map(|id| id.as_str());
+    ids.filter(|id| (1..=MAX_PROVIDER_ID).contains(&id.chars().count())).map(str::to_owned).collect()
 }
 
 /// Returns the deprecated part of the status.

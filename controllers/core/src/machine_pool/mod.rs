@@ -3,12 +3,12 @@
 mod apply;
 mod deletion;
 mod facts;
-mod legacy;
 mod machines;
 mod nodes;
 mod observe;
 mod plan;
 mod status;
+mod v1beta1;
 
 use std::sync::Arc;
 
@@ -48,8 +48,11 @@ pub const CONTROLLER: Descriptor = Descriptor {
     start: |manager, ()| start(manager),
 };
 
-/// Starts the MachinePool controller.
+/// Starts the MachinePool controller, if its feature gate is on.
 fn start(manager: &Manager) {
+    if !manager.features().machine_pool {
+        return;
+    }
     let pools = manager.objects::<MachinePool>();
     index(&pools);
     let (clusters, machines) = (manager.objects::<Cluster>(), manager.objects::<Machine>());

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use engine::names::CLUSTER_NAME;
 use engine::object::{is_deleting, uid};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::MachinePool;
@@ -11,7 +10,7 @@ use schemas::meta::ObjectReference;
 
 use super::observe::Observed;
 use super::plan::Plan;
-use crate::nodes::{CLUSTER_NAMESPACE, INTERRUPTIBLE, OWNER_KIND, OWNER_NAME, UNINITIALIZED};
+use crate::nodes::{INTERRUPTIBLE, UNINITIALIZED, set_owner};
 
 /// Plans `status.nodeRefs`, the changes of the Nodes, and the deletion of those whose machines are gone.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
@@ -70,12 +69,8 @@ fn provider_id(node: &Node) -> Option<&str> {
 fn wanted(observed: &Observed, node: &Node) -> Node {
     let pool = &observed.pool.metadata;
     let mut wanted = node.clone();
-    let annotations = wanted.metadata.annotations.get_or_insert_default();
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    annotations.insert(CLUSTER_NAME.to_owned(), observed.pool.spec.cluster_name.clone());
-    annotations.insert(CLUSTER_NAMESPACE.to_owned(), text(&pool.namespace));
-    annotations.insert(OWNER_KIND.to_owned(), MachinePool::KIND.to_owned());
-    annotations.insert(OWNER_NAME.to_owned(), text(&pool.name));
+    let owner = (MachinePool::KIND, pool.name.as_deref().unwrap_or_default());
+    set_owner(&mut wanted, &observed.pool.spec.cluster_name, pool.namespace.as_deref(), Some(owner));
     if observed.infrastructure.found().is_some_and(|object| object.is_true("/status/interruptible")) {
         wanted.metadata.labels.get_or_insert_default().insert(INTERRUPTIBLE.to_owned(), String::new());
     }

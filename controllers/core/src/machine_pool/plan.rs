@@ -128,7 +128,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         return;
     }
     plan.initialization().infrastructure_provisioned = Some(true);
-    let replicas = object.number("/status/replicas");
+    let replicas = object.number("/status/replicas").filter(|replicas| *replicas >= 0);
     let status = plan.pool.status.get_or_insert_default();
     status.replicas = replicas.or(status.replicas);
     if is_managed_elsewhere(&plan.pool) && replicas.is_some() {

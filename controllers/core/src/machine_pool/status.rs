@@ -11,7 +11,7 @@ use schemas::cluster::{MachinePool, MachinePoolStatus};
 use super::facts::{deprecated, is_managed_elsewhere, was_provisioned};
 use super::observe::Observed;
 use super::plan::Plan;
-use super::{legacy, machines, nodes};
+use super::{machines, nodes, v1beta1};
 use engine::aggregates::count_true;
 use engine::versions;
 
@@ -35,7 +35,7 @@ pub fn set(plan: &mut Plan, observed: &Observed) {
         }
     }
     phase(&mut plan.pool);
-    legacy::set(&mut plan.pool, observed.now);
+    v1beta1::set(&mut plan.pool, observed.now);
 }
 
 /// Returns whether the infrastructure has an object for each machine.
@@ -66,7 +66,7 @@ fn legacy_counters(plan: &mut Plan, observed: &Observed) {
     let least = Duration::seconds(i64::from(plan.pool.spec.template.spec.min_ready_seconds.unwrap_or(0)));
     let since: Vec<DateTime<Utc>> = own.iter().filter_map(ready_since).collect();
     let (available, waiting): (Vec<&DateTime<Utc>>, Vec<&DateTime<Utc>>) =
-        since.iter().partition(|since| observed.now - **since >= least);
+        since.iter().partition(|since| least.is_zero() || observed.now - **since >= least);
     if let Some(left) =
         waiting.iter().filter_map(|since| (**since + least - observed.now).to_std().ok()).min()
     {

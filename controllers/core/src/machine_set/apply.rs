@@ -7,7 +7,7 @@ use super::create::FIELD_MANAGER;
 use super::observe::{MachineSetController, Observed};
 use super::plan::Plan;
 use super::remediation::{OWNER_REMEDIATED, Remediation};
-use crate::change::{Event, apply_external, without_suffix};
+use crate::change::{Event, apply_external};
 
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 
@@ -66,7 +66,7 @@ impl MachineSetController {
                     );
                 }
                 Err(error) => {
-                    let error = without_suffix(error, &wanted.suffix);
+                    let error = error.without_suffix(&wanted.suffix);
                     let message = format!("Failed to create a Machine: {error}");
                     self.event(observed, Event::warning("FailedCreate", message));
                     errors.push(error);

@@ -1,15 +1,12 @@
 //! The conditions of a MachineSet for clients of the API version v1beta1.
 
-use std::sync::Arc;
-
-use engine::conditions::TRUE;
 use engine::object::is_deleting;
-use schemas::HasConditions;
-use schemas::cluster::{Machine, MachineSetStatus};
+use engine::v1beta1::machines::machines_ready;
+use engine::v1beta1::{self, Severity, is_false, is_true, summary};
+use schemas::cluster::MachineSetStatus;
 use schemas::meta::V1Beta1Condition;
 
 use super::observe::Observed;
-use crate::v1beta1::{self, READY, Severity, is_false, is_true, rank, summary};
 
 const MACHINES_CREATED: &str = "MachinesCreated";
 const MACHINES_READY: &str = "MachinesReady";
@@ -52,39 +49,4 @@ fn resized(current: i32, desired: i32, is_ready: bool) -> Option<V1Beta1Conditio
     };
     let message = format!("Scaling {direction} MachineSet to {desired} replicas (actual {current})");
     Some(is_false(RESIZED, Severity::Warning, reason, message))
-}
-
-/// Repeats the `Ready` condition that matters most, with the name of its Machine and the number of ready ones.
-fn machines_ready(machines: &[Arc<Machine>]) -> V1Beta1Condition {
-    let mut conditions: Vec<(&str, V1Beta1Condition)> = machines
-        .iter()
-        .filter_map(|machine| Some((machine.metadata.name.as_deref().unwrap_or_default(), ready(machine)?)))
-        .collect();
-    conditions.sort_by_key(|(name, condition)| (rank(condition), *name));
-    let ready = conditions.iter().filter(|(_, condition)| condition.status == TRUE).count();
-    match conditions.into_iter().next().filter(|(_, condition)| condition.status != TRUE) {
-        None => is_true(MACHINES_READY),
-        Some((name, condition)) => V1Beta1Condition {
-            type_: MACHINES_READY.to_owned(),
-            reason: condition.reason.map(|reason| format!("{reason} @ Machine/{name}")),
-            message: Some(format!("{ready} of {} completed", machines.len())),
-            ..condition
-        },
-    }
-}
-
-/// Returns the Machine's `Ready` condition; one without severity if the Machine has none for older clients.
-fn ready(machine: &Machine) -> Option<V1Beta1Condition> {
-    let deprecated = machine.status.as_ref().and_then(|status| status.deprecated.as_ref()?.v1beta1.as_ref());
-    let mut older = deprecated.into_iter().flat_map(|deprecated| &deprecated.conditions);
-    if let Some(ready) = older.find(|condition| condition.type_ == READY) {
-        return Some(ready.clone());
-    }
-    let ready = machine.condition(READY)?;
-    let mut condition = is_true(READY);
-    if ready.status != TRUE {
-        condition.status.clone_from(&ready.status);
-        condition.reason = Some(ready.reason.clone());
-    }
-    Some(condition)
 }

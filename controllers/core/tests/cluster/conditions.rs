@@ -98,7 +98,7 @@ fn infrastructure_and_control_plane() {
             "False ObjectDoesNotExist Infra does not exist",
             "False ObjectDoesNotExist Plane does not exist",
         ),
-        (cluster(), failed(), failed(), INTERNAL, INTERNAL),
+        (cluster(), failed(), failed(), "Unknown InternalError refused", "Unknown InternalError refused"),
         (cluster(), none(), none(), INTERNAL, INTERNAL),
         (topology(), none(), none(), WAITS, WAITS),
         (going(topology()), none(), none(), "False ObjectDoesNotExist", "False ObjectDoesNotExist"),
@@ -177,6 +177,7 @@ fn remote_connection() {
         (cluster(), None, 0, NOT_YET),
         (cluster(), None, 5, NOT_YET),
         (before.clone(), None, 4, "True ProbeSucceeded"),
+        (before.clone(), None, 5, NOT_YET),
         (cluster(), at(0), 0, "True ProbeSucceeded"),
         (cluster(), at(50), 3, "True ProbeSucceeded"),
         (before, at(51), 3, stale),
@@ -185,6 +186,14 @@ fn remote_connection() {
         let health = Health { connected: failures == 0, last_success, failures };
         assert_eq!(of(&Observed { health, ..observed(&cluster) }, "RemoteConnectionProbe"), expected);
     }
+    let unusable = Observed {
+        health: Health::default(),
+        kubeconfig_problem: Some("it is not valid YAML or JSON".to_owned()),
+        ..observed(&cluster())
+    };
+    let expected = "False ProbeFailed Remote connection not established yet\n\
+                    * Secret plain-kubeconfig: it is not valid YAML or JSON";
+    assert_eq!(of(&unusable, "RemoteConnectionProbe"), expected);
 }
 
 #[test]

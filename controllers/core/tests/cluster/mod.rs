@@ -53,6 +53,7 @@ pub fn observed(cluster: &Value) -> Observed {
         sets: Vec::new(),
         pools: Vec::new(),
         health: Health { connected: true, last_success: Some(now()), failures: 0 },
+        kubeconfig_problem: None,
         has_kubeconfig: true,
         authority: None,
         now: now(),

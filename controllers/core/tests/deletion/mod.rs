@@ -1,6 +1,7 @@
 //! The order in which clusters and machines are deleted, as tables over `plan`.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+mod clock;
 mod drain;
 mod slow_drain;
 mod steps;
@@ -67,6 +68,7 @@ fn deleting_cluster() -> cluster::Observed {
         sets: Vec::new(),
         pools: Vec::new(),
         health: Health::default(),
+        kubeconfig_problem: None,
         has_kubeconfig: true,
         authority: None,
         now: now(),
@@ -141,6 +143,7 @@ fn deleting_machine(annotations: Value) -> machine::Observed {
         set: None,
         deployment: None,
         bootstrap: external("Config", false),
+        data_secret_problem: None,
         infrastructure: external("Infra", false),
         node: machine::NodeState::Found(read::<Node>(
             json!({"metadata": {"name": "m"}, "spec": {"providerID": "id", "unschedulable": true}}),

@@ -1,6 +1,7 @@
 //! The rules of MachineHealthChecks: which Machines are unhealthy, and what is done about them.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+mod clock;
 mod judged;
 mod limits;
 mod remedies;

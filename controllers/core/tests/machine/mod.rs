@@ -52,6 +52,7 @@ fn running(metadata: Value, spec: Value, node: Value) -> Observed {
         set: None,
         deployment: None,
         bootstrap: Reference::None,
+        data_secret_problem: None,
         infrastructure: infrastructure(json!({"initialization": {"provisioned": true}})),
         node: NodeState::Found(read(node)),
         propagates_taints: true,

@@ -100,3 +100,33 @@ fn certificates_expire() {
         assert_eq!(status.certificates_expiry_date.as_deref(), expected);
     }
 }
+
+/// A Machine that has been ready since a time to come, written by a clock that was ahead.
+#[test]
+fn readiness_that_begins_in_the_future() {
+    let ready = |since: &str| {
+        json!({"nodeRef": {"name": "m"}, "conditions": [
+            {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": since}]})
+    };
+    // Columns: since when it is ready, minReadySeconds, status of Available, seconds to the next look.
+    for (since, seconds, status, next) in [
+        ("2026-11-21T01:00:00Z", 0, "True", None),
+        ("2026-11-21T01:00:00Z", 60, "False", Some(3660)),
+        ("2026-11-20T23:59:30Z", 60, "False", Some(30)),
+    ] {
+        let condition = |type_: &str, status: &str| json!({"type": type_, "status": status});
+        let node = json!({"metadata": {"name": "m"}, "spec": {"providerID": "id"}, "status": {"conditions": [
+            condition("Ready", "True"), condition("MemoryPressure", "False"),
+            condition("DiskPressure", "False"), condition("PIDPressure", "False")]}});
+        let mut observed = running(json!({}), json!({"minReadySeconds": seconds}), node);
+        observed.health.last_success = Some(observed.now);
+        Arc::make_mut(&mut observed.machine).status = serde_json::from_value(ready(since)).unwrap();
+        Arc::make_mut(&mut observed.cluster).status = serde_json::from_value(json!({
+            "initialization": {"infrastructureProvisioned": true},
+            "conditions": [{"type": "ControlPlaneInitialized", "status": "True"}]}))
+        .unwrap();
+        let plan = machine::plan(&observed);
+        assert_eq!(plan.machine.condition("Available").unwrap().status, status, "{since} {seconds}");
+        assert_eq!(plan.action.requeue_after.map(|delay| delay.as_secs()), next, "{since} {seconds}");
+    }
+}

@@ -225,3 +225,19 @@ fn what_is_copied_from_the_infrastructure() {
     assert_eq!(deprecated.failure_reason.as_deref(), Some("InvalidConfiguration"));
     assert_eq!(plan.pool.status.unwrap().phase.as_deref(), Some("Failed"));
 }
+
+#[test]
+fn what_breaks_the_contract_is_left_out() {
+    let ids = json!(["a", 5, "", "x".repeat(513), "b"]);
+    let status = json!({"ready": true, "replicas": -1});
+    let infrastructure = Reference::Found(external(
+        "Pool",
+        "workers",
+        json!({"spec": {"providerIDList": ids}, "status": status}),
+    ));
+    let managed = ("/metadata/annotations", json!({"cluster.x-k8s.io/replicas-managed-by": ""}));
+    let pool = plan(&Observed { infrastructure, ..observed(pool(&[managed])) }).pool;
+    assert_eq!(pool.spec.provider_id_list, ["a", "b"]);
+    assert_eq!(pool.spec.replicas, Some(2));
+    assert_eq!(pool.status.unwrap().replicas, None);
+}

@@ -1,5 +1,6 @@
 //! Mirrors: conditions copied from another object, typed or not.
 
+use machinery::clock::parse_rfc3339;
 use schemas::meta::Condition;
 use serde_json::Value;
 
@@ -35,8 +36,11 @@ pub fn mirror(
     }
 }
 
+/// The longest reason of a condition that the API server accepts.
+const MAX_REASON: usize = 1024;
+
 /// Reads the condition `type_` of a provider's object by the contract's rules: type and status are required,
-/// the rest has defaults.
+/// the rest has defaults. A copy of what is returned is a valid condition.
 ///
 /// # Errors
 /// Says in words why the condition is malformed.
@@ -52,12 +56,70 @@ pub fn read(object: &Value, type_: &str) -> Result<Option<Condition>, String> {
         ));
     }
     let reason = Some(text("reason")).filter(|reason| !reason.is_empty());
+    if let Some(reason) = reason.as_ref().filter(|reason| !is_reason(reason)) {
+        let shown: String = reason.chars().take(64).collect();
+        return Err(format!("condition {type_} has the reason {shown:?}, which is not a word in CamelCase"));
+    }
+    let since = text("lastTransitionTime");
+    if !since.is_empty() && parse_rfc3339(&since).is_none() {
+        let shown: String = since.chars().take(64).collect();
+        return Err(format!("condition {type_} has the lastTransitionTime {shown:?}, which is no time"));
+    }
     Ok(Some(Condition {
         type_: type_.to_owned(),
         status,
         reason: reason.unwrap_or_else(|| NO_REASON_REPORTED.to_owned()),
         message: text("message"),
-        last_transition_time: text("lastTransitionTime"),
+        last_transition_time: since,
         observed_generation: condition["observedGeneration"].as_i64(),
     }))
+}
+
+/// Returns whether the API server accepts the reason: `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`.
+fn is_reason(reason: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    reason.len() <= MAX_REASON
+        && reason.starts_with(|c: char| c.is_ascii_alphabetic())
+        && reason.ends_with(is_word)
+        && reason.chars().all(|c| is_word(c) || c == ',' || c == ':')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_that_the_api_server_would_refuse_is_not_copied() {
+        let ready = |more: Value| {
+            let mut condition = json!({"type": "Ready", "status": "True"});
+            condition.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(&json!({"status": {"conditions": [condition]}}), "Ready")
+        };
+        assert_eq!(ready(json!({})).unwrap().unwrap().reason, NO_REASON_REPORTED);
+        for good in [
+            json!({"reason": "A:b,c_1"}),
+            json!({"reason": 5}),
+            json!({"lastTransitionTime": "2026-11-21T00:00:00Z"}),
+        ] {
+            assert!(ready(good.clone()).is_ok(), "{good}");
+        }
+        // Columns: what is wrong, a part of the message.
+        for (bad, part) in [
+            (json!({"status": "maybe"}), "the status \"maybe\""),
+            (json!({"status": true}), "the status \"\""),
+            (json!({"reason": "not ready!"}), "the reason \"not ready!\""),
+            (json!({"reason": "1st"}), "the reason \"1st\""),
+            (json!({"reason": "R".repeat(1025)}), "the reason"),
+            (json!({"lastTransitionTime": "yesterday"}), "the lastTransitionTime \"yesterday\""),
+        ] {
+            let error = ready(bad.clone()).unwrap_err();
+            assert!(error.contains(part), "{bad}: {error}");
+        }
+        assert_eq!(
+            read(&json!({"status": {"conditions": {}}}), "Ready").unwrap_err(),
+            "status.conditions is not a list"
+        );
+    }
 }

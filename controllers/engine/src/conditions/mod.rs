@@ -26,6 +26,9 @@ pub const UNKNOWN: &str = "Unknown";
 /// Reason for a source condition that is absent.
 pub const NOT_YET_REPORTED: &str = "NotYetReported";
 
+/// The longest message of a condition that the API server accepts, in characters.
+const MAX_MESSAGE: usize = 32768;
+
 /// The order of conditions in a status: these first, then any others by name, then those in `LAST`.
 const ORDER: &[&str] = &[
     "Available",
@@ -117,6 +120,7 @@ pub fn set<K: HasConditions + Resource>(object: &mut K, now: DateTime<Utc>, mut 
 
 /// Like [`set`], for a list of conditions that is not yet part of an object.
 pub fn set_in(conditions: &mut Vec<Condition>, now: DateTime<Utc>, mut condition: Condition) {
+    condition.message = shortened(condition.message);
     let existing = conditions.iter().position(|present| present.type_ == condition.type_);
     match existing.and_then(|index| conditions.get_mut(index)) {
         Some(present) => {
@@ -135,6 +139,15 @@ pub fn set_in(conditions: &mut Vec<Condition>, now: DateTime<Utc>, mut condition
         }
     }
     conditions.sort_by_cached_key(|condition| position(&condition.type_));
+}
+
+/// Cuts a message that the API server would refuse, which counts characters.
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE && message.chars().nth(MAX_MESSAGE).is_some() {
+        message = message.chars().take(MAX_MESSAGE - 1).collect();
+        message.push('…');
+    }
+    message
 }
 
 /// Removes the condition of this type.
@@ -167,6 +180,18 @@ mod tests {
         assert_eq!(list[0].last_transition_time, "1970-01-01T00:00:01Z");
         set_in(&mut list, at(3), is_true("Ready", "Ready"));
         assert_eq!(list[0].last_transition_time, "1970-01-01T00:00:03Z");
+    }
+
+    #[test]
+    fn a_message_is_no_longer_than_the_api_server_accepts() {
+        for (length, expected) in [(32767, 32767), (32768, 32768), (32769, 32768), (100_000, 32768)] {
+            for letter in ["a", "é"] {
+                let mut list = Vec::new();
+                set_in(&mut list, DateTime::UNIX_EPOCH, is_false("Ready", "NotReady", letter.repeat(length)));
+                assert_eq!(list[0].message.chars().count(), expected, "{length} {letter}");
+                assert_eq!(list[0].message.ends_with('…'), length > expected);
+            }
+        }
     }
 
     #[test]

@@ -41,10 +41,12 @@ pub fn workload_client(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[
     let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
     let tls = pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &[], clock)
         .map_err(|error| Error::Kubeconfig(error.to_string()))?;
-    let uri: Uri = kubeconfig
-        .server
-        .parse()
-        .map_err(|_| Error::Kubeconfig(format!("server {:?} is not a URL", kubeconfig.server)))?;
+    let uri: Option<Uri> = kubeconfig.server.parse().ok();
+    let is_https = |uri: &Uri| uri.scheme_str() == Some("https") && uri.authority().is_some();
+    // Without a scheme, the client would panic.
+    let uri = uri
+        .filter(is_https)
+        .ok_or_else(|| Error::Kubeconfig(format!("server {:?} is not an https URL", kubeconfig.server)))?;
     let connector = HttpsConnectorBuilder::new()
         .with_tls_config(tls)
         .https_only()

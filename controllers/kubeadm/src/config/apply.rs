@@ -13,7 +13,7 @@ use serde_json::json;
 use super::observe::ConfigController;
 use super::plan::{self, Bootstrap, Observed, Plan, Step};
 use super::render::{self, Inputs, Role};
-use super::token;
+use super::{token, v1beta1};
 use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::condition;
@@ -31,6 +31,7 @@ impl ConfigController {
         let result = self.take_step(observed, &plan, &mut wanted).await;
         let ready = plan::ready(schemas::HasConditions::conditions(&wanted));
         conditions::set(&mut wanted, now, ready);
+        v1beta1::set(&mut wanted, now);
         let (action, error) = match result {
             Ok(action) => (action, None),
             // Only a change of the spec can help, and that is an event.

@@ -11,6 +11,7 @@ pub mod render;
 mod sources;
 pub mod token;
 mod tokens;
+mod v1beta1;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ fn start(manager: &Manager) {
         clusters: manager.objects(),
         secrets: manager.objects(),
         config_maps: manager.objects(),
+        checks: Default::default(),
         tokens: Mutex::default(),
     };
     let by_cluster = |configs: &Objects<KubeadmConfig>| {
@@ -247,6 +249,7 @@ impl Planned for ConfigController {
         conditions::set(config, now, failed);
         let ready = plan::ready(config.conditions());
         conditions::set(config, now, ready);
+        v1beta1::set(config, now);
     }
 
     fn observed_generation(config: &mut KubeadmConfig) -> Option<&mut Option<i64>> {

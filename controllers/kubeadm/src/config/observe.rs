@@ -17,6 +17,7 @@ use super::owner::Owner;
 use super::plan::{self, Authorities, Lock, Observed, Token};
 use super::{render, token};
 use crate::certificates::{self, Certificates, Purpose};
+use crate::checks::Checks;
 use crate::error::{Error, Result};
 
 /// The content of the init lock.
@@ -45,6 +46,8 @@ pub(super) struct ConfigController {
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub config_maps: Objects<ConfigMap>,
+    /// What was found out about the Secrets with authorities and keys.
+    pub checks: Checks,
     /// The last known expiry of each KubeadmConfig's token.
     pub tokens: Mutex<BTreeMap<NamespacedName, DateTime<Utc>>>,
 }
@@ -138,8 +141,10 @@ impl ConfigController {
                 wrong.missing.push(purpose);
                 continue;
             };
+            let problem = self.checks.of(&secret, purpose).problem(&name.name, self.manager.clock().now());
             match certificates::identity(&secret, certificates::needs_key(purpose)) {
-                Ok(identity) => drop(found.insert(purpose, identity)),
+                Ok(identity) if problem.is_none() => drop(found.insert(purpose, identity)),
+                Ok(_) => wrong.unusable.extend(problem),
                 Err(error) => wrong.unusable.push(error.to_string()),
             }
         }

@@ -121,9 +121,6 @@ impl ControlPlaneController {
                 self.own_secret(&name, control_plane).await
             }
             Step::SyncMachines => self.sync_machines(observed).await,
-            Step::PrepareUpgrade => {
-                addons::apply::prepare_upgrade(self.connected(observed)?.as_ref(), control_plane).await
-            }
             Step::DeleteLeftovers(names) => self.delete_leftovers(observed, names).await,
             Step::CreateMachine(entry, domain) => {
                 self.create_machine(observed, *entry, domain.as_deref()).await

@@ -43,8 +43,15 @@ pub fn trouble(observed: &Observed) -> Vec<String> {
     all
 }
 
-/// Returns the reason why the kubeconfig will expire and is not renewed.
+/// Returns the reason why the kubeconfig will expire, or has no client certificate, and is not renewed.
 pub fn expiring_kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<String> {
+    if observed.kubeconfig == Kubeconfig::Broken {
+        let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+        return Some(format!(
+            "Secret {cluster}-kubeconfig has no kubeconfig with a client certificate under the key value: delete the Secret, and it is \
+             created again"
+        ));
+    }
     let Kubeconfig::Ours(expires) = observed.kubeconfig else { return None };
     let is_due = is_renewal_due(expires, now) && observed.keyless.contains(&Purpose::ClusterAuthority);
     let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();

@@ -36,7 +36,7 @@ impl ControlPlaneController {
             observed.machines.iter().filter(|member| machines.iter().any(|name| name == member.name()))
         {
             let uid = object::uid(member.machine.as_ref()).to_owned();
-            if self.expiry_asked.lock().get(&uid).is_some_and(|asked| now - *asked < RETRY) {
+            if self.expiry_asked.lock().get(&uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
                 continue;
             }
             self.expiry_asked.lock().insert(uid, now);

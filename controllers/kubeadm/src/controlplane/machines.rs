@@ -29,22 +29,35 @@ impl ControlPlaneController {
         let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
         let suffix = self.manager.random().name_suffix();
         let name = desired::machine_name(control_plane, &cluster, &suffix)?;
-        let (infrastructure, created) = self.create_infrastructure(observed, &cluster, &name).await?;
-        let result = self.create_rest(observed, entry, failure_domain, &cluster, &name).await;
-        if let Err(error) = result {
+        let result = self.create_parts(observed, entry, failure_domain, &cluster, &name).await;
+        result.map_err(|error| {
+            let error = error.into_engine().without_suffix(&suffix);
+            let text = format!("Failed to create control plane Machine: {error}");
+            self.recorder.warning(control_plane, &(), "FailedScaleUp", text);
+            Error::Engine(error)
+        })
+    }
+
+    async fn create_parts(
+        &self,
+        observed: &Observed,
+        entry: Entry,
+        failure_domain: Option<&str>,
+        cluster: &str,
+        name: &str,
+    ) -> Result<()> {
+        let (infrastructure, created) = self.create_infrastructure(observed, cluster, name).await?;
+        let result = self.create_rest(observed, entry, failure_domain, cluster, name).await;
+        if result.is_err() {
             // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
             // them.
             infrastructure.delete(created.as_ref()).await?;
-            let config =
-                NamespacedName::new(observed.cluster.metadata.namespace.clone().unwrap_or_default(), name);
-            if let Some(config) = self.configs.get(&config) {
+            let namespace = observed.cluster.metadata.namespace.clone().unwrap_or_default();
+            if let Some(config) = self.configs.get(&NamespacedName::new(namespace, name)) {
                 self.configs.delete(config.as_ref()).await?;
             }
-            let text = format!("Failed to create control plane Machine: {error}");
-            self.recorder.warning(control_plane, &(), "FailedScaleUp", text);
-            return Err(error);
         }
-        Ok(())
+        result
     }
 
     async fn create_rest(

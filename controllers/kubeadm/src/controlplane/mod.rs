@@ -29,6 +29,7 @@ mod step;
 mod triggers;
 pub mod unhealthy;
 pub mod up_to_date;
+mod v1beta1;
 mod verdict;
 mod wake;
 
@@ -46,6 +47,7 @@ use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 
+use crate::checks::Checks;
 use crate::etcd::EtcdClients;
 use crate::names;
 use observe::ControlPlaneController;
@@ -83,6 +85,7 @@ fn start(manager: &Manager) {
         recorder: manager.recorder(COMPONENT),
         etcd: EtcdClients::default(),
         applied: Applied::default(),
+        checks: Checks::default(),
         kubeconfigs: Mutex::default(),
         recorded_events: Mutex::default(),
         expiry_asked: Mutex::default(),
@@ -186,8 +189,9 @@ impl Planned for ControlPlaneController {
         self.execute(observed, plan).await
     }
 
-    fn report(control_plane: &mut KubeadmControlPlane, errors: &[&Error], _: DateTime<Utc>) {
+    fn report(control_plane: &mut KubeadmControlPlane, errors: &[&Error], now: DateTime<Utc>) {
         status::report(control_plane, errors);
+        v1beta1::report(control_plane, errors, now);
     }
 
     fn observed_generation(control_plane: &mut KubeadmControlPlane) -> Option<&mut Option<i64>> {

@@ -17,10 +17,11 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
-use super::addons::Addons;
+use super::addons::{self, Addons};
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, members, removal, unhealthy};
+use super::{desired, members, removal, unhealthy, up_to_date};
 use crate::certificates::{self, Purpose};
+use crate::checks::Checks;
 use crate::error::Result;
 use crate::etcd::{self, Credentials, Etcd, EtcdClients};
 use crate::owned;
@@ -44,6 +45,8 @@ pub(super) struct ControlPlaneController {
     pub etcd: EtcdClients,
     /// The configurations last applied to the Machines and their objects, to save requests that would change nothing.
     pub applied: Applied,
+    /// What was found out about the Secrets with authorities and keys.
+    pub checks: Checks,
     /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
@@ -78,6 +81,7 @@ impl ControlPlaneController {
             secrets: BTreeMap::new(),
             keyless: BTreeSet::new(),
             unusable: Vec::new(),
+            valid_from: None,
             kubeconfig: self.kubeconfig_state(control_plane, &name),
             template: self.template_state(control_plane, cluster).await?,
             health: self.manager.clusters().health(&name),
@@ -93,11 +97,14 @@ impl ControlPlaneController {
                 let ours = secret.type_.as_deref() != Some(shared::SECRET_TYPE)
                     || owned::is_current(secret.as_ref(), &owner);
                 observed.secrets.insert(purpose, ours);
-                match certificates::identity(&secret, certificates::needs_key(purpose)) {
-                    Ok(identity) if identity.key.is_empty() => drop(observed.keyless.insert(purpose)),
-                    Ok(_) => {}
-                    Err(error) => observed.unusable.push(error.to_string()),
+                if certificates::text(&secret, certificates::PRIVATE_KEY).is_none()
+                    && !certificates::needs_key(purpose)
+                {
+                    observed.keyless.insert(purpose);
                 }
+                let (checked, now) = (self.checks.of(&secret, purpose), self.manager.clock().now());
+                observed.unusable.extend(checked.problem(&purpose.secret_name(&name.name), now));
+                observed.valid_from = checked.valid_from(now).into_iter().chain(observed.valid_from).min();
             }
         }
         if let Ok(connected) = self.manager.clusters().get(&name) {
@@ -220,7 +227,7 @@ impl ControlPlaneController {
         }
         match self.kubeconfig_expiry(&secret) {
             Some(expires) => Kubeconfig::Ours(expires),
-            None => Kubeconfig::Given,
+            None => Kubeconfig::Broken,
         }
     }
 
@@ -259,6 +266,12 @@ impl ControlPlaneController {
             pods: pods.into_iter().map(|pod| (named(pod.metadata.name.clone()), pod)).collect(),
             etcd: None,
         };
+        let now = self.manager.clock().now();
+        let is_outdated = |member| !up_to_date::reasons(observed, member, now).is_empty();
+        if view.initialized && !deleting && observed.machines.iter().any(is_outdated) {
+            view.addons.missing_bindings =
+                addons::upgrade::missing_bindings(connected, &observed.control_plane).await;
+        }
         if view.initialized && observed.is_etcd_managed() && !deleting {
             view.etcd = self.read_etcd(observed, &view, connected).await;
         }

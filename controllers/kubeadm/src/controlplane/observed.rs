@@ -42,6 +42,8 @@ pub struct Observed {
     pub keyless: BTreeSet<Purpose>,
     /// The reasons why others of the Secrets cannot be used.
     pub unusable: Vec<String>,
+    /// When the first of the certificates becomes valid that are not yet.
+    pub valid_from: Option<DateTime<Utc>>,
     /// State of the kubeconfig Secret.
     pub kubeconfig: Kubeconfig,
     /// State of the infrastructure template.
@@ -103,6 +105,8 @@ pub enum Kubeconfig {
     Unowned,
     /// The control plane controls the Secret; holds the expiry of its certificate.
     Ours(DateTime<Utc>),
+    /// The control plane controls the Secret, and its content is no kubeconfig with a client certificate.
+    Broken,
     /// A user created the Secret.
     Given,
 }

@@ -149,7 +149,8 @@ fn kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<Step> {
             let can_renew = !observed.keyless.contains(&Purpose::ClusterAuthority);
             (can_renew && authorities::is_renewal_due(expires, now)).then_some(Step::MakeKubeconfig)
         }
-        Kubeconfig::Given => None,
+        // Somebody may have replaced it on purpose, so it is not overwritten.
+        Kubeconfig::Broken | Kubeconfig::Given => None,
     }
 }
 

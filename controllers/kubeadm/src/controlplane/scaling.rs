@@ -13,7 +13,7 @@ use super::preflight::{self, Preflight};
 use super::removal::forward_leadership;
 use super::situation::{Decision, Situation};
 use super::step::Step;
-use super::{authorities, choose};
+use super::{addons, authorities, choose};
 use crate::names;
 
 /// Creates the first Machine, which initialises the cluster.
@@ -73,6 +73,16 @@ fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
     }
 }
 
+/// Returns the steps that prepare the workload cluster for Nodes of the present spec.
+///
+/// # Errors
+/// The reason why no Node can join; a change of kubeadm's configuration, which is an event, ends it.
+fn preparation(observed: &Observed) -> Result<Vec<Step>, String> {
+    let Some(view) = &observed.workload else { return Ok(Vec::new()) };
+    let changes = addons::upgrade::changes(&view.addons, &observed.control_plane)?;
+    Ok(changes.into_iter().map(Step::ChangeAddon).collect())
+}
+
 fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
     let observed = situation.observed;
     let checks = preflight::check(observed, &situation.machines, true, None);
@@ -85,10 +95,11 @@ fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
         .map(ControlPlaneMachine::name)
         .filter(|name| !situation.outdated.contains_key(*name))
         .collect();
-    let mut steps = Vec::new();
-    if replaces {
-        steps.push(Step::PrepareUpgrade);
-    }
+    let steps = if replaces { preparation(observed) } else { Ok(Vec::new()) };
+    let mut steps = match steps {
+        Ok(steps) => steps,
+        Err(why) => return Decision { errors: vec![why], ..Decision::default() },
+    };
     steps.push(Step::CreateMachine(Entry::Join, choose::domain_to_scale_up(observed, &current)));
     Decision::steps(steps)
 }
@@ -101,10 +112,11 @@ fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
     let (Some(victim), true) = (victim, checks.passed()) else {
         return Decision { preflight: Some(checks), ..Decision::default() };
     };
-    let mut steps = Vec::new();
-    if !outdated.is_empty() {
-        steps.push(Step::PrepareUpgrade);
-    }
+    let steps = if outdated.is_empty() { Ok(Vec::new()) } else { preparation(observed) };
+    let mut steps = match steps {
+        Ok(steps) => steps,
+        Err(why) => return Decision { errors: vec![why], ..Decision::default() },
+    };
     steps.extend(forward_leadership(observed, victim));
     steps.push(Step::DeleteMachine(victim.name().to_owned()));
     Decision::steps(steps)

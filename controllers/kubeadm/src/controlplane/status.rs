@@ -20,7 +20,7 @@ use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
 use super::record::Record;
-use super::{addons, authorities};
+use super::{addons, authorities, v1beta1};
 use crate::names::{self, condition};
 
 /// What stands between a scaling and the reasons why it waits.
@@ -83,6 +83,7 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     });
     let available = health::available(control_plane, inputs);
     conditions::set(control_plane, now, available);
+    v1beta1::set(control_plane, inputs);
 }
 
 fn counters(control_plane: &mut KubeadmControlPlane, observed: &Observed, machines: &[Arc<Machine>]) {

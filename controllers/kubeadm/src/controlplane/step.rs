@@ -21,8 +21,6 @@ pub enum Step {
     OwnKubeconfig,
     /// Update labels, annotations, readiness gates, time-outs and taints of the Machines in place.
     SyncMachines,
-    /// Prepare the workload cluster for Nodes of the new version: RBAC, kubeadm's configuration.
-    PrepareUpgrade,
     /// Delete the KubeadmConfigs and the infrastructure objects of these names, which have no Machine.
     DeleteLeftovers(Vec<String>),
     /// Create a Machine in this failure domain.
@@ -40,7 +38,7 @@ pub enum Step {
     RemoveMember(u64),
     /// Remove the pre-terminate hook of the Machine of this name, so that it is terminated.
     RemoveHook(String),
-    /// Change kube-proxy or CoreDNS, which differ from the spec.
+    /// Change the workload cluster: what kubeadm needs there before a Node joins, or kube-proxy or CoreDNS, which differ from the spec.
     ChangeAddon(addons::Change),
     /// Read when the certificates of these Machines expire.
     ReadCertificateExpiry(Vec<String>),

@@ -28,6 +28,8 @@ pub(super) fn requeue(
         // The template's kind may not be installed, and a kind that is not installed has no events.
         waits.push(LOOK_AGAIN);
     }
+    let valid = observed.valid_from.and_then(|from| (from - now).to_std().ok());
+    waits.extend(valid);
     let is_begun = observed.was_initialized() || authorities::certificates_complete(observed);
     if !observed.machines.is_empty() && is_begun {
         if !observed.is_initialized()

@@ -1,5 +1,11 @@
 //! Authorities, keys and the kubeconfig of a control plane.
 
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kubeadm::checks::Checked;
+use machinery::random::Random;
+use pki::{CertificateAuthority, KeyAlgorithm, Leaf, PrivateKey};
+
 use super::*;
 
 #[test]
@@ -93,4 +99,91 @@ fn an_add_on_that_does_not_follow_is_told() {
     assert_eq!(world.steps(), []);
     let text = "* CoreDNS can't be downgraded from v1.12.0 to v1.0.1";
     assert_eq!(world.condition("RollingOut"), condition("False", "NotRollingOut", text));
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_read_is_named_and_not_overwritten() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    world.observed.kubeconfig = Kubeconfig::Broken;
+    assert_eq!(world.steps(), []);
+    let text = "Secret c-kubeconfig has no kubeconfig with a client certificate under the key value: delete the Secret, and it is \
+                created again";
+    assert_eq!(world.condition("CertificatesAvailable"), condition("True", "Available", text));
+}
+
+#[test]
+fn what_is_not_valid_yet_is_looked_at_when_it_is() {
+    let mut world = World::new(1, "v1.36.0", Vec::new());
+    Arc::make_mut(&mut world.observed.control_plane).status = None;
+    world.observed.workload = None;
+    world.observed.unusable = vec!["Secret c-ca has a certificate that is not valid before then".to_owned()];
+    world.observed.valid_from = Some(now() + Duration::hours(1));
+    assert_eq!(world.steps(), [], "no Machine can come up with it");
+    assert_eq!(plan(&world.observed, now()).requeue, Some(std::time::Duration::from_secs(3600)));
+}
+
+/// The Secret of `purpose` with this certificate and key.
+fn secret(purpose: Purpose, certificate: &str, key: &str) -> Secret {
+    let mut data = json!({});
+    for (name, value) in [("tls.crt", certificate), ("tls.key", key)] {
+        if !value.is_empty() {
+            data[name] = serde_json::to_value(ByteString(value.as_bytes().to_vec())).unwrap();
+        }
+    }
+    from(json!({"metadata": {"name": purpose.secret_name("c")}, "data": data}))
+}
+
+#[test]
+fn certificates_and_keys_are_checked() {
+    let random = Random::seeded(1);
+    let authority = |days: i64, at: DateTime<Utc>| {
+        let validity = Some(Duration::days(days));
+        CertificateAuthority::generate("kubernetes", KeyAlgorithm::EcdsaP256, validity, at, &random).unwrap()
+    };
+    let (good, other) = (authority(10, now()), authority(10, now()));
+    let leaf = good.issue(&Leaf::client("x", &[]), now(), &random).unwrap();
+    let (old, early) = (authority(1, now() - Duration::days(2)), authority(10, now() + Duration::hours(1)));
+    let (key, other_key) = (good.identity().key, other.identity().key);
+    let account = PrivateKey::generate(KeyAlgorithm::EcdsaP256, &random).unwrap();
+    let (ca, sa, client) = (Purpose::ClusterAuthority, Purpose::ServiceAccount, Purpose::EtcdClient);
+    // Columns: purpose, certificate, key, the problem.
+    let rows: Vec<(Purpose, &str, &str, &str)> = vec![
+        (ca, good.certificate(), key.as_str(), ""),
+        (ca, good.certificate(), "", ""),
+        (ca, "", key.as_str(), "has no text under the key tls.crt"),
+        (ca, "nonsense", key.as_str(), "has an unusable tls.crt: "),
+        (
+            ca,
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            &key,
+            "has an unusable tls.crt: ",
+        ),
+        (ca, good.certificate(), "nonsense", "has an unusable tls.key: "),
+        (ca, good.certificate(), other_key.as_str(), "has a private key (tls.key) that does not belong to tls.crt"),
+        (ca, leaf.certificate.as_str(), leaf.key.as_str(), "has a certificate under tls.crt that is not one of an authority"),
+        (ca, old.certificate(), "", "has a certificate that expired at 2026-11-20T03:"),
+        (ca, early.certificate(), "", "has a certificate that is not valid before 2026-11-21T03:"),
+        (client, leaf.certificate.as_str(), leaf.key.as_str(), ""),
+        (client, leaf.certificate.as_str(), "", "has no text under the key tls.key"),
+    ];
+    for (purpose, certificate, key, problem) in rows {
+        let found = Checked::of(&secret(purpose, certificate, key), purpose).problem("c-x", now());
+        match problem {
+            "" => assert_eq!(found, None),
+            problem => {
+                let found = found.unwrap();
+                assert!(found.starts_with(&format!("Secret c-x {problem}")), "{found}");
+                assert!(
+                    !found.contains("nonsense") && !found.contains("BEGIN"),
+                    "nothing is quoted: {found}"
+                );
+            }
+        }
+    }
+    let (public, private) = (account.public_key_pem(), account.to_pem());
+    let of =
+        |certificate: &str, key: &str| Checked::of(&secret(sa, certificate, key), sa).problem("c-sa", now());
+    assert_eq!(of(&public, &private), None);
+    let mismatch = of(&public, &other_key).unwrap();
+    assert_eq!(mismatch, "Secret c-sa has a private key (tls.key) that does not belong to tls.crt");
 }

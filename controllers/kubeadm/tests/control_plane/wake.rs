@@ -45,7 +45,8 @@ fn a_rollout_begins_at_its_time() {
     });
     let wait = wakes(&world).unwrap();
     assert_eq!(wait, Duration::days(13) + Duration::seconds(1));
-    assert_eq!(plan(&world.observed, now() + wait).steps[1], Step::PrepareUpgrade);
+    let steps = plan(&world.observed, now() + wait).steps;
+    assert_eq!(steps[1], Step::CreateMachine(Entry::Join, None), "before the certificates expire");
 }
 
 #[test]

@@ -6,9 +6,9 @@ use super::timeouts::{come_again, end, is_over};
 use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
 use crate::change::Event;
 use crate::machine::changes::{Plan, Step};
-use crate::machine::deprecated;
 use crate::machine::drain::{self, Outcome};
 use crate::machine::observed::{NodeState, Observed, OnDemand};
+use crate::machine::v1beta1;
 
 const EXCLUDE: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 const REASON: &str = "DrainingNode";
@@ -74,7 +74,7 @@ pub fn step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
     let mut lines = vec![format!("Drain not completed yet (started at {since}):")];
     match progress(observed) {
         Drain::NodeGone => {
-            deprecated::succeeded(plan, observed, "DrainingSucceeded");
+            v1beta1::succeeded(plan, observed, "DrainingSucceeded");
             return None;
         }
         Drain::OutOfReach => {
@@ -101,7 +101,7 @@ pub fn step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
 }
 
 fn completed(plan: &mut Plan, observed: &Observed) {
-    deprecated::succeeded(plan, observed, "DrainingSucceeded");
+    v1beta1::succeeded(plan, observed, "DrainingSucceeded");
     if deletion(observed).wait_for_node_volume_detach_start_time.is_some() {
         return;
     }

@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 use chrono::Duration;
 use engine::ExternalObject;
 use engine::object::is_deleting;
-use machinery::clock::rfc3339;
+use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 
 pub use volumes::{has_any, is_attached};
 
 use super::changes::{Plan, Step};
-use super::deprecated;
 use super::facts::node_name;
 use super::observed::{NodeState, Observed};
+use super::v1beta1;
 
 use crate::change::{Event, Reference};
 use timeouts::{come_again, end};
@@ -116,7 +116,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
         let message = format!("Waiting for pre-terminate hooks to succeed (hooks: {})", remaining.join(","));
         return Step::Waiting("WaitingForPreTerminateHook", message);
     }
-    deprecated::succeeded(plan, observed, "PreTerminateDeleteHookSucceeded");
+    v1beta1::succeeded(plan, observed, "PreTerminateDeleteHookSucceeded");
     if let Some(message) = external(plan, &observed.infrastructure) {
         return Step::Waiting("WaitingForInfrastructureDeletion", message);
     }
@@ -137,7 +137,7 @@ fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         let message = format!("Waiting for pre-drain hooks to succeed (hooks: {})", remaining.join(","));
         return Some(Step::Waiting("WaitingForPreDrainHook", message));
     }
-    deprecated::succeeded(plan, observed, "PreDrainDeleteHookSucceeded");
+    v1beta1::succeeded(plan, observed, "PreDrainDeleteHookSucceeded");
     draining::step(plan, observed).or_else(|| volumes::step(plan, observed))
 }
 
@@ -145,8 +145,12 @@ fn status(plan: &mut Plan) -> &mut MachineDeletionStatus {
     plan.machine.status.get_or_insert_default().deletion.get_or_insert_default()
 }
 
+/// Sets when a step began. A time that is still to come was written while the clock was ahead, and would delay the end of the time-out.
 fn start(time: &mut Option<String>, observed: &Observed) {
-    time.get_or_insert_with(|| rfc3339(observed.now));
+    let is_past = time.as_deref().and_then(parse_rfc3339).is_some_and(|time| time <= observed.now);
+    if !is_past {
+        *time = Some(rfc3339(observed.now));
+    }
 }
 
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
@@ -175,7 +179,8 @@ fn node_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         return None;
     }
     let since = observed.machine.metadata.deletion_timestamp.as_ref().map(engine::time::utc);
-    let tried = observed.node_deletion_since.unwrap_or(observed.now) + NODE_DELETION_LEAST;
+    let since_here = observed.node_deletion_since.unwrap_or(observed.now).min(observed.now);
+    let tried = since_here + NODE_DELETION_LEAST;
     let end = end(spec(observed).node_deletion_timeout_seconds, since.map(rfc3339).as_deref());
     let end = end.map(|end| end.max(tried));
     if end.is_some_and(|end| observed.now >= end) {

@@ -10,9 +10,9 @@ use super::timeouts::{come_again, end, is_over};
 use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
 use crate::change::Event;
 use crate::machine::changes::{Plan, Step};
-use crate::machine::deprecated;
 use crate::machine::drain;
 use crate::machine::observed::{NodeState, NodeVolumes, Observed, OnDemand};
+use crate::machine::v1beta1;
 use engine::messages;
 
 const EXCLUDE: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
@@ -54,7 +54,7 @@ pub fn step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
             lines.push(format!("* {error}"));
         }
         Ok(attached) if attached.is_empty() => {
-            deprecated::succeeded(plan, observed, "VolumeDetachSucceeded");
+            v1beta1::succeeded(plan, observed, "VolumeDetachSucceeded");
             if deletion(observed).wait_for_node_volume_detach_start_time.is_none() {
                 let message = format!("success waiting for node volumes detaching Machine's node \"{name}\"");
                 plan.events.push(Event::normal("NodeVolumesDetached", message));

@@ -98,8 +98,9 @@ pub fn plan(observed: &Observed, node: &Node, on_node: &NodePods) -> Result<Outc
     Ok(outcome)
 }
 
+/// Returns whether an eviction is tried again. One that is still to come was tried while the clock was ahead.
 fn is_due(observed: &Observed, last: DateTime<Utc>) -> bool {
-    (observed.now - last).to_std().is_ok_and(|age| age >= RETRY)
+    (observed.now - last).to_std().map_or(true, |age| age >= RETRY)
 }
 
 /// Returns the PersistentVolumeClaims of Pods that the drain leaves alone, whose volumes stay attached.

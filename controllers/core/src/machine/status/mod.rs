@@ -5,21 +5,30 @@ mod ready;
 
 use engine::conditions::{self, Fallback, TRUE, is_false, is_true, is_unknown, word};
 use engine::object::is_deleting;
-use engine::{Action, time};
+use engine::{Action, ExternalObject, time};
 use machinery::clock::parse_rfc3339;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
 use super::changes::{Plan, Step};
-use super::facts::{was_bootstrapped, was_provisioned};
+use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
+use super::plan::other_provider_id;
 use crate::change::Reference;
+use crate::contract::{self, Field};
 use crate::machine_deployment::template;
+
+/// How long until a Secret that is missing is looked for again.
+const SECRET_RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Sets all conditions of the planned Machine.
 pub fn set(plan: &mut Plan, observed: &Observed, step: &Step) {
     let now = observed.now;
+    if observed.data_secret_problem.is_some() {
+        // Secrets are not watched: nearly all of them are there before a Machine names them.
+        plan.action = plan.action.min(Action::requeue_after(SECRET_RETRY));
+    }
     let mut all =
         vec![bootstrap_config_ready(&plan.machine, observed), infrastructure_ready(&plan.machine, observed)];
     all.extend(node::conditions(plan, observed));
@@ -42,15 +51,20 @@ struct Provider<'a> {
     /// Whether the bootstrap data was created, or the infrastructure provisioned, at any time.
     reached: bool,
     is_deleting: bool,
+    /// The field without which the object cannot be used, although it says that it is complete.
+    missing: Option<&'static str>,
+    /// The fields of the contract.
+    fields: &'static [Field],
+    /// What is wrong although each field is right.
+    conflict: Option<String>,
 }
 
 impl Provider<'_> {
     fn condition(&self) -> Condition {
         let kind = self.kind;
         match self.reference {
-            Reference::None | Reference::Failed(_) => {
-                is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR)
-            }
+            Reference::None => is_unknown(self.target, "InternalError", engine::messages::INTERNAL_ERROR),
+            Reference::Failed(error) => is_unknown(self.target, "InternalError", error),
             Reference::NotFound if self.reached && self.is_deleting => {
                 is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
             }
@@ -63,7 +77,12 @@ impl Provider<'_> {
             }
             Reference::Found(object) => match conditions::read(&object.object.data, "Ready") {
                 Err(error) => is_unknown(self.target, "InvalidConditionReported", error),
-                Ok(source) => self.mirror(source.as_ref()),
+                Ok(source) => {
+                    let mut condition = self.mirror(source.as_ref());
+                    contract::add_lines(&mut condition.message, &contract::problems(object, self.fields));
+                    contract::add_lines(&mut condition.message, self.conflict.as_slice());
+                    condition
+                }
             },
         }
     }
@@ -73,7 +92,11 @@ impl Provider<'_> {
         let fallback = Fallback {
             status: word(reached),
             reason: if reached { "Ready" } else { "NotReady" },
-            message: if reached { String::new() } else { format!("{kind} {path} is {reached}") },
+            message: match self.missing {
+                _ if reached => String::new(),
+                Some(missing) => format!("{kind} is provisioned, but does not report {missing}"),
+                None => format!("{kind} {path} is {reached}"),
+            },
         };
         let mut condition = conditions::mirror(self.target, "Ready", source, Some(fallback));
         if condition.status == TRUE && condition.reason == "NoReasonReported" {
@@ -85,21 +108,39 @@ impl Provider<'_> {
 
 fn bootstrap_config_ready(machine: &Machine, observed: &Observed) -> Condition {
     const TYPE: &str = "BootstrapConfigReady";
+    let problem = observed.data_secret_problem.as_slice();
     let Some(reference) = &machine.spec.bootstrap.config_ref else {
-        return is_true(TYPE, "DataSecretProvided");
+        let mut condition = is_true(TYPE, "DataSecretProvided");
+        contract::add_lines(&mut condition.message, problem);
+        return condition;
     };
-    Provider {
+    let mut condition = Provider {
         target: TYPE,
         kind: &reference.kind,
         reference: &observed.bootstrap,
         path: "status.initialization.dataSecretCreated",
         reached: was_bootstrapped(machine),
         is_deleting: is_deleting(machine),
+        missing: None,
+        fields: contract::BOOTSTRAP,
+        conflict: observed.bootstrap.found().and_then(|object| unnamed_secret(machine, object)),
     }
-    .condition()
+    .condition();
+    contract::add_lines(&mut condition.message, problem);
+    condition
+}
+
+/// Says that the bootstrap object reports its Secret as created and does not name it.
+fn unnamed_secret(machine: &Machine, object: &ExternalObject) -> Option<String> {
+    let is_named = machine.spec.bootstrap.data_secret_name.is_some();
+    let error = data_secret_name(object).err().filter(|_| !is_named)?;
+    Some(format!("* {error}"))
 }
 
 fn infrastructure_ready(machine: &Machine, observed: &Observed) -> Condition {
+    let lacks_id = |object: &ExternalObject| {
+        is_infrastructure_provisioned(object) && contract::PROVIDER_ID.read_text(object).is_none()
+    };
     Provider {
         target: "InfrastructureReady",
         kind: &machine.spec.infrastructure_ref.kind,
@@ -107,6 +148,9 @@ fn infrastructure_ready(machine: &Machine, observed: &Observed) -> Condition {
         path: "status.initialization.provisioned",
         reached: was_provisioned(machine),
         is_deleting: is_deleting(machine),
+        missing: observed.infrastructure.found().is_some_and(lacks_id).then_some("spec.providerID"),
+        fields: contract::MACHINE,
+        conflict: observed.infrastructure.found().and_then(|object| other_provider_id(observed, object)),
     }
     .condition()
 }
@@ -154,7 +198,7 @@ fn available(plan: &mut Plan, observed: &Observed) {
     let since = parse_rfc3339(&ready.last_transition_time).unwrap_or(observed.now);
     let condition = if ready.status != TRUE {
         is_false("Available", "NotReady", "")
-    } else if observed.now - since >= wait {
+    } else if wait.is_zero() || observed.now - since >= wait {
         is_true("Available", "Available")
     } else {
         let left = (wait - (observed.now - since)).to_std().unwrap_or_default();

@@ -11,6 +11,7 @@ use schemas::HasConditions;
 use schemas::meta::Condition;
 
 use crate::machine::changes::Plan;
+use crate::machine::node::ambiguous;
 use crate::machine::observed::{NodeState, Observed};
 
 /// The connection may be down this long before the conditions of a Machine's Node become unknown.
@@ -34,8 +35,9 @@ pub fn conditions(plan: &mut Plan, observed: &Observed) -> Vec<Condition> {
     if let Some(conditions) = connection_down(plan, observed) {
         return conditions;
     }
-    if let NodeState::Ambiguous(_) = observed.node {
-        return both(UNKNOWN, "InternalError", engine::messages::INTERNAL_ERROR);
+    if let NodeState::Ambiguous(names) = &observed.node {
+        let id = plan.machine.spec.provider_id.as_deref();
+        return both(UNKNOWN, "InternalError", &ambiguous(names, id));
     }
     if let Some(node) = observed.node.found() {
         return vec![node_ready(node), node_healthy(node)];

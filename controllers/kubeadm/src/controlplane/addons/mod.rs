@@ -7,6 +7,7 @@ mod corefile;
 mod image;
 mod kube_proxy;
 pub mod kubeadm_config;
+pub mod upgrade;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use engine::{ClusterCache, Kind, NamespacedName, Queue, Scope, Workload, object}
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, PodSpec};
 use schemas::controlplane::KubeadmControlPlane;
+pub use upgrade::{BINDINGS, Binding};
 
 use crate::names;
 
@@ -56,6 +58,8 @@ pub struct Addons {
     pub coredns: Option<Arc<Deployment>>,
     /// The ConfigMap with CoreDNS's configuration, the Corefile.
     pub corefile: Option<Arc<ConfigMap>>,
+    /// kubeadm's ClusterRoleBindings that do not exist; only read while Machines are replaced.
+    pub missing_bindings: Vec<Binding>,
 }
 
 impl Addons {
@@ -69,6 +73,7 @@ impl Addons {
                 .get(&kube_proxy_name()),
             coredns: workload.objects_in::<Deployment>(&Scope::named(&coredns_name())).get(&coredns_name()),
             corefile: map(coredns_name()),
+            missing_bindings: Vec::new(),
         }
     }
 }
@@ -94,9 +99,11 @@ pub fn watch(
     });
 }
 
-/// One write to an add-on.
+/// One write to the workload cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
+    /// Create a ClusterRoleBinding.
+    ClusterRoleBinding(Binding),
     /// Set the image of kube-proxy.
     KubeProxyImage(String),
     /// Write kubeadm's configuration.

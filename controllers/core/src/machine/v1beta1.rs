@@ -1,9 +1,12 @@
 //! The fields of a Machine's status that only clients of v1beta1 read: conditions with severities, and
 //! failures.
 
-use engine::ExternalObject;
 use engine::conditions::{FALSE, TRUE, UNKNOWN};
 use engine::object::is_deleting;
+use engine::v1beta1::machines::{REPEATED, repeated};
+use engine::v1beta1::{
+    self, READY, Severity, has, is_false, is_true, is_unknown, mirror, shortened, summary,
+};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::Machine;
 use schemas::meta::{FailureV1Beta1DeprecatedStatus, V1Beta1Condition};
@@ -12,7 +15,6 @@ use super::changes::{Plan, Step};
 use super::facts::{is_data_secret_created, is_infrastructure_provisioned, node_name, was_provisioned};
 use super::observed::{NodeState, Observed};
 use crate::change::Reference;
-use crate::v1beta1::{self, READY, Severity, is_false, is_true};
 
 /// The conditions that `Ready` summarizes; of several with the same severity the first counts.
 const SUMMARIZED: [&str; 5] =
@@ -27,6 +29,14 @@ pub fn set(plan: &mut Plan, observed: &Observed, step: &Step) {
     ];
     for condition in conditions.into_iter().flatten().chain(pending(step)) {
         v1beta1::set(&mut older(&mut plan.machine).conditions, observed.now, condition);
+    }
+    for type_ in REPEATED {
+        let condition = repeated(&plan.machine, type_);
+        let conditions = &mut older(&mut plan.machine).conditions;
+        match condition {
+            Some(condition) => v1beta1::set(conditions, observed.now, condition),
+            None => v1beta1::remove(conditions, type_),
+        }
     }
     let ready = ready(&mut plan.machine);
     v1beta1::set(&mut older(&mut plan.machine).conditions, observed.now, ready);
@@ -83,24 +93,6 @@ fn infrastructure_ready(observed: &Observed) -> Option<V1Beta1Condition> {
     }
 }
 
-/// Returns the provider's `Ready`; if it reports none, whether its contract says that it is.
-fn mirror(type_: &str, object: &ExternalObject, is_ready: bool, waiting: &str) -> V1Beta1Condition {
-    let conditions = object.get("/status/conditions").and_then(|conditions| conditions.as_array());
-    let ready = conditions.into_iter().flatten().find(|condition| condition["type"] == READY);
-    let Some(ready) = ready else {
-        return if is_ready { is_true(type_) } else { is_false(type_, Severity::Info, waiting, "") };
-    };
-    let text = |field: &str| ready[field].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    V1Beta1Condition {
-        type_: type_.to_owned(),
-        status: text("status").unwrap_or_else(|| UNKNOWN.to_owned()),
-        severity: text("severity"),
-        reason: text("reason"),
-        message: text("message"),
-        ..V1Beta1Condition::default()
-    }
-}
-
 /// Returns the state of the Node; `None` if it is not known.
 fn node_healthy(plan: &Plan, observed: &Observed) -> Option<V1Beta1Condition> {
     const TYPE: &str = "NodeHealthy";
@@ -141,37 +133,20 @@ fn node_conditions(type_: &str, node: &Node) -> V1Beta1Condition {
     if issues.is_empty() {
         return is_true(type_);
     }
-    let mut condition = is_false(type_, Severity::Warning, "NodeConditionsFailed", issues.join(". "));
-    if !is_bad {
-        condition.status = UNKNOWN.to_owned();
-        condition.severity = None;
+    let (reason, message) = ("NodeConditionsFailed", issues.join(". "));
+    match is_bad {
+        true => is_false(type_, Severity::Warning, reason, message),
+        false => is_unknown(type_, reason, message),
     }
-    condition
 }
 
-/// Returns `Ready`: the worst of the summarized conditions. While the Machine is provisioned, its message
-/// counts the steps.
+/// Returns `Ready`. While the Machine is provisioned, its message counts the steps.
 fn ready(machine: &mut Machine) -> V1Beta1Condition {
     let counts_steps = !is_deleting(machine) && machine.spec.provider_id.is_none();
     let conditions = &older(machine).conditions;
-    let find = |type_: &&str| conditions.iter().find(|condition| condition.type_ == **type_);
-    let rank = |condition: &&V1Beta1Condition| match (&*condition.status, condition.severity.as_deref()) {
-        (FALSE, Some("Error")) => 0,
-        (FALSE, Some("Warning")) => 1,
-        (FALSE, _) => 2,
-        (TRUE, _) => 3,
-        _ => 4,
-    };
-    let worst = SUMMARIZED.iter().filter_map(find).min_by_key(rank);
-    let mut ready = match worst {
-        Some(condition) if condition.status != TRUE => {
-            V1Beta1Condition { type_: READY.to_owned(), ..condition.clone() }
-        }
-        _ => is_true(READY),
-    };
+    let mut ready = summary(conditions, &SUMMARIZED).unwrap_or_else(|| is_true(READY));
     if counts_steps && ready.status == FALSE {
-        let steps = SUMMARIZED[..2].iter().filter_map(find);
-        let done = steps.filter(|condition| condition.status == TRUE).count();
+        let done = SUMMARIZED[..2].iter().filter(|type_| has(conditions, type_)).count();
         ready.message = Some(format!("{done} of 2 completed"));
     }
     ready
@@ -197,7 +172,7 @@ fn failure(machine: &mut Machine, observed: &Observed) {
     if reason.is_some() || message.is_some() {
         let older = older(machine);
         older.failure_reason = reason.or(older.failure_reason.take());
-        older.failure_message = message.or(older.failure_message.take());
+        older.failure_message = message.map(shortened).or(older.failure_message.take());
     }
 }
 
