@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use engine::etcd;
-use engine::network::{Network, SimulatedNetwork, workload_client};
+use engine::network::{Network, SimulatedNetwork, WorkloadClients};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -81,7 +81,8 @@ impl Cluster {
         let server = format!("https://127.0.0.1:{PORT}");
         let authority = self.authorities.cluster.certificate();
         let kubeconfig = Kubeconfig::for_cluster("c", &server, authority, identity).to_yaml().expect("YAML");
-        workload_client(&self.network, &self.clock, kubeconfig.as_bytes()).expect("a client")
+        let clients = WorkloadClients::new(&self.network, &self.clock, kubeconfig.as_bytes());
+        clients.expect("the kubeconfig is valid").dedicated
     }
 
     /// Calls the etcd member in `pod` once, through a port-forward, TLS and gRPC.
