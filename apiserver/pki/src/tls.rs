@@ -3,12 +3,14 @@
 mod any_issuer;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use machinery::clock::Clock;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::client::{
+    Resumption, WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor, verify_server_name,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiClientVerifier};
@@ -152,6 +154,8 @@ pub fn client_config(
             .map_err(refused)?,
     };
     config.alpn_protocols = protocols(alpn);
+    // Each client has one server. The default keeps room for 32 of them, and there is a client for each workload cluster.
+    config.resumption = Resumption::in_memory_sessions(1);
     Ok(config)
 }
 
@@ -239,7 +243,9 @@ impl ServerCertVerifier for ChainOrRoot {
 
 /// Returns the only crypto provider of this program.
 fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
+    static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+        LazyLock::new(|| Arc::new(rustls::crypto::ring::default_provider()));
+    PROVIDER.clone()
 }
 
 fn protocols(names: &[&str]) -> Vec<Vec<u8>> {

@@ -51,5 +51,6 @@ pub use response::{Deleted, EventType, Item, List, WatchEvent, Written};
 pub use verbs::patch::unknown_version;
 pub use verbs::watch::Watch;
 pub use versions::definitions::{Definitions, Served};
+pub use versions::kinds::Kinds;
 pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
 pub use write::decode::strictness;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kinds::definition::from_crd;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::RwLock;
@@ -16,9 +15,10 @@ use crate::registry::{Inner, Registry};
 use crate::storage::entries::Storage;
 use crate::storage::keys;
 use crate::versions::definitions::{CRDS, Definitions};
+use crate::versions::kinds::Kinds;
 
 /// The reasons why a registry cannot be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum OpenError {
     /// A built-in kind is not a valid CustomResourceDefinition.
     #[error("the built-in kind {name} cannot be served: {problem}")]
@@ -42,20 +42,8 @@ impl Registry {
         random: Random,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let mut definitions = Definitions::default();
-        for text in kinds::manifests() {
-            let manifest: Value = serde_json::from_str(text).map_err(|error| OpenError::Kind {
-                name: text.chars().take(80).collect(),
-                problem: error.to_string(),
-            })?;
-            built_in(&mut definitions, &manifest)?;
-        }
-        for definition in kinds::definitions() {
-            definitions.insert(definition.clone(), 0, false, 0);
-        }
-        for manifest in &options.kinds {
-            built_in(&mut definitions, manifest)?;
-        }
+        let kinds = options.kinds.clone().map_or_else(Kinds::of_every_server, Ok)?;
+        let mut definitions = kinds.definitions();
         let storage = Storage::new(store);
         load(&mut definitions, &storage, &options);
         let generation = definitions.generation;
@@ -65,7 +53,7 @@ impl Registry {
             random,
             options,
             admission: crate::admission::configured::Cache::default(),
-            definitions: RwLock::new(Arc::new(definitions)),
+            definitions: RwLock::new(definitions),
             changed: watch::Sender::new(generation),
         }));
         start::start(&registry).await;
@@ -73,18 +61,8 @@ impl Registry {
     }
 }
 
-fn built_in(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenError> {
-    let mut definition = from_crd(manifest).map_err(|problem| OpenError::Kind {
-        name: manifest["metadata"]["name"].as_str().unwrap_or("(no name)").to_owned(),
-        problem: problem.to_string(),
-    })?;
-    definition.built_in = true;
-    definitions.insert(definition, 0, false, 0);
-    Ok(())
-}
-
 /// Adds the resources of the stored CustomResourceDefinitions.
-fn load(definitions: &mut Definitions, storage: &Storage, options: &Options) {
+fn load(definitions: &mut Arc<Definitions>, storage: &Storage, options: &Options) {
     let Some(crds) = definitions.get(CRDS.0, CRDS.1).cloned() else { return };
     let (stored, _) = storage.range(&keys::namespace(&crds, ""));
     for entry in stored {
@@ -96,6 +74,7 @@ fn load(definitions: &mut Definitions, storage: &Storage, options: &Options) {
             Ok(definition) => {
                 let terminating = machinery::meta::is_deleting(&crd);
                 let shape = crate::versions::definition_writes::shape(&crd);
+                let definitions = Arc::make_mut(definitions);
                 definitions.insert(definition, entry.mod_revision.0, terminating, shape);
             }
             Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),

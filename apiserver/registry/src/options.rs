@@ -6,6 +6,7 @@ use kinds::definition::{Converter, Definition, from_crd};
 use serde_json::Value;
 
 use crate::admission::review::Admission;
+use crate::versions::kinds::Kinds;
 use crate::webhook::caller::WebhookCaller;
 
 /// The parts of the housekeeping to run. All of them are driven by watches.
@@ -47,8 +48,8 @@ impl Default for Housekeeping {
 /// Parameters of [`crate::Registry::open`], apart from the store.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Additional built-in kinds, as CustomResourceDefinition manifests (see `kinds/`).
-    pub kinds: Vec<Value>,
+    /// The built-in kinds; `None` for those that every server has.
+    pub kinds: Option<Kinds>,
     /// The parts of the housekeeping to run.
     pub housekeeping: Housekeeping,
     /// Converts custom objects between versions. With `None`, only webhooks do.

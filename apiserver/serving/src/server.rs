@@ -25,6 +25,7 @@ use crate::options::VersionInfo;
 use crate::request::flows::Flows;
 use crate::request::read_body::{RequestBody, boxed};
 use crate::resources::connect::{Connect, ConnectResource};
+use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;
 use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
 use crate::response::answer::Answer;
@@ -132,7 +133,7 @@ impl Builder {
                 last_modes: access::impersonate::LastModes::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
-                lines: Arc::default(),
+                lines: EventLines::of_all_servers(),
                 stop: CancellationToken::new(),
             }),
         }

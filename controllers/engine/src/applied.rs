@@ -9,12 +9,21 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
-use machinery::hash::fnv1a_32;
+use machinery::hash::{fnv1a_32, fnv1a_64};
 
-/// Hash of the last applied configuration, by object UID and field manager. It is kept in memory only: after
-/// a restart each object is applied once more, which changes nothing.
+/// The configuration that each object last got from each field manager, by the object's UID. It is kept in memory only: after a restart
+/// each object is applied once more, which changes nothing.
 #[derive(Default)]
-pub struct Applied(Mutex<BTreeMap<(String, String), u32>>);
+pub struct Applied(Mutex<BTreeMap<(String, String), Last>>);
+
+/// What was applied last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Last {
+    /// Hash of the configuration.
+    applied: u32,
+    /// An object that contains all of it: hash of its wanted state, and its version.
+    contained: Option<(u64, u64)>,
+}
 
 impl Applied {
     /// Forgets a deleted object.
@@ -22,12 +31,12 @@ impl Applied {
         self.0.lock().retain(|(known, _), _| known != uid);
     }
 
-    fn is(&self, uid: &str, manager: &str, hash: u32) -> bool {
-        self.0.lock().get(&(uid.to_owned(), manager.to_owned())) == Some(&hash)
+    fn last(&self, uid: &str, manager: &str) -> Option<Last> {
+        self.0.lock().get(&(uid.to_owned(), manager.to_owned())).copied()
     }
 
-    fn set(&self, uid: &str, manager: &str, hash: u32) {
-        self.0.lock().insert((uid.to_owned(), manager.to_owned()), hash);
+    fn set(&self, uid: &str, manager: &str, last: Last) {
+        self.0.lock().insert((uid.to_owned(), manager.to_owned()), last);
     }
 }
 
@@ -45,6 +54,14 @@ impl<K: Kind> Objects<K> {
         wanted: &K,
     ) -> Result<Arc<K>> {
         let key = NamespacedName::of(wanted);
+        let wanted_hash = self.text_hash(&key, wanted)?;
+        if let Some(current) = current {
+            let contained = Some((wanted_hash, object::version(current.as_ref())));
+            let last = self.last(applied, manager, current);
+            if last.is_some_and(|last| last.contained == contained) {
+                return Ok(current.clone());
+            }
+        }
         let mut configuration = self.value(&key, wanted)?;
         if let Value::Object(map) = &mut configuration {
             let dynamic = self.dynamic_type();
@@ -52,7 +69,15 @@ impl<K: Kind> Objects<K> {
             map.entry("kind").or_insert_with(|| K::kind(dynamic).into());
             map.remove("status");
         }
-        self.apply_changed_value(applied, manager, current, &key, configuration).await
+        let stored = self.apply_changed_value(applied, manager, current, &key, configuration).await?;
+        if let Some(last) = self.last(applied, manager, &stored)
+            && current.is_some_and(|current| Arc::ptr_eq(current, &stored))
+        {
+            // Nothing was sent, so the object was compared.
+            let contained = Some((wanted_hash, object::version(stored.as_ref())));
+            applied.set(object::uid(stored.as_ref()), manager, Last { contained, ..last });
+        }
+        Ok(stored)
     }
 
     /// Like [`Objects::apply_changed`], for a configuration with only some of the kind's fields.
@@ -69,14 +94,26 @@ impl<K: Kind> Objects<K> {
     ) -> Result<Arc<K>> {
         let hash = hash(&configuration);
         if let Some(current) = current
-            && applied.is(object::uid(current.as_ref()), manager, hash)
+            && self.last(applied, manager, current).is_some_and(|last| last.applied == hash)
             && contains(&self.value(key, current.as_ref())?, &without_type(&configuration))
         {
             return Ok(current.clone());
         }
         let stored = self.apply_value(manager, key, configuration).await?;
-        applied.set(object::uid(stored.as_ref()), manager, hash);
+        applied.set(object::uid(stored.as_ref()), manager, Last { applied: hash, contained: None });
         Ok(stored)
+    }
+
+    fn last(&self, applied: &Applied, manager: &str, object: &Arc<K>) -> Option<Last> {
+        applied.last(object::uid(object.as_ref()), manager)
+    }
+
+    /// Returns a hash of the whole wanted object. A MachineSet asks for each of its Machines whenever one of them changes, so this must
+    /// cost less than the comparison that it saves.
+    fn text_hash(&self, key: &NamespacedName, object: &K) -> Result<u64> {
+        let what = || format!("apply {} {key}", self.kind());
+        let text = serde_json::to_vec(object).map_err(|error| Error::json(what(), error))?;
+        Ok(fnv1a_64(&text))
     }
 
     fn value(&self, key: &NamespacedName, object: &K) -> Result<Value> {

@@ -50,7 +50,7 @@ impl Caches {
 
     /// Returns the handle on a kind; the first call starts its watch.
     pub fn objects<K: Kind>(&self, dynamic: &K::DynamicType) -> Objects<K> {
-        self.objects_in(dynamic, &self.scope)
+        self.objects_in(dynamic, &self.scope.clone().without_unread::<K>(dynamic))
     }
 
     /// Returns the handle on the objects of a kind in `scope`; the first call with this scope starts its watch.

@@ -19,7 +19,7 @@ use crate::cache::Change;
 use crate::caches::Caches;
 use crate::error::{Error, Result};
 use crate::manager::Manager;
-use crate::network::workload_client;
+use crate::network::WorkloadClients;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::queue::Queue;
@@ -39,6 +39,7 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 pub struct Workload {
     cluster: NamespacedName,
     caches: Caches,
+    dedicated: Client,
 }
 
 impl Workload {
@@ -50,6 +51,11 @@ impl Workload {
     /// Returns the client, for kinds that are not cached.
     pub fn client(&self) -> &Client {
         &self.caches.client
+    }
+
+    /// Returns a client with a connection for each request, for port-forwards and for watches of which there may be many.
+    pub fn dedicated_client(&self) -> &Client {
+        &self.dedicated
     }
 
     /// Returns the handle on a kind in this cluster; the first call starts its cache. Kinds given to
@@ -310,10 +316,10 @@ impl Inner {
     }
 
     async fn connect(&self, cluster: &NamespacedName, kubeconfig: &[u8]) -> Result<Workload> {
-        let client = workload_client(self.manager.network(), self.manager.clock(), kubeconfig)?;
-        probe(&client).await?;
-        let caches = self.manager.caches_of(client);
-        let workload = Workload { cluster: cluster.clone(), caches };
+        let clients = WorkloadClients::new(self.manager.network(), self.manager.clock(), kubeconfig)?;
+        probe(&clients.shared).await?;
+        let caches = self.manager.caches_of(clients.shared);
+        let workload = Workload { cluster: cluster.clone(), caches, dedicated: clients.dedicated };
         let registrations = self.registrations.lock().clone();
         let synced = join_all(registrations.iter().map(|register| register(&workload)));
         match tokio::time::timeout(SYNC_TIMEOUT, synced).await {

@@ -4,6 +4,9 @@ use kube::api::{ListParams, WatchParams};
 
 use crate::object::{Kind, NamespacedName};
 
+/// Field selector without the releases of Helm. A production management cluster may have hundreds of these Secrets, of up to 1 MiB each.
+const UNREAD_SECRETS: &str = "type!=helm.sh/release.v1";
+
 /// Limits a cache to some objects of a kind. The default is all objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -37,6 +40,15 @@ impl Scope {
     #[must_use]
     pub fn fields(self, selector: impl Into<String>) -> Self {
         Self { fields: Some(selector.into()), ..self }
+    }
+
+    /// Returns the scope without the objects of a kind that no controller reads.
+    #[must_use]
+    pub(crate) fn without_unread<K: Kind>(self, dynamic: &K::DynamicType) -> Self {
+        if K::kind(dynamic) == "Secret" && K::group(dynamic).is_empty() {
+            return self.fields(UNREAD_SECRETS);
+        }
+        self
     }
 
     /// Returns the text that identifies the scope among the caches of a kind.
@@ -78,7 +90,7 @@ fn has_namespaces<K: Kind>() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{Node, Pod};
+    use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
     use kube::api::DynamicObject;
     use kube::core::{ApiResource, PartialObjectMeta};
 
@@ -93,6 +105,18 @@ mod tests {
         assert_eq!(Scope::default().path::<Pod>(&()), "/api/v1/pods");
         let resource = ApiResource::erase::<Pod>(&());
         assert_eq!(scope.path::<DynamicObject>(&resource), "/api/v1/namespaces/kube-system/pods");
+    }
+
+    #[test]
+    fn secrets_that_no_controller_reads_are_left_out() {
+        let scope = Scope::namespace("default");
+        let secrets = scope.clone().without_unread::<Secret>(&());
+        assert_eq!(
+            secrets.watch_parameters(None).field_selector.as_deref(),
+            Some("type!=helm.sh/release.v1")
+        );
+        assert_eq!(secrets.namespace, scope.namespace);
+        assert_eq!(scope.clone().without_unread::<ConfigMap>(&()), scope);
     }
 
     #[test]

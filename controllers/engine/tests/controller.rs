@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use engine::network::SimulatedNetwork;
-use engine::{Action, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result, Settings};
+use engine::{
+    Action, Applied, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result, Settings,
+};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -28,6 +30,17 @@ fn manager(settings: Settings) -> Manager {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [broken, object]});
         Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
     });
+    with_service(service, settings)
+}
+
+fn with_service<S>(service: S, settings: Settings) -> Manager
+where
+    S: tower::Service<http::Request<Body>, Response = Response<Body>, Error = Infallible>
+        + Send
+        + Clone
+        + 'static,
+    S::Future: Send + 'static,
+{
     Manager::new(ManagerOptions {
         client: Client::new(service, "default"),
         clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
@@ -155,4 +168,62 @@ async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
     let names: Vec<String> = objects.all().iter().filter_map(|object| object.metadata.name.clone()).collect();
     assert_eq!(names, ["one"]);
     manager.stop().await;
+}
+
+/// Returns a manager whose server lists nothing and answers each patch with the object that [`config_map`] returns, and the number of
+/// patches.
+fn patched() -> (Manager, Arc<AtomicUsize>) {
+    let patches = Arc::new(AtomicUsize::new(0));
+    let counted = patches.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let counted = counted.clone();
+        async move {
+            if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
+                std::future::pending::<()>().await;
+            }
+            let answer = match request.method() {
+                &http::Method::PATCH => {
+                    let version = 10 + counted.fetch_add(1, Ordering::Relaxed) as u64;
+                    serde_json::to_value(config_map("1", version)).unwrap()
+                }
+                _ => {
+                    json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": []})
+                }
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    (with_service(service, Settings::default()), patches)
+}
+
+fn config_map(value: &str, version: u64) -> ConfigMap {
+    let object = json!({"metadata": {"name": "one", "namespace": "default", "uid": "1", "resourceVersion": version.to_string()},
+        "data": {"key": value}});
+    serde_json::from_value(object).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_applied_is_applied_again_only_if_it_is_not_there() {
+    let (manager, patches) = patched();
+    let (objects, applied) = (manager.objects::<ConfigMap>(), Applied::default());
+    let wanted = |value: &str| {
+        let mut wanted = config_map(value, 0);
+        wanted.metadata.resource_version = None;
+        wanted
+    };
+    let apply = async |current: Option<&Arc<ConfigMap>>, value: &str| {
+        let stored = objects.apply_changed(&applied, "manager", current, &wanted(value)).await.unwrap();
+        (stored, patches.load(Ordering::Relaxed))
+    };
+    let (stored, count) = apply(None, "1").await;
+    assert_eq!(count, 1);
+    for _ in 0..3 {
+        assert_eq!(apply(Some(&stored), "1").await.1, 1, "it is there");
+    }
+    let newer = Arc::new(config_map("1", 20));
+    assert_eq!(apply(Some(&newer), "1").await.1, 1, "another version has it, too");
+    let drifted = Arc::new(config_map("2", 21));
+    assert_eq!(apply(Some(&drifted), "1").await.1, 2, "somebody changed it");
+    assert_eq!(apply(Some(&newer), "3").await.1, 3, "another configuration");
+    assert_eq!(apply(Some(&newer), "1").await.1, 4, "the first configuration is not the last one any more");
 }

@@ -81,7 +81,7 @@ impl HandOver {
             let number = name.strip_prefix(&prefix(cluster)).map(str::parse::<usize>);
             number.is_some_and(|number| number.is_ok())
         };
-        for secret in self.secrets.in_namespace(&cluster.namespace) {
+        for secret in self.secrets.by_cluster(cluster) {
             let found = secret.metadata.name.as_deref().is_some_and(is_part);
             if found && secret.type_.as_deref() == Some(TYPE) {
                 self.secrets.delete(secret.as_ref()).await?;

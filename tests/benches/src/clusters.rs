@@ -7,15 +7,17 @@ use futures::future::try_join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, print};
+use crate::bench::Bench;
 use crate::objects::cluster;
 use crate::server::Server;
 
 /// How much later than it happened something is seen.
 const INTERVAL: Duration = Duration::from_millis(20);
-const OLD: &str = "v1.35.0";
+/// The version of new clusters.
+pub const OLD: &str = "v1.35.0";
 const NEW: &str = "v1.36.0";
-const MERGE: &str = "application/merge-patch+json";
+/// The type of a merge patch.
+pub const MERGE: &str = "application/merge-patch+json";
 /// Simulated start-up durations of an upgrade: one control plane machine (10 + 2 + 2), then three workers one
 /// after the other (10 + 2 each), with a surge of one.
 const UPGRADE_DURATIONS: f64 = 14.0 + 3.0 * 12.0;
@@ -33,43 +35,6 @@ pub async fn run(bench: &Bench) -> Result<()> {
     bench.figure("10 clusters: CPU per cluster", "s", async |b| available(b, 10, true, Cpu).await).await?;
     bench.figure("10 clusters: memory", "MB", async |b| available(b, 10, true, Memory).await).await?;
     bench.figure("upgrade 1+3 by a minor version, × the durations alone", "×", upgrade).await?;
-    for (count, workers) in FLEETS {
-        // Only by name: the largest takes minutes.
-        if !bench.only.is_empty() && format!("fleet of {count}").contains(&bench.only) {
-            fleet(bench, *count, *workers).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Numbers of clusters, and of workers of each.
-const FLEETS: &[(usize, i64)] = &[(50, 3), (500, 3), (1000, 0)];
-/// How long a fleet is observed at rest.
-const AT_REST: Duration = Duration::from_secs(60);
-
-/// Brings up many clusters at once, once, and prints time, cost, and the cost at rest.
-async fn fleet(bench: &Bench, count: usize, workers: i64) -> Result<()> {
-    let server = Server::start(&bench.binary, &[], &bench.clock).await?;
-    let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
-    let names: Vec<String> = (0..count).map(|n| format!("c{n}")).collect();
-    for name in &names {
-        for (path, object) in cluster(name, 1, workers, OLD, true) {
-            server.send(Method::POST, &path, "application/json", Some(&object)).await?;
-        }
-    }
-    for name in &names {
-        wait_available(bench, &server, name).await?;
-    }
-    let title = format!("fleet of {count}, 1+{workers}");
-    let seconds = (bench.clock.monotonic() - started).as_secs_f64();
-    print(&format!("| {title}: all Available | {seconds:.1} s |"));
-    print(&format!("| {title}: CPU of each | {:.3} s |", (server.cpu()? - cpu) / count as f64));
-    print(&format!("| {title}: memory | {:.0} MB |", server.memory()?));
-    bench.clock.sleep(AT_REST).await;
-    let before = server.cpu()?;
-    bench.clock.sleep(AT_REST).await;
-    let cores = (server.cpu()? - before) / AT_REST.as_secs_f64();
-    print(&format!("| {title}: at rest | {cores:.4} cores |"));
     Ok(())
 }
 
@@ -121,7 +86,11 @@ async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
     Ok(())
 }
 
-async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Result<()> {
+/// Waits until a Cluster is Available.
+///
+/// # Errors
+/// Fails if that takes too long.
+pub async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Result<()> {
     let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/{name}");
     server
         .until(&bench.clock, &path, INTERVAL, |cluster| {

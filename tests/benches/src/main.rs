@@ -4,6 +4,7 @@
 mod bench;
 mod clusters;
 mod durability;
+mod fleets;
 mod hosts;
 mod http2;
 mod netboot;
@@ -32,7 +33,7 @@ struct Arguments {
     /// How often each figure is taken; the median counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Only figures whose name contains this.
+    /// Only figures whose name contains this. Those of large fleets (docs/BENCHMARKS.md) are only taken if it is their whole name.
     #[arg(long, default_value = "")]
     only: String,
     /// How many clusters are pivoted; several numbers show whether the time is linear.
@@ -63,6 +64,7 @@ async fn main() -> Result<()> {
     print("| figure | median | range |\n|---|---|---|");
     start::run(&bench).await?;
     clusters::run(&bench).await?;
+    fleets::run(&bench).await?;
     hosts::run(&bench).await?;
     operations::run(&bench).await?;
     durability::run(&bench).await?;

@@ -22,7 +22,7 @@ pub struct Server {
 }
 
 /// Limit for what a benchmark waits for.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Clock ticks per second in `/proc/<pid>/stat`, the same on every supported Linux.
 const TICKS: f64 = 100.0;

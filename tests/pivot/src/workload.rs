@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use engine::network::workload_client;
+use engine::network::WorkloadClients;
 use http::Request;
 use kube::Client;
 use parking_lot::Mutex;
@@ -48,7 +48,7 @@ impl User {
         let (_, secret) = secret.context("there is no kubeconfig")?;
         let secret: k8s_openapi::api::core::v1::Secret = serde_json::from_value(secret)?;
         let kubeconfig = secret.data.and_then(|mut data| data.remove("value")).context("it is empty")?;
-        let client = workload_client(&scene.network, &scene.clock, &kubeconfig.0)?;
+        let client = WorkloadClients::new(&scene.network, &scene.clock, &kubeconfig.0)?.dedicated;
         Ok(Self { client, scene_clock: scene.clock.clone() })
     }
 

@@ -24,7 +24,8 @@ pub(crate) struct Resource {
     pub(crate) strategy: Arc<dyn Strategy>,
     /// Objects that were written at or before this revision may lack defaults of the current schema.
     pub(crate) changed_at: u64,
-    /// Objects that satisfy all rules of one version: by key, the revision of the object and the version.
+    /// Objects that satisfy all rules of one version: by key, the revision of the object and the version. Empty for built-in kinds, which
+    /// several registries share.
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// Whether the definition is being deleted, so that objects cannot be created.
     pub(crate) terminating: bool,

@@ -5,3 +5,4 @@ pub(crate) mod conversions;
 pub(crate) mod convert;
 pub(crate) mod definition_writes;
 pub(crate) mod definitions;
+pub(crate) mod kinds;

@@ -1,5 +1,7 @@
 //! The encoded lines of watch events, computed once for all watchers.
 
+use std::sync::{Arc, LazyLock};
+
 use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 use registry::EventType;
@@ -27,6 +29,12 @@ impl Default for EventLines {
 }
 
 impl EventLines {
+    /// Returns the cache that all servers of this process share, so that many servers need no more memory than one.
+    pub(crate) fn of_all_servers() -> Arc<Self> {
+        static LINES: LazyLock<Arc<EventLines>> = LazyLock::new(Arc::default);
+        LINES.clone()
+    }
+
     /// Returns the JSON line of an event; `None` for a large one. All watchers of an event share its object,
     /// and therefore its line.
     pub(crate) fn of(&self, kind: EventType, object: &Bytes) -> Option<Bytes> {

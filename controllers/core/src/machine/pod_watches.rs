@@ -39,7 +39,7 @@ impl PodWatches {
         if version.is_empty() {
             return;
         }
-        let api = Api::<Pod>::all(workload.client().clone());
+        let api = Api::<Pod>::all(workload.dedicated_client().clone());
         let (queue, node, key) = (queue.clone(), node.to_owned(), request.clone());
         self.keep(request, || {
             manager.spawn(async move {

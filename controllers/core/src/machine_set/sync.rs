@@ -1,6 +1,6 @@
 //! Propagates the template fields that need no rollout to existing Machines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::ExternalObject;
@@ -30,9 +30,21 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
         }
         plan.sync.push((machine.clone(), existing(&observed.set, machine)));
     }
+    let followed: BTreeSet<&str> = observed
+        .machines
+        .iter()
+        .filter(|machine| !is_deleting(machine.as_ref()))
+        .map(|machine| uid(machine.as_ref()))
+        .collect();
+    let (labels, annotations) = (create::labels(&observed.set), create::annotations(&observed.set));
     for part in &observed.parts {
-        if !is_deleting(part.object.as_ref()) && is_followed(observed, part) {
-            plan.sync_parts.extend(metadata(&observed.set, part).map(|wanted| (part.clone(), wanted)));
+        // The MachineSet's own objects have no labels to update yet.
+        let owner = owners::controller(part.object.as_ref());
+        if !is_deleting(part.object.as_ref())
+            && owner.is_some_and(|owner| followed.contains(owner.uid.as_str()))
+        {
+            plan.sync_parts
+                .extend(metadata(&labels, &annotations, part).map(|wanted| (part.clone(), wanted)));
         }
     }
 }
@@ -81,26 +93,18 @@ fn adopted(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     wanted
 }
 
-/// Returns whether a Machine controls the object; the MachineSet's own objects have no labels to update yet.
-fn is_followed(observed: &Observed, part: &ExternalObject) -> bool {
-    let owner = owners::controller(part.object.as_ref());
-    owner.is_some_and(|owner| {
-        observed
-            .machines
-            .iter()
-            .any(|machine| uid(machine.as_ref()) == owner.uid && !is_deleting(machine.as_ref()))
-    })
-}
-
 /// Returns the labels and annotations to apply to a bootstrap or infrastructure object; `None` if it already
 /// has them.
-fn metadata(set: &MachineSet, part: &ExternalObject) -> Option<DynamicObject> {
-    let (labels, annotations) = (create::labels(set), create::annotations(set));
+fn metadata(
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+    part: &ExternalObject,
+) -> Option<DynamicObject> {
     let has = |present: Option<&BTreeMap<String, String>>, wanted: &BTreeMap<String, String>| {
         wanted.iter().all(|(key, value)| present.and_then(|present| present.get(key)) == Some(value))
     };
     let meta = &part.object.metadata;
-    if has(meta.labels.as_ref(), &labels) && has(meta.annotations.as_ref(), &annotations) {
+    if has(meta.labels.as_ref(), labels) && has(meta.annotations.as_ref(), annotations) {
         return None;
     }
     let name = meta.name.as_deref().unwrap_or_default();
@@ -108,7 +112,7 @@ fn metadata(set: &MachineSet, part: &ExternalObject) -> Option<DynamicObject> {
     wanted.data = serde_json::json!({});
     wanted.metadata.namespace.clone_from(&meta.namespace);
     wanted.metadata.uid.clone_from(&meta.uid);
-    wanted.metadata.labels = Some(labels);
-    wanted.metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+    wanted.metadata.labels = Some(labels.clone());
+    wanted.metadata.annotations = Some(annotations.clone()).filter(|annotations| !annotations.is_empty());
     Some(wanted)
 }

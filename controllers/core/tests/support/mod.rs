@@ -57,6 +57,7 @@ impl Admission for Refusing {
 async fn server(clock: &Clock, random: &Random, kinds: Vec<Value>, eviction: eviction::Eviction) -> Server {
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
     let admission: Vec<Arc<dyn Admission>> = vec![Arc::new(Refusing)];
+    let kinds = Some(registry::Kinds::with(&kinds).unwrap());
     let options = registry::Options { kinds, admission, ..registry::Options::default() };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await.unwrap();
     Server::builder(registry, clock.clone()).connect(eviction::RESOURCE, eviction).build()

@@ -1,5 +1,6 @@
 //! Aggregates: one condition of an object, computed from the same condition of several other objects.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemas::meta::Condition;
@@ -26,7 +27,7 @@ pub struct Source<'a> {
 
 struct Entry<'a> {
     source: &'a Source<'a>,
-    condition: Condition,
+    condition: Cow<'a, Condition>,
     priority: Priority,
 }
 
@@ -43,8 +44,9 @@ pub fn aggregate(
     let entries: Vec<Entry<'_>> = sources
         .iter()
         .map(|source| {
-            let condition = find(source.conditions, type_).cloned().unwrap_or_else(|| {
-                new(type_, UNKNOWN, NOT_YET_REPORTED, format!("Condition {type_} not yet reported"))
+            let condition = find(source.conditions, type_).map(Cow::Borrowed).unwrap_or_else(|| {
+                let message = format!("Condition {type_} not yet reported");
+                Cow::Owned(new(type_, UNKNOWN, NOT_YET_REPORTED, message))
             });
             let priority = polarity(&condition, negatives);
             Entry { source, condition, priority }

@@ -1,4 +1,4 @@
-//! The Kubernetes client of a workload cluster, over a [`Network`].
+//! The Kubernetes clients of a workload cluster, over a [`Network`].
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Uri;
-use hyper_rustls::HttpsConnectorBuilder;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -29,36 +29,57 @@ use crate::error::{Error, Result};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Idle connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection whose server does not answer pings is given up, and with it the requests that share it. As in client-go.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
 const HTTPS_PORT: u16 = 443;
 
-/// Creates a client for the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes. It
-/// uses HTTP/1.1, so that a connection can be upgraded for a port-forward. Time and size of answers are limited.
-///
-/// # Errors
-/// [`Error::Kubeconfig`], which never quotes a secret.
-pub fn workload_client(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[u8]) -> Result<Client> {
-    let text = std::str::from_utf8(kubeconfig).map_err(|_| Error::Kubeconfig("it is not UTF-8".into()))?;
-    let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
-    let tls = pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &[], clock)
-        .map_err(|error| Error::Kubeconfig(error.to_string()))?;
-    let uri: Option<Uri> = kubeconfig.server.parse().ok();
-    let is_https = |uri: &Uri| uri.scheme_str() == Some("https") && uri.authority().is_some();
-    // Without a scheme, the client would panic.
-    let uri = uri
-        .filter(is_https)
-        .ok_or_else(|| Error::Kubeconfig(format!("server {:?} is not an https URL", kubeconfig.server)))?;
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls)
-        .https_only()
-        .enable_http1()
-        .wrap_connector(Connector(network.clone()));
+/// The clients of a workload cluster. Time and size of their answers are limited together.
+#[derive(Clone)]
+pub struct WorkloadClients {
+    /// Its requests share one connection if the server speaks HTTP/2: each connection costs a handshake and buffers, and each cluster has
+    /// several watches. A server need not allow more than 100 requests at a time on a connection.
+    pub shared: Client,
+    /// Each request has a connection of its own while it runs, which speaks HTTP/1.1: a port-forward takes over the connection, and
+    /// there may be many watches of Pods.
+    pub dedicated: Client,
+}
+
+impl WorkloadClients {
+    /// Creates the clients for the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes.
+    ///
+    /// # Errors
+    /// [`Error::Kubeconfig`], which never quotes a secret.
+    pub fn new(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[u8]) -> Result<Self> {
+        let text =
+            std::str::from_utf8(kubeconfig).map_err(|_| Error::Kubeconfig("it is not UTF-8".into()))?;
+        let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
+        let tls = pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &[], clock)
+            .map_err(|error| Error::Kubeconfig(error.to_string()))?;
+        let uri: Option<Uri> = kubeconfig.server.parse().ok();
+        let is_https = |uri: &Uri| uri.scheme_str() == Some("https") && uri.authority().is_some();
+        // Without a scheme, the client would panic.
+        let uri = uri.filter(is_https).ok_or_else(|| {
+            Error::Kubeconfig(format!("server {:?} is not an https URL", kubeconfig.server))
+        })?;
+        let tls = || HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_only();
+        let shared = tls().enable_all_versions().wrap_connector(Connector(network.clone()));
+        let dedicated = tls().enable_http1().wrap_connector(Connector(network.clone()));
+        let limits = BoundedLayer::default();
+        Ok(Self { shared: client(shared, &uri, &limits), dedicated: client(dedicated, &uri, &limits) })
+    }
+}
+
+fn client(connector: HttpsConnector<Connector>, uri: &Uri, limits: &BoundedLayer) -> Client {
     let http = HttpClient::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
         .build::<_, Body>(BoxCloneSyncService::new(Timeout::new(connector, CONNECT_TIMEOUT)));
-    let client = ClientBuilder::new(http, "default").with_layer(&BoundedLayer::default());
-    Ok(client.with_layer(&BaseUriLayer::new(uri)).build())
+    let client = ClientBuilder::new(http, "default").with_layer(limits);
+    client.with_layer(&BaseUriLayer::new(uri.clone())).build()
 }
 
 /// Opens connections of a [`Network`] for hyper's client.

@@ -11,7 +11,7 @@ use std::io;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use client::workload_client;
+pub use client::WorkloadClients;
 pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 

@@ -79,7 +79,7 @@ async fn read(
     port: u16,
     tls: Arc<rustls::ClientConfig>,
 ) -> Result<DateTime<Utc>> {
-    let pods = Api::<Pod>::namespaced(workload.client().clone(), "kube-system");
+    let pods = Api::<Pod>::namespaced(workload.dedicated_client().clone(), "kube-system");
     let mut forward = pods.portforward(pod, &[port]).await.map_err(failed)?;
     let stream = forward.take_stream(port).ok_or_else(|| failed("the port-forward has no stream"))?;
     let name = ServerName::try_from(pod.to_owned()).map_err(failed)?;

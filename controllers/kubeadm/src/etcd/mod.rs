@@ -10,6 +10,7 @@ pub use client::EtcdClient;
 use engine::etcd::{AlarmMember, Member};
 use engine::{Manager, NamespacedName, Workload};
 use futures::future::join_all;
+use futures::try_join;
 use parking_lot::Mutex;
 use pki::{CertificateAuthority, Identity, Leaf};
 
@@ -93,7 +94,7 @@ impl EtcdClients {
         let tls = Arc::new(client_tls(manager, credentials)?);
         let mut last = Error::Etcd("no member is running".to_owned());
         for pod in pods {
-            match EtcdClient::connect(workload.client(), pod, tls.clone()).await {
+            match EtcdClient::connect(workload.dedicated_client(), pod, tls.clone()).await {
                 Ok(client) => {
                     let open = Open {
                         pod: pod.clone(),
@@ -146,8 +147,9 @@ impl EtcdClients {
         let asked = members.iter().map(|member| {
             let (tls, pod) = (tls.clone(), pod_name(&member.name));
             async move {
-                let leader =
-                    async { EtcdClient::connect(workload.client(), &pod, tls).await?.leader().await };
+                let leader = async {
+                    EtcdClient::connect(workload.dedicated_client(), &pod, tls).await?.leader().await
+                };
                 let answer = tokio::time::timeout(MEMBER_TIMEOUT, leader).await;
                 (!matches!(answer, Ok(Ok(leader)) if leader != 0)).then_some(member.id)
             }
@@ -182,7 +184,7 @@ impl EtcdClients {
         target: u64,
     ) -> Result<()> {
         let tls = Arc::new(client_tls(manager, credentials)?);
-        let client = EtcdClient::connect(workload.client(), pod, tls).await?;
+        let client = EtcdClient::connect(workload.dedicated_client(), pod, tls).await?;
         client.move_leader(target).await
     }
 
@@ -203,12 +205,8 @@ pub fn pod_name(member: &str) -> String {
 }
 
 async fn read(client: &EtcdClient) -> Result<Etcd> {
-    Ok(Etcd {
-        members: client.members().await?,
-        alarms: client.alarms().await?,
-        leader: client.leader().await?,
-        silent: BTreeSet::new(),
-    })
+    let (members, alarms, leader) = try_join!(client.members(), client.alarms(), client.leader())?;
+    Ok(Etcd { members, alarms, leader, silent: BTreeSet::new() })
 }
 
 fn client_tls(manager: &Manager, credentials: &Credentials) -> Result<rustls::ClientConfig> {

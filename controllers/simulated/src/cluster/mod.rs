@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use engine::conditions;
 use engine::controller::requests_of;
 use engine::{
-    Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned, Request,
-    Result,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned,
+    Request, Result,
 };
 use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
@@ -21,6 +21,9 @@ use crate::names::CLUSTER_FINALIZER;
 use crate::owner::owner_name;
 use observe::{DevClusterController, Observed};
 use plan::Plan;
+
+/// Index of DevClusters by the Cluster that owns them.
+const BY_OWNER_NAME: &str = "owner-name";
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<Backend> = Descriptor {
@@ -39,18 +42,24 @@ fn start(manager: &Manager, backend: &Backend) {
         backend: backend.clone(),
         manager: manager.clone(),
     };
-    let by_cluster = objects.clone();
+    objects.index(BY_OWNER_NAME, |dev| {
+        let namespace = dev.metadata.namespace.as_deref().unwrap_or_default();
+        owner_name(dev, "Cluster").map(|name| format!("{namespace}/{name}")).into_iter().collect()
+    });
+    let all = objects.clone();
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
-        .watches(&clusters, move |change| {
-            let cluster = change.name();
-            let owned = |dev: &Arc<DevCluster>| {
-                owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str())
-            };
-            let all = by_cluster.in_namespace(&cluster.namespace);
-            requests_of(all.iter().filter(|dev| owned(dev)))
-        })
+        .watches(&clusters, move |change| of_cluster(change, &all))
         .start(Frame::new(controller));
+}
+
+/// Returns the DevCluster of a Cluster of which something changed that the plan depends on.
+fn of_cluster(change: &Change<Cluster>, objects: &Objects<DevCluster>) -> Vec<Request> {
+    let facts = |cluster: &Arc<Cluster>| (cluster.spec.paused, cluster.metadata.annotations.clone());
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    requests_of(&objects.by_index(BY_OWNER_NAME, &change.name().to_string()))
 }
 
 impl Planned for DevClusterController {

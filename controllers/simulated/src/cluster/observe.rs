@@ -27,8 +27,8 @@ pub(super) struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The name of its Cluster.
     pub name: NamespacedName,
-    /// The ports of the endpoints of all DevClusters. After a restart their clusters may not listen yet, and a new
-    /// cluster must not take their ports.
+    /// The ports of the endpoints of all DevClusters, if this one has none yet. After a restart their clusters may not listen yet, and a
+    /// new cluster must not take their ports.
     pub reserved: BTreeSet<u16>,
 }
 
@@ -48,7 +48,10 @@ impl DevClusterController {
     pub(super) fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
         let endpoint =
             |cluster: &Arc<DevCluster>| cluster.spec.control_plane_endpoint.as_ref().and_then(port);
-        let reserved = self.objects.all().iter().filter_map(endpoint).collect();
+        let reserved = match endpoint(&dev) {
+            Some(_) => BTreeSet::new(),
+            None => self.objects.all().iter().filter_map(endpoint).collect(),
+        };
         Some(Observed { name: self.cluster_name(&dev)?, dev, cluster, reserved })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::object::{annotation, is_deleting, label, uid};
+use engine::object::{annotation, is_deleting, uid};
 use engine::{Action, Error, NamespacedName, Outcome, Planned, Result, finalizer, paused};
 use machinery::hash::fnv1a_64;
 use schemas::HasConditions;
@@ -14,9 +14,9 @@ use super::observe::{DevMachineController, Read};
 use super::plan::Plan;
 use super::status;
 use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
-use crate::workload::Authorities;
 use crate::workload::objects::{Host, provider_id};
 use crate::workload::part::Part;
+use crate::workload::{Authorities, Workload};
 
 impl DevMachineController {
     /// Starts or stops the parts of the machine according to the plan.
@@ -67,9 +67,21 @@ impl DevMachineController {
             Some(workload) => workload.clone(),
             None => self.backend.start(&read.name, port, &BTreeSet::new()).await?.0,
         };
+        self.start_parts(read, plan, &workload).await?;
+        let Some(symptoms) = plan.symptoms else { return Ok(()) };
+        let shown = workload.show(read.dev.metadata.name.as_deref().unwrap_or_default(), symptoms).await;
+        shown.map_err(|error| Error::failed(format!("{}: {error}", super::failures::CONDITION)))
+    }
+
+    /// Starts the parts that do not run yet.
+    async fn start_parts(&self, read: &Read, plan: &Plan, workload: &Workload) -> Result<()> {
+        let name = read.dev.metadata.name.as_deref().unwrap_or_default();
+        if plan.running.iter().all(|part| workload.runs(name, *part)) {
+            return Ok(());
+        }
         let authorities = Authorities::of_secrets(&self.secrets, &read.name)?;
         let host = Host {
-            name: read.dev.metadata.name.clone().unwrap_or_default(),
+            name: name.to_owned(),
             version: read.version(),
             control_plane: read.control_plane,
             member_id: fnv1a_64(uid(read.dev.as_ref()).as_bytes()),
@@ -82,13 +94,7 @@ impl DevMachineController {
             let outcome = workload.start(&host, *part, &authorities).await;
             outcome.map_err(|error| Error::failed(format!("{}: {error}", part.condition())))?;
         }
-        match plan.symptoms {
-            Some(symptoms) => {
-                let shown = workload.show(&host.name, symptoms).await;
-                shown.map_err(|error| Error::failed(format!("{}: {error}", super::failures::CONDITION)))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Marks the Machine as started, so that it starts without delay after a restart or a move.
@@ -106,11 +112,9 @@ impl DevMachineController {
     fn open(&self, read: &Read) {
         let Some(workload) = read.workload.as_ref() else { return };
         let provisioned = |machine: &&Arc<DevMachine>| {
-            label(machine.as_ref(), engine::names::CLUSTER_NAME) == Some(&read.name.name)
-                && !is_deleting(machine.as_ref())
-                && machine.condition_is_true(Part::Node.condition())
+            !is_deleting(machine.as_ref()) && machine.condition_is_true(Part::Node.condition())
         };
-        let all = self.objects.in_namespace(&read.name.namespace);
+        let all = self.objects.by_cluster(&read.name);
         let expected =
             all.iter().filter(provisioned).filter_map(|machine| machine.metadata.name.clone()).collect();
         workload.open_when_complete(&expected);

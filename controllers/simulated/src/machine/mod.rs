@@ -11,17 +11,18 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::conditions;
-use engine::object::label;
+use engine::controller::requests_of;
+use engine::object::{annotation, label};
 use engine::{
-    Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects, Outcome,
-    Planned, Result,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
 use crate::backend::Backend;
-use crate::names::MACHINE_FINALIZER;
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER};
 use observe::{DevMachineController, Read};
 use plan::Plan;
 
@@ -57,31 +58,53 @@ fn start(manager: &Manager, backend: &Backend) {
         backend: backend.clone(),
         manager: manager.clone(),
     };
-    let by_cluster = objects.clone();
+    let all = objects.clone();
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
-        .watches(&machines, |change| {
-            let reference = |machine: &Machine| {
-                let reference = &machine.spec.infrastructure_ref;
-                (reference.kind == "DevMachine").then(|| reference.name.clone())
-            };
-            let namespace = change.name().namespace;
-            let names: BTreeSet<String> = change.objects().filter_map(|machine| reference(machine)).collect();
-            names.into_iter().map(|name| NamespacedName::new(namespace.clone(), name)).collect()
-        })
-        .watches(&clusters, move |change| {
-            let cluster = change.name();
-            let label_name = |machine: &Arc<DevMachine>| {
-                label(machine.as_ref(), engine::names::CLUSTER_NAME) == Some(&cluster.name)
-            };
-            let all = by_cluster.in_namespace(&cluster.namespace);
-            all.iter()
-                .filter(|machine| label_name(machine))
-                .map(|machine| NamespacedName::of(machine.as_ref()))
-                .collect()
-        })
+        .watches(&machines, of_machine)
+        .watches(&clusters, move |change| of_cluster(change, &all))
         .reads(&secrets)
         .start(Frame::new(controller));
+}
+
+/// Returns the DevMachine of a Machine of which something changed that the plan depends on.
+fn of_machine(change: &Change<Machine>) -> Vec<Request> {
+    let facts = |machine: &Arc<Machine>| {
+        let spec = &machine.spec;
+        (
+            (spec.cluster_name.clone(), spec.infrastructure_ref.clone(), spec.version.clone()),
+            spec.bootstrap.data_secret_name.is_some(),
+            label(machine.as_ref(), CONTROL_PLANE).is_some(),
+            annotation(machine.as_ref(), BOOTSTRAPPED).is_some(),
+        )
+    };
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    let reference = |machine: &Arc<Machine>| {
+        let reference = &machine.spec.infrastructure_ref;
+        (reference.kind == DevMachine::KIND).then(|| reference.name.clone())
+    };
+    let namespace = change.name().namespace;
+    let names: BTreeSet<String> = change.objects().filter_map(reference).collect();
+    names.into_iter().map(|name| NamespacedName::new(namespace.clone(), name)).collect()
+}
+
+/// Returns the DevMachines of a Cluster of which something changed that their plans depend on.
+fn of_cluster(change: &Change<Cluster>, machines: &Objects<DevMachine>) -> Vec<Request> {
+    let facts = |cluster: &Arc<Cluster>| {
+        let spec = &cluster.spec;
+        (
+            spec.paused,
+            spec.control_plane_endpoint.clone(),
+            observe::is_infrastructure_provisioned(cluster),
+            observe::is_control_plane_initialized(cluster),
+        )
+    };
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    requests_of(&machines.by_cluster(&change.name()))
 }
 
 impl Planned for DevMachineController {

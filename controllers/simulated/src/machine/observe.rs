@@ -53,8 +53,6 @@ impl Read {
 
     /// Returns the facts on which the plan depends.
     pub(super) fn observed(&self) -> Observed<'_> {
-        let cluster = self.cluster.as_ref();
-        let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
         Observed {
             uid: uid(self.dev.as_ref()),
             is_deleting: is_deleting(self.dev.as_ref()),
@@ -62,14 +60,24 @@ impl Read {
             conditions: self.dev.conditions(),
             control_plane: self.control_plane,
             has_bootstrap_data: self.machine.spec.bootstrap.data_secret_name.is_some(),
-            infrastructure_provisioned: initialization
-                .is_some_and(|it| it.infrastructure_provisioned == Some(true)),
-            control_plane_initialized: cluster.condition_is_true("ControlPlaneInitialized"),
+            infrastructure_provisioned: is_infrastructure_provisioned(&self.cluster),
+            control_plane_initialized: is_control_plane_initialized(&self.cluster),
             bootstrapped: annotation(self.machine.as_ref(), BOOTSTRAPPED).is_some(),
             annotations: self.dev.metadata.annotations.as_ref(),
             draw: self.draw,
         }
     }
+}
+
+/// Returns whether the infrastructure of a Cluster is provisioned.
+pub(super) fn is_infrastructure_provisioned(cluster: &Cluster) -> bool {
+    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|it| it.infrastructure_provisioned == Some(true))
+}
+
+/// Returns whether the control plane of a Cluster is initialized.
+pub(super) fn is_control_plane_initialized(cluster: &Cluster) -> bool {
+    cluster.condition_is_true("ControlPlaneInitialized")
 }
 
 impl DevMachineController {

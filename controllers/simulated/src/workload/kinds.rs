@@ -4,6 +4,9 @@
 //! Their schemas contain only what clients depend on: how lists merge, and which fields can be selected. All
 //! other fields are stored as sent, since no Pods run here.
 
+use std::sync::LazyLock;
+
+use registry::{Kinds, OpenError};
 use serde_json::{Value, json};
 
 struct Kind {
@@ -78,9 +81,14 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Returns the manifests in the form of [`registry::Options::kinds`].
-pub fn manifests() -> Vec<Value> {
-    KINDS.iter().map(manifest).collect()
+/// Returns the kinds, which are read once for all workload clusters.
+///
+/// # Errors
+/// A manifest cannot be served.
+pub fn all() -> Result<Kinds, OpenError> {
+    static ALL: LazyLock<Result<Kinds, OpenError>> =
+        LazyLock::new(|| Kinds::with(&KINDS.iter().map(manifest).collect::<Vec<_>>()));
+    ALL.clone()
 }
 
 fn manifest(kind: &Kind) -> Value {

@@ -28,6 +28,7 @@ use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, se
 use pki::{CertificateAuthority, Leaf, TokenKeys, Usage};
 use registry::{Housekeeping, Registry};
 use rustls::ServerConfig;
+use rustls::server::NoServerSessionStorage;
 use serving::Tls;
 use serving::{Listener, Server, VersionInfo};
 use store::Store;
@@ -92,6 +93,13 @@ impl Authorities {
         };
         Ok(Self { cluster: authority("ca")?, etcd: authority("etcd")? })
     }
+}
+
+/// Keeps no TLS sessions: there are many clusters with few clients each, whose connections last.
+fn without_sessions(mut config: ServerConfig) -> ServerConfig {
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    config
 }
 
 /// One workload cluster.
@@ -161,7 +169,7 @@ impl Workload {
         let store = Store::open(rows.clone(), clock.clone()).await;
         let store = store.map_err(|error| Error::Start(error.to_string()))?;
         let options = registry::Options {
-            kinds: kinds::manifests(),
+            kinds: Some(kinds::all().map_err(|error| Error::Start(error.to_string()))?),
             // Every client that can connect is an administrator, so no roles are needed.
             housekeeping: Housekeeping {
                 service_accounts: false,
@@ -233,7 +241,8 @@ impl Workload {
         Ok(self.api.ensure(object).await?)
     }
 
-    fn runs(&self, host: &str, part: Part) -> bool {
+    /// Returns whether a part of a machine runs.
+    pub fn runs(&self, host: &str, part: Part) -> bool {
         self.hosts.lock().get(host).is_some_and(|parts| parts.contains(&part))
     }
 
@@ -249,7 +258,8 @@ impl Workload {
         let identity = authority.issue(&leaf, now, &self.random)?;
         let clients = ClientCertificates::Required(authority.certificate().to_owned());
         let certificates = Arc::new(ServerCertificates::new(&identity)?);
-        let config = Arc::new(server_config(certificates, &clients, ALPN_HTTP2, &self.clock)?);
+        let config = server_config(certificates, &clients, ALPN_HTTP2, &self.clock)?;
+        let config = Arc::new(without_sessions(config));
         let configuration = self.api.get(Place::KUBEADM_CONFIG).await.unwrap_or_default();
         let mut pod = objects::static_pod(host, "etcd", &objects::etcd_image(&configuration), now);
         match self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.first() {
@@ -287,7 +297,7 @@ impl Workload {
             let clients = ClientCertificates::Optional(authority.certificate().to_owned());
             let certificates = Arc::new(ServerCertificates::new(&identity)?);
             let config = server_config(certificates, &clients, ALPN_HTTP, &self.clock)?;
-            let listener = Listener::new(self.server.clone(), Some(Tls::new(config)));
+            let listener = Listener::new(self.server.clone(), Some(Tls::new(without_sessions(config))));
             *self.pods.api_server.lock() = Some(listener.clone());
             *self.listener.lock() = Some(listener);
         }

@@ -5,16 +5,20 @@
 mod failures;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::DateTime;
 use engine::etcd;
-use engine::network::{Network, SimulatedNetwork, workload_client};
+use engine::network::{BoxStream, Listener, Network, SimulatedNetwork, WorkloadClients};
+use futures::StreamExt;
+use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, EvictParams, ListParams};
+use kube::api::{Api, EvictParams, ListParams, WatchParams};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use pki::kubeconfig::Kubeconfig;
@@ -56,6 +60,43 @@ async fn cluster() -> Cluster {
     Cluster { workload, authorities, network, clock, random }
 }
 
+/// Counts the connections that are opened.
+struct Counting {
+    network: Arc<dyn Network>,
+    dialed: Arc<AtomicUsize>,
+}
+
+impl Network for Counting {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
+        self.dialed.fetch_add(1, Ordering::Relaxed);
+        self.network.dial(host, port)
+    }
+
+    fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+        self.network.listen(host, port)
+    }
+}
+
+#[tokio::test]
+async fn watches_of_one_client_share_a_connection() {
+    let mut cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let dialed = Arc::<AtomicUsize>::default();
+    cluster.network = Arc::new(Counting { network: cluster.network.clone(), dialed: dialed.clone() });
+    let clients = cluster.clients();
+    for (client, connections) in [(&clients.shared, 1), (&clients.dedicated, 3)] {
+        dialed.store(0, Ordering::Relaxed);
+        let nodes = Api::<Node>::all(client.clone());
+        let mut watches = Vec::new();
+        for _ in 0..3 {
+            let mut watch = nodes.watch(&WatchParams::default(), "0").await.expect("a watch").boxed();
+            watch.next().await.expect("an event").expect("no error");
+            watches.push(watch);
+        }
+        assert_eq!(dialed.load(Ordering::Relaxed), connections);
+    }
+}
+
 impl Cluster {
     async fn start(&self, name: &str, member_id: u64) {
         let host = Host {
@@ -75,13 +116,18 @@ impl Cluster {
     }
 
     fn client(&self) -> kube::Client {
+        self.clients().dedicated
+    }
+
+    fn clients(&self) -> WorkloadClients {
         let leaf = Leaf::client("kubernetes-admin", &["system:masters"]);
         let identity =
             self.authorities.cluster.issue(&leaf, self.clock.now(), &self.random).expect("a certificate");
         let server = format!("https://127.0.0.1:{PORT}");
         let authority = self.authorities.cluster.certificate();
         let kubeconfig = Kubeconfig::for_cluster("c", &server, authority, identity).to_yaml().expect("YAML");
-        workload_client(&self.network, &self.clock, kubeconfig.as_bytes()).expect("a client")
+        let clients = WorkloadClients::new(&self.network, &self.clock, kubeconfig.as_bytes());
+        clients.expect("the kubeconfig is valid")
     }
 
     /// Calls the etcd member in `pod` once, through a port-forward, TLS and gRPC.
