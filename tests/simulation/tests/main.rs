@@ -1,8 +1,11 @@
 //! Simulations with a paused clock.
 
+mod budgets;
+mod drawn;
 mod failures;
 mod fleet;
 mod healing;
+mod idle;
 mod idle_bmcs;
 mod metal_clusters;
 mod metal_hosts;
@@ -12,4 +15,6 @@ mod pools;
 mod ports;
 mod quorum;
 mod seeds;
+mod silent;
 mod simulation;
+mod worlds;
