@@ -303,9 +303,9 @@ impl<K: Kind> Cache<K> {
         self.publish(&change);
     }
 
-    /// Replaces the contents by a complete list as of `version`; objects newer than the list stay, and those of the names in `unreadable`,
-    /// which exist but could not be decoded.
-    pub(crate) fn observe_list(&self, objects: Vec<K>, unreadable: &[NamespacedName], version: u64) {
+    /// Replaces the contents by a complete list as of `version`; objects newer than the list stay, and those of the names in `kept`, which
+    /// are in the list but not in `objects`: they have not changed, or could not be decoded.
+    pub(crate) fn observe_list(&self, objects: Vec<K>, kept: &BTreeSet<NamespacedName>, version: u64) {
         let listed: BTreeMap<NamespacedName, String> = objects
             .iter()
             .map(|object| (NamespacedName::of(object), object::uid(object).to_owned()))
@@ -315,7 +315,7 @@ impl<K: Kind> Cache<K> {
             let is_gone = |key: &NamespacedName, object: &K| {
                 listed.get(key).is_none_or(|uid| uid != object::uid(object))
                     && object::version(object) <= version
-                    && !unreadable.contains(key)
+                    && !kept.contains(key)
             };
             let all = state.objects.iter();
             all.filter(|(key, object)| is_gone(key, object))
@@ -402,7 +402,7 @@ mod tests {
         cache.observe(object("old", "1", 3));
         cache.observe(object("young", "2", 12));
         cache.observe(object("unreadable", "4", 5));
-        cache.observe_list(vec![object("listed", "3", 4)], &[key("unreadable")], 10);
+        cache.observe_list(vec![object("listed", "3", 4)], &[key("unreadable")].into(), 10);
         let names: Vec<_> = cache.all().iter().map(|object| object.metadata.name.clone().unwrap()).collect();
         assert_eq!(names, ["listed", "unreadable", "young"]);
     }

@@ -1,5 +1,5 @@
 //! Keeps a cache current: lists, watches, resumes, and lists again if the server does not have the history
-//! since the last version.
+//! since the last version, and from time to time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,6 +24,9 @@ use crate::scope::Scope;
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
 /// A watch that is silent for longer than the server keeps it open has a dead connection.
 const SILENCE: Duration = Duration::from_secs(300);
+/// When a watch ends, and the last list is older than this, the objects are listed again. An event that was lost is made good then, within
+/// the interval of the resync.
+const LIST_INTERVAL: Duration = Duration::from_secs(9 * 60);
 /// Number of objects in a page of a list of a workload cluster. The management cluster is asked for all at once.
 const REMOTE_PAGE: u32 = 500;
 /// Number of pages of a list.
@@ -67,9 +70,14 @@ impl<K: Kind> Watcher<K> {
     pub async fn run(self) {
         let mut back_off = BACK_OFF_BASE;
         let mut version: Option<String> = None;
+        let mut listed_at = self.clock.monotonic();
         loop {
-            let result = match version.take() {
-                None => self.list().await.map(|listed| version = Some(listed)),
+            let is_due = self.clock.monotonic() - listed_at >= LIST_INTERVAL;
+            let result = match version.take().filter(|_| !is_due) {
+                None => {
+                    listed_at = self.clock.monotonic();
+                    self.list().await.map(|listed| version = Some(listed))
+                }
                 Some(at) => {
                     let mut at = at;
                     let end = self.watch(&mut at).await;
@@ -98,24 +106,34 @@ impl<K: Kind> Watcher<K> {
     async fn list(&self) -> Result<String> {
         let mut parameters = self.scope.list_parameters();
         parameters.limit = self.quota.is_some().then_some(REMOTE_PAGE);
-        let (mut objects, mut unreadable) = (Vec::new(), Vec::new());
+        let (mut objects, mut kept) = (Vec::new(), BTreeSet::new());
         for _ in 0..REMOTE_PAGES {
             let page = self.page(&parameters).await?;
             for item in page.items.unwrap_or_default() {
-                match self.decode(item.get()) {
-                    Ok(object) => objects.push(object),
-                    Err(key) => unreadable.extend(key),
+                match self.unchanged(item.get()) {
+                    Some(key) => drop(kept.insert(key)),
+                    None => match self.decode(item.get()) {
+                        Ok(object) => objects.push(object),
+                        Err(key) => kept.extend(key),
+                    },
                 }
             }
             parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if parameters.continue_token.is_none() {
                 let version = page.metadata.resource_version.unwrap_or_default();
-                self.cache.observe_list(objects, &unreadable, version.parse().unwrap_or(u64::MAX));
+                self.cache.observe_list(objects, &kept, version.parse().unwrap_or(u64::MAX));
                 self.count_again();
                 return Ok(version);
             }
         }
         Err(Error::failed(format!("list {}: more than {REMOTE_PAGES} pages", K::plural(&self.dynamic))))
+    }
+
+    /// Returns the name of an object that the cache already has in this version, so that it need not be decoded.
+    fn unchanged(&self, text: &str) -> Option<NamespacedName> {
+        let identity = Identity::read(text)?;
+        let key = identity.key();
+        self.cache.has(&key, &identity.uid, &identity.resource_version).then_some(key)
     }
 
     async fn page(&self, parameters: &ListParams) -> Result<List> {

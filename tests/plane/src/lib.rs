@@ -1,6 +1,7 @@
 //! An API server in this process, and controllers that a test ends and starts again, on a paused clock.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+pub mod faults;
 pub mod requests;
 
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
+use machinery::clock::Clock;
 use machinery::random::Random;
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
@@ -97,7 +98,7 @@ struct Progress {
 
 impl Progress {
     async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
-        let mut watcher = self.invariants.begin_life(&life.store)?;
+        let mut watcher = self.invariants.begin_life(&life.store, life.clock.now())?;
         apply_all(&life.plane.registry, &life.plane.client("user"), &cluster(self.control_planes)?).await?;
         while self.round < ROUNDS {
             tokio::select! {
@@ -113,7 +114,7 @@ impl Progress {
     async fn stage(&mut self, life: &Life, watcher: &mut Watcher) -> Result<()> {
         match self.stage {
             Stage::Start => {
-                self.follow(watcher, Self::is_whole).await?;
+                self.follow(&life.clock, watcher, Self::is_whole).await?;
                 self.draw();
                 self.stage = Stage::Sick;
             }
@@ -123,7 +124,7 @@ impl Progress {
                 }
                 let must_heal = self.must_heal();
                 let is_done = |this: &Self| this.sick_left().is_empty() && this.is_whole();
-                self.follow(watcher, |this| is_done(this) || !must_heal).await?;
+                self.follow(&life.clock, watcher, |this| is_done(this) || !must_heal).await?;
                 self.nothing_healthy_was_touched()?;
                 self.report.replaced += self.sick.len() - self.sick_left().len();
                 self.stage = Stage::Healing;
@@ -134,7 +135,7 @@ impl Progress {
                         FAILURES.map(|failure| (failure, Value::Null)).into();
                     annotate(life, &name, json!(failures)).await?;
                 }
-                self.follow(watcher, Self::is_whole).await?;
+                self.follow(&life.clock, watcher, Self::is_whole).await?;
                 self.nothing_healthy_was_touched()?;
                 self.round += 1;
                 self.stage = Stage::Start;
@@ -144,13 +145,18 @@ impl Progress {
     }
 
     /// Observes changes until `is_done` holds and the controllers are at rest.
-    async fn follow(&mut self, watcher: &mut Watcher, is_done: impl Fn(&Self) -> bool) -> Result<()> {
+    async fn follow(
+        &mut self,
+        clock: &Clock,
+        watcher: &mut Watcher,
+        is_done: impl Fn(&Self) -> bool,
+    ) -> Result<()> {
         let follow = async {
             loop {
                 let event = tokio::time::timeout(REST, watcher.next()).await;
                 let is_silent = event.is_err();
                 if let Ok(event) = event {
-                    self.invariants.observe_event(event?.as_ref());
+                    self.invariants.observe_event(clock.now(), event?.as_ref());
                 }
                 if let Some(first) = self.invariants.violations().first() {
                     bail!("{first}");

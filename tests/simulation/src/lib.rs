@@ -5,11 +5,13 @@
 //! separate runtime, and a kill drops this runtime. The user's actions are in [`scenario`], and the
 //! conditions that hold after every change are in [`invariants`].
 
+pub mod drawn;
 pub mod fleet;
 pub mod healing;
 pub mod invariants;
 pub mod lifecycles;
 pub mod manifests;
+pub mod network;
 pub mod parallel;
 pub mod run;
 pub mod scenario;

@@ -76,7 +76,7 @@ impl Progress<'_> {
     /// Continues the scenario in a new life. Returns when it is complete, an invariant is violated, or the
     /// process is killed.
     async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
-        let mut watcher = self.invariants.begin_life(&life.store)?;
+        let mut watcher = self.invariants.begin_life(&life.store, life.clock.now())?;
         while let Some(step) = self.steps.get(self.done).copied() {
             tokio::select! {
                 biased;
@@ -143,7 +143,7 @@ impl Progress<'_> {
     async fn follow(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
         loop {
             while let Some(event) = watcher.try_next()? {
-                self.invariants.observe_event(&event);
+                self.invariants.observe_event(life.clock.now(), &event);
             }
             if !self.invariants.violations().is_empty() {
                 return Ok(());
@@ -153,7 +153,7 @@ impl Progress<'_> {
             }
             // Reconciles without writes cause no event, so wait only for a limited simulated time.
             if let Ok(event) = tokio::time::timeout(REST, watcher.next()).await {
-                self.invariants.observe_event(event?.as_ref());
+                self.invariants.observe_event(life.clock.now(), event?.as_ref());
             }
         }
     }

@@ -1,20 +1,22 @@
 //! The state that outlives a process: the disk, the time and the number of requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use chrono::{DateTime, Utc};
-use engine::network::SimulatedNetwork;
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::names::CONTROLLER_USER;
 use firstlight::plane::{Doors, Plane};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
-use store::{Memory, Store};
+use store::{Batch, Engine as _, Memory, Store};
 
 use test_plane::requests::{Counting, Requests};
+use tokio::runtime::Runtime;
+
+use crate::network::Cables;
 
 /// The disk, the time, the number of requests, and the seed of all random numbers.
 pub struct World {
@@ -38,15 +40,44 @@ pub struct Life {
     pub manager: engine::Manager,
     /// The simulated clock.
     pub clock: Clock,
+    /// The network to the workload clusters.
+    pub network: Cables,
 }
 
 /// Duration of a restart of the process.
 const RESTART: Duration = Duration::from_secs(1);
 
+/// A disk with the definitions of all kinds. They are the same in each world, and take as long as the life of a small cluster to install.
+static INSTALLED: OnceLock<Result<Memory, String>> = OnceLock::new();
+
+fn paused_runtime() -> Result<Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.context("cannot start a runtime")
+}
+
+/// Starts the server once on an empty disk, and returns the disk.
+fn install() -> Result<Memory> {
+    let disk = Memory::default();
+    paused_runtime()?.block_on(async {
+        let clock = Clock::simulated(epoch());
+        let (random, network) = (Random::seeded(0), Arc::new(Cables::default()));
+        let doors = Doors { clock: clock.clone(), random, network };
+        let store = Store::open(disk.clone(), clock).await?;
+        let keys = pki::TokenKeys::generate(&doors.random)?;
+        Plane::start(store, &doors, None, keys).await
+    })?;
+    Ok(disk)
+}
+
+/// The time at which each world begins.
+fn epoch() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
+}
+
 impl World {
     /// An empty disk at a fixed start time.
     pub fn new(seed: u64) -> Self {
-        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+        let now = epoch();
         let controllers = Selection::all().without("metal");
         Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0, controllers }
     }
@@ -66,14 +97,25 @@ impl World {
         self.now
     }
 
+    /// The disk at the first start, as after an earlier start.
+    fn first_disk() -> Result<Memory> {
+        let disk = INSTALLED.get_or_init(|| install().map_err(|error| format!("{error:#}")));
+        let loaded = disk.as_ref().map_err(|error| anyhow!("{error}"))?.load()?;
+        let copy = Memory::default();
+        copy.commit(&Batch { changes: loaded.changes, revision: loaded.revision, ..Batch::default() })?;
+        Ok(copy)
+    }
+
     /// Runs one life in a new runtime. The runtime with all its tasks is dropped when `live` returns.
     ///
     /// # Errors
     /// The server does not start, or an error of `live`.
     pub fn live<T>(&mut self, live: impl AsyncFnOnce(&Life, &Requests) -> Result<T>) -> Result<T> {
         self.lives += 1;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.context("cannot start a runtime")?;
+        if self.lives == 1 {
+            self.disk = Self::first_disk()?;
+        }
+        let runtime = paused_runtime()?;
         let (outcome, now) = runtime.block_on(async {
             let clock = Clock::simulated(self.now);
             let outcome = async {
@@ -88,18 +130,20 @@ impl World {
     }
 
     async fn start(&self, clock: &Clock) -> Result<Life> {
+        let network = Cables::default();
         let doors = Doors {
             clock: clock.clone(),
             random: Random::seeded(self.seed.wrapping_mul(1_000_003).wrapping_add(self.lives)),
-            network: Arc::new(SimulatedNetwork::new()),
+            network: Arc::new(network.clone()),
         };
         let store = Store::open(self.disk.clone(), clock.clone()).await?;
         let plane =
             Plane::start(store.clone(), &doors, None, pki::TokenKeys::generate(&doors.random)?).await?;
         let user = access::User::master(CONTROLLER_USER);
-        let service = Counting::new(plane.server.client_service(user), &self.requests);
+        let service = Counting::new(plane.server.client_service(user), &self.requests)
+            .edited_by(plane.server.client_service(access::User::master("user")));
         let manager = plane.manager_with(Client::new(service, "default"));
         controllers::start(&Context::new(&manager), &self.controllers);
-        Ok(Life { plane, store, manager, clock: clock.clone() })
+        Ok(Life { plane, store, manager, clock: clock.clone(), network })
     }
 }

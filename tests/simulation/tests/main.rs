@@ -1,8 +1,11 @@
 //! Simulations with a paused clock.
 
+mod budgets;
+mod drawn;
 mod failures;
 mod fleet;
 mod healing;
+mod idle;
 mod idle_bmcs;
 mod lifecycles;
 mod metal_clusters;
@@ -13,4 +16,6 @@ mod pools;
 mod ports;
 mod quorum;
 mod seeds;
+mod silent;
 mod simulation;
+mod worlds;

@@ -13,7 +13,7 @@ pub(crate) const LONG: [&[&str]; 8] = [
     &["pivot", "--seeds", "500"],
     &["fuzz", "--seconds", "300"],
     &["linearizability", "--seconds", "900"],
-    &["simulate", "--seeds", "400", "--clusters", "40", "--thorough"],
+    &["simulate", "--seeds", "4000", "--clusters", "40", "--thorough"],
     &["netboot", "--all"],
 ];
 

@@ -42,8 +42,8 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere, and a fleet of 500 bare metal hosts (FLEET_HOSTS says otherwise); prints
-    /// the seed that fails.
+    /// Run the whole plane under a paused clock: worlds of several clusters with users and failures, each from a seed; for every tenth seed a whole life that is
+    /// killed somewhere; and a fleet of 500 bare metal hosts (FLEET_HOSTS says otherwise). Prints the seed that fails.
     Simulate {
         /// How many seeds.
         #[arg(long, default_value_t = 100)]
@@ -54,7 +54,7 @@ enum Command {
         /// Also so many clusters on the machines of another fleet, which takes some seconds for each.
         #[arg(long, default_value_t = 0)]
         clusters: u64,
-        /// Also short lives: from 80 seeds, and killed at every second write.
+        /// Also short lives from 80 seeds, and killed at every second write, and worlds in which each single write and event fails.
         #[arg(long)]
         thorough: bool,
     },
@@ -128,6 +128,8 @@ enum Command {
     },
 }
 
+/// Number of seeds of drawn worlds for each seed of a whole life, which takes longer and is killed.
+const WORLDS_PER_LIFE: u64 = 10;
 /// Number of hosts for each cluster that `simulate` runs on them, of which some are not needed.
 const HOSTS_PER_CLUSTER: u64 = 12;
 
@@ -146,13 +148,15 @@ fn main() -> anyhow::Result<()> {
         Command::Ci { all } => ci::run(&workspace_root(), all),
         Command::Simulate { seeds, from, clusters, thorough } => {
             let hosts = (clusters * HOSTS_PER_CLUSTER).to_string();
+            let lives = seeds.div_ceil(WORLDS_PER_LIFE).to_string();
             let (seeds, from, clusters) = (seeds.to_string(), from.to_string(), clusters.to_string());
             let mut variables = vec![
-                ("SIMULATE_SEEDS", seeds.as_str()),
+                ("SIMULATE_SEEDS", lives.as_str()),
+                ("SIMULATE_DRAWN", seeds.as_str()),
                 ("SIMULATE_FROM", from.as_str()),
                 ("FLEET_HOSTS", "500"),
             ];
-            let mut names = vec!["seeds::", "fleet::"];
+            let mut names = vec!["drawn::", "seeds::", "fleet::"];
             if clusters != "0" {
                 variables.extend([("CLUSTERS", clusters.as_str()), ("CLUSTERS_HOSTS", hosts.as_str())]);
                 names.push("metal_clusters::");
@@ -162,8 +166,9 @@ fn main() -> anyhow::Result<()> {
                     ("SIMULATE_SHORT_LIVES", "80"),
                     ("SIMULATE_STRIDE", "2"),
                     ("SIMULATE_HEALING", "400"),
+                    ("SIMULATE_WORLD_STRIDE", "1"),
                 ]);
-                names.push("simulation::");
+                names.extend(["simulation::", "worlds::"]);
             }
             suite::tests(&workspace_root(), "simulation", &names, &variables)
         }

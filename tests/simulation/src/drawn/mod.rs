@@ -1,0 +1,75 @@
+//! Worlds with several clusters, whose sizes, users and failures are drawn from a seed.
+//!
+//! [`script`] says what happens, [`wanted`] what must become of it, and [`crate::invariants`] what must hold at every change. Whatever
+//! happens, in the end failures are repaired, every cluster must become as its user wants it, and then nothing must be written any more.
+
+mod actions;
+pub mod manifests;
+mod progress;
+pub mod script;
+pub mod user;
+pub mod wanted;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::world::World;
+use progress::Progress;
+use script::Script;
+
+/// The result of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Number of writes of the controllers.
+    pub writes: u64,
+    /// Number of events of watches, if they were counted.
+    pub events: u64,
+    /// Number of checked changes of objects.
+    pub changes: u64,
+    /// How often the process was started.
+    pub lives: u64,
+    /// Simulated time in seconds.
+    pub seconds: i64,
+    /// Method and path of each write, in order.
+    pub trace: Vec<String>,
+}
+
+/// Runs what `seed` says.
+///
+/// # Errors
+/// An invariant is violated, or a cluster does not become as wanted. The error contains the seed and the actions.
+pub fn run(seed: u64) -> Result<Report> {
+    let script = Script::draw(seed);
+    play(seed, &script).with_context(|| format!("seed {seed}: {script:#?}"))
+}
+
+/// Plays a script in a world with this seed.
+///
+/// # Errors
+/// An invariant is violated, or a cluster does not become as wanted.
+pub fn play(seed: u64, script: &Script) -> Result<Report> {
+    let mut world = World::new(seed);
+    script.kills.iter().for_each(|kill| world.requests.plan(*kill));
+    script.faults.iter().for_each(|(write, fault)| world.requests.plan_fault(*write, *fault));
+    script.deliveries.iter().for_each(|(event, delivery)| world.requests.plan_delivery(*event, *delivery));
+    let began = world.now();
+    let mut progress = Progress::new(seed, script);
+    while !progress.is_complete() {
+        let lived = world.live(async |life, requests| progress.go_on(life, requests).await);
+        if let Err(error) = lived {
+            bail!("{}: {error:#}", progress.place());
+        }
+        ensure!(
+            world.lives() <= 1 + script.kills.len() as u64,
+            "the process was started {} times",
+            world.lives()
+        );
+    }
+    Ok(Report {
+        writes: world.requests.writes(),
+        events: world.requests.events(),
+        changes: progress.changes(),
+        lives: world.lives(),
+        seconds: (world.now() - began).num_seconds(),
+        trace: world.requests.trace(),
+    })
+}

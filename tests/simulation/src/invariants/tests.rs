@@ -1,0 +1,115 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::*;
+
+const PLANE: &str = "/registry/controlplane.cluster.x-k8s.io/kubeadmcontrolplanes/default/cp";
+const CLUSTER: &str = "/registry/cluster.x-k8s.io/clusters/default/c";
+
+/// A world with one cluster, whose time the test sets.
+struct Observed(Invariants, DateTime<Utc>);
+
+impl Observed {
+    fn new(replicas: i64) -> Self {
+        let mut observed = Self(Invariants::default(), DateTime::from_timestamp(1_800_000_000, 0).unwrap());
+        observed
+            .write(CLUSTER, json!({"kind": "Cluster", "metadata": {"name": "c", "namespace": "default"}}));
+        let status = json!({"initialization": {"controlPlaneInitialized": true}});
+        observed.write(
+            PLANE,
+            json!({"kind": "KubeadmControlPlane", "spec": {"replicas": replicas, "version": "v1"}, "status": status,
+                "metadata": {"name": "cp", "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "c"}}}),
+        );
+        observed
+    }
+
+    fn write(&mut self, key: &str, object: Value) {
+        self.0.observe(self.1, key, Some(object));
+    }
+
+    fn machine(&mut self, name: &str, change: impl FnOnce(&mut Value)) {
+        let key = key(name);
+        let mut machine = self.0.get(&key).cloned().unwrap_or_else(|| {
+            json!({
+                "kind": "Machine", "apiVersion": "cluster.x-k8s.io/v1beta2", "spec": {"version": "v1"},
+                "metadata": {"name": name, "namespace": "default", "annotations": {HOOK: ""}, "labels": {
+                    "cluster.x-k8s.io/cluster-name": "c", "cluster.x-k8s.io/control-plane-name": "cp"}},
+                "status": {"nodeRef": {"name": name}, "conditions": [{"type": "UpToDate", "status": "True"}]},
+            })
+        });
+        change(&mut machine);
+        self.write(&key, machine);
+    }
+
+    /// The violations since the last call.
+    fn violations(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.0.violations)
+    }
+}
+
+const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";
+
+fn key(name: &str) -> String {
+    format!("/registry/cluster.x-k8s.io/machines/default/{name}")
+}
+
+fn delete(machine: &mut Value) {
+    machine["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+}
+
+fn no_change(_: &mut Value) {}
+
+#[test]
+fn one_machine_too_many_is_seen() {
+    let mut observed = Observed::new(1);
+    observed.machine("a", no_change);
+    observed.machine("b", no_change);
+    assert!(observed.violations().is_empty(), "one may be more");
+    observed.machine("c", no_change);
+    let found = observed.violations();
+    assert!(found.len() == 1 && found[0].contains("has 3 Machines with c, and allows 2"), "{found:?}");
+}
+
+#[test]
+fn a_deletion_needs_a_reason() {
+    let mut observed = Observed::new(3);
+    for name in ["a", "b", "c"] {
+        observed.machine(name, no_change);
+    }
+    observed.machine("a", delete);
+    let found = observed.violations();
+    assert!(found.len() == 1 && found[0].starts_with("reason: Machine a"), "{found:?}");
+    observed.machine("a", |machine| machine["metadata"]["annotations"] = json!({}));
+    observed.0.observe(observed.1, &key("a"), None);
+    observed.machine("d", no_change);
+    observed.machine("b", |machine| machine["status"]["conditions"][0]["status"] = "False".into());
+    observed.machine("b", delete);
+    assert_eq!(observed.violations(), Vec::<String>::new(), "b is outdated");
+}
+
+#[test]
+fn two_machines_at_once_and_the_last_healthy_members_are_seen() {
+    let mut observed = Observed::new(3);
+    for name in ["a", "b", "c"] {
+        observed.machine(name, no_change);
+    }
+    observed.0.deletes(&key("a"));
+    observed.0.deletes(&key("b"));
+    observed.machine("a", delete);
+    observed.machine("b", delete);
+    assert_eq!(observed.violations(), Vec::<String>::new(), "the user may delete several");
+    let sick = json!({"kind": "DevMachine", "metadata": {"name": "c", "namespace": "default",
+        "annotations": {"simulated.firstlight.dev/etcd-member-unhealthy": ""}}});
+    observed.write("/registry/infrastructure.cluster.x-k8s.io/devmachines/default/c", sick);
+    observed.1 += TimeDelta::minutes(1);
+    observed.machine("a", |machine| machine["metadata"]["annotations"] = json!({}));
+    let found = observed.violations();
+    assert!(
+        found.len() == 1 && found[0].contains("of the other 2 members 1 are healthy, 2 are needed"),
+        "{found:?}"
+    );
+    observed.machine("b", |machine| machine["metadata"]["annotations"] = json!({}));
+    let found = observed.violations();
+    assert!(found.iter().any(|text| text.contains("2 control plane Machines go at once: a, b")), "{found:?}");
+    assert_eq!(observed.0.orphans().len(), 4, "the Machines and their control plane");
+}
