@@ -17,29 +17,29 @@ mod owned;
 use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};
 
-/// The table of the controllers of both kubeadm providers.
-pub const PROVIDERS: &[Provider] = &[
-    Provider {
-        inventory: Some(InventoryEntry {
-            label: "bootstrap-kubeadm",
-            name: "kubeadm",
-            kind: "BootstrapProvider",
-            namespace: "capi-kubeadm-bootstrap-system",
-        }),
-        controllers: &[config::CONTROLLER],
-    },
-    Provider {
-        inventory: Some(InventoryEntry {
-            label: "control-plane-kubeadm",
-            name: "kubeadm",
-            kind: "ControlPlaneProvider",
-            namespace: "capi-kubeadm-control-plane-system",
-        }),
-        controllers: &[controlplane::CONTROLLER],
-    },
-];
+/// The table of the bootstrap provider's controller.
+pub const BOOTSTRAP: &[Provider] = &[Provider {
+    inventory: Some(InventoryEntry {
+        label: "bootstrap-kubeadm",
+        name: "kubeadm",
+        kind: "BootstrapProvider",
+        namespace: "capi-kubeadm-bootstrap-system",
+    }),
+    controllers: &[config::CONTROLLER],
+}];
+
+/// The table of the control plane provider's controller.
+pub const CONTROL_PLANE: &[Provider] = &[Provider {
+    inventory: Some(InventoryEntry {
+        label: "control-plane-kubeadm",
+        name: "kubeadm",
+        kind: "ControlPlaneProvider",
+        namespace: "capi-kubeadm-control-plane-system",
+    }),
+    controllers: &[controlplane::CONTROLLER],
+}];
 
 /// Starts both controllers; they stop with the manager.
 pub fn start(manager: &Manager) {
-    PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
+    BOOTSTRAP.iter().chain(CONTROL_PLANE).for_each(|provider| provider.start(manager, &()));
 }

@@ -13,4 +13,5 @@ pub mod grammar;
 pub mod mutate;
 pub mod packets;
 pub mod rmcp;
+pub mod spdy;
 pub mod targets;

@@ -48,7 +48,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     Target {
         name: "json",
         words: &["\"a\":", "\\u00e9", "1E-7"],
@@ -221,6 +221,12 @@ pub const TARGETS: [Target; 17] = [
         words: &["\u{1}\u{1}", "\u{c1}"],
         grammar: None,
         reader: || Box::new(crate::rmcp::inventory),
+    },
+    Target {
+        name: "spdy",
+        words: &["\0\u{3}\0\u{1}\0\0\0", "\0\0\0\u{1}", "\0\0\0\u{3}", "x\u{1}", "\0\0\0\u{4}port"],
+        grammar: None,
+        reader: || Box::new(crate::spdy::frames),
     },
 ];
 

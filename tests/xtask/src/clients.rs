@@ -1,5 +1,5 @@
 //! Implements `cargo xtask clients`: the transcripts, programs and scenarios of `tests/clients`, the envtest suites
-//! of other projects, and the takeover by upstream's Metal3 (`tests/takeover`).
+//! of other projects, and the takeovers by programs of upstream's (`tests/takeover`).
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,15 +9,33 @@ use anyhow::{Result, ensure};
 
 use crate::suite::{run as run_program, server, tests};
 
-/// The name of the takeover, which runs by name and with `all`, because it needs programs of its own.
-const TAKEOVER: &str = "takeover";
 /// The program that plays the scenarios of Cluster API's end-to-end specs.
 const SCENARIOS: &str = "scenarios";
 
+/// A takeover, which runs by name and with `all`, because it needs programs of its own.
+struct Takeover {
+    /// The name, and the arguments of the program `takeover`.
+    name: &'static str,
+    arguments: &'static [&'static str],
+    /// The arguments of a longer run.
+    long: &'static [&'static str],
+    /// The argument of `tests/takeover/install-tools`.
+    programs: &'static str,
+}
+
+const TAKEOVERS: [Takeover; 2] = [
+    Takeover { name: "takeover", arguments: &["metal3"], long: &["metal3", "10"], programs: "metal3" },
+    Takeover {
+        name: "control-plane",
+        arguments: &["control-plane"],
+        long: &["control-plane"],
+        programs: "cluster-api",
+    },
+];
+
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
-/// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names. With `all`,
-/// it also runs the long scenarios, the envtest suites, selected like transcripts, and the takeover for the whole
-/// ten minutes.
+/// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names; or the takeover of this name.
+/// With `all`, it also runs the long scenarios, the envtest suites, selected like transcripts, and all takeovers, each for as long as it takes.
 ///
 /// # Errors
 /// A build, a transcript or a test of a suite fails. Tests of a suite that are listed as failing are allowed
@@ -25,8 +43,10 @@ const SCENARIOS: &str = "scenarios";
 pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     let binary = server(root)?;
     let variables = [("FIRSTLIGHT_BINARY", binary.as_str())];
-    if names == [TAKEOVER] {
-        return takeover(root, all, &variables);
+    if let [name] = names
+        && let Some(takeover) = TAKEOVERS.iter().find(|takeover| takeover.name == name)
+    {
+        return takeover.run(root, all, &variables);
     }
     let long = all.then(|| "--all".to_owned());
     if names == [SCENARIOS] {
@@ -39,19 +59,22 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     if all {
         run_program(root, "envtest-suites", names, &variables)?;
         if names.is_empty() {
-            takeover(root, all, &variables)?;
+            TAKEOVERS.iter().try_for_each(|takeover| takeover.run(root, all, &variables))?;
         }
         return Ok(());
     }
-    let why = "the envtest suites of tests/clients/suites and the takeover were not run: that is `cargo xtask clients --all`";
+    let why = "the envtest suites of tests/clients/suites and the takeovers were not run: that is `cargo xtask clients --all`";
     Ok(writeln!(std::io::stdout().lock(), "{why}")?)
 }
 
-/// Gets upstream's programs, unless they are there, and runs the takeover; with `long` for ten minutes instead of four.
-fn takeover(root: &Path, long: bool, variables: &[(&str, &str)]) -> Result<()> {
-    let minutes = ["--minutes".to_owned(), "10".to_owned()];
-    let arguments = if long { &minutes[..] } else { &[] };
-    let status = Command::new(root.join("tests/takeover/install-tools")).status()?;
-    ensure!(status.success(), "tests/takeover/install-tools failed");
-    run_program(root, TAKEOVER, arguments, variables)
+impl Takeover {
+    /// Gets upstream's programs, unless they are there, and runs the takeover.
+    fn run(&self, root: &Path, long: bool, variables: &[(&str, &str)]) -> Result<()> {
+        let install = root.join("tests/takeover/install-tools");
+        let status = Command::new(install).arg(self.programs).status()?;
+        ensure!(status.success(), "tests/takeover/install-tools {} failed", self.programs);
+        let arguments = if long { self.long } else { self.arguments };
+        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        run_program(root, "takeover", &arguments, variables)
+    }
 }

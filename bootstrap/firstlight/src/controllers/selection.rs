@@ -7,7 +7,8 @@ use engine::InventoryEntry;
 
 use super::table::{Context, Family, families};
 
-/// The families of controllers that run in this process: `core`, `kubeadm`, ….
+/// The families of controllers that run in this process: `core`, `addons`, …. In a list, `kubeadm` stands for `kubeadm-bootstrap` and
+/// `kubeadm-control-plane`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection(Vec<&'static str>);
 
@@ -72,11 +73,17 @@ impl FromStr for Selection {
             _ => {}
         }
         let asked: Vec<&str> = text.split(',').map(str::trim).collect();
-        if let Some(other) = asked.iter().find(|name| !known.contains(name)) {
+        if let Some(other) = asked.iter().find(|asked| !known.iter().any(|name| is_meant(asked, name))) {
             return Err(format!("no controller is called {other:?}; there are {}", listed(&known)));
         }
-        Ok(Self(known.into_iter().filter(|name| asked.contains(name)).collect()))
+        let is_asked = |name: &&str| asked.iter().any(|asked| is_meant(asked, name));
+        Ok(Self(known.into_iter().filter(is_asked).collect()))
     }
+}
+
+/// Returns whether `asked` is the name of a family, or that of several: `kubeadm`.
+fn is_meant(asked: &str, name: &str) -> bool {
+    asked == name || name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// Starts the selected controllers. They run until the manager ends.
@@ -103,12 +110,16 @@ mod tests {
         let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
         assert_eq!(names("core"), Ok(vec!["core"]));
         assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
-        assert_eq!(names("all"), Ok(vec!["core", "kubeadm", "addons", "simulated", "metal", "pods"]));
+        let all = ["core", "kubeadm-bootstrap", "kubeadm-control-plane", "addons", "simulated", "metal", "pods"];
+        assert_eq!(names("all"), Ok(all.to_vec()));
         assert_eq!(names("none"), Ok(Vec::new()));
-        assert_eq!(Selection::all().without("metal").to_string(), "core,kubeadm,addons,simulated,pods");
+        assert_eq!(names("kubeadm,core"), Ok(all[..3].to_vec()));
+        assert_eq!(names("kubeadm-bootstrap,core"), Ok(all[..2].to_vec()));
+        let without = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,simulated,pods";
+        assert_eq!(Selection::all().without("metal").to_string(), without);
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
-        let expected =
-            "no controller is called \"cores\"; there are core, kubeadm, addons, simulated, metal and pods";
+        let expected = "no controller is called \"cores\"; there are core, kubeadm-bootstrap, kubeadm-control-plane, addons, simulated, metal and pods";
+        assert!(names("kube").is_err() && names("kubeadm-").is_err());
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }
 }

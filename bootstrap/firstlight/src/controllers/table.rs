@@ -50,7 +50,8 @@ pub(super) struct Family {
 pub(super) fn families() -> Vec<Family> {
     vec![
         Family::new("core", cluster_core::PROVIDERS, |_| ()),
-        Family::new("kubeadm", kubeadm::PROVIDERS, |_| ()),
+        Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
+        Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, |_| ()),
         Family::new("addons", addons::PROVIDERS, |_| ()),
         Family::new("simulated", simulated::PROVIDERS, |context| {
             simulated::Backend::new(&context.manager, SIMULATED_HOST)
@@ -115,7 +116,8 @@ mod tests {
         fn of<C>(providers: &'static [Provider<C>]) -> impl Iterator<Item = &'static str> {
             providers.iter().flat_map(|provider| provider.controllers).map(|controller| controller.name)
         }
-        let mut names: Vec<&str> = of(cluster_core::PROVIDERS).chain(of(kubeadm::PROVIDERS)).collect();
+        let mut names: Vec<&str> = of(cluster_core::PROVIDERS).collect();
+        names.extend(of(kubeadm::BOOTSTRAP).chain(of(kubeadm::CONTROL_PLANE)));
         names.extend(of(addons::PROVIDERS).chain(of(simulated::PROVIDERS)).chain(of(metal::PROVIDERS)));
         names.extend(
             of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),

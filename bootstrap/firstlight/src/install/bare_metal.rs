@@ -206,7 +206,12 @@ mod tests {
             arguments.contains(&"--bundle=/var/lib/firstlight/bundles/My Site_1.bundle"),
             "{arguments:?}"
         );
-        assert!(arguments.contains(&"--controllers=core,kubeadm,addons,simulated,metal"), "{arguments:?}");
+        assert!(
+            arguments.contains(
+                &"--controllers=core,kubeadm-bootstrap,kubeadm-control-plane,addons,simulated,metal"
+            ),
+            "{arguments:?}"
+        );
         assert!(arguments.contains(&"--diagnostics-address=:9441"), "{arguments:?}");
         assert_eq!(pod["initContainers"][0]["name"], "fetch-my-site-1");
         assert_eq!(controllers["securityContext"]["capabilities"]["drop"], json!(["ALL"]));

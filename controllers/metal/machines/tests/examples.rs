@@ -20,7 +20,11 @@ const GROUPS: &[&str] = &[
 ];
 
 fn start(manager: &Manager) {
-    let all = cluster_core::PROVIDERS.iter().chain(kubeadm::PROVIDERS).chain(metal_machines::PROVIDERS);
+    let all = cluster_core::PROVIDERS
+        .iter()
+        .chain(kubeadm::BOOTSTRAP)
+        .chain(kubeadm::CONTROL_PLANE)
+        .chain(metal_machines::PROVIDERS);
     all.for_each(|provider| provider.start(manager, &()));
 }
 

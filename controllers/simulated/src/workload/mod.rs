@@ -8,6 +8,7 @@ pub mod kinds;
 pub mod objects;
 pub mod part;
 pub mod portforward;
+pub mod spdy;
 pub mod state;
 pub mod symptoms;
 
@@ -32,7 +33,6 @@ use rustls::server::NoServerSessionStorage;
 use serving::Tls;
 use serving::{Listener, Server, VersionInfo};
 use store::Store;
-use tokio::io::DuplexStream;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +41,7 @@ use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
 use self::part::Part;
-use self::portforward::{PortForward, Ports};
+use self::portforward::{Connector, PortForward, Ports};
 use self::state::Rows;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
@@ -125,7 +125,7 @@ struct Pods {
 }
 
 impl Ports for Pods {
-    fn connect(&self, namespace: &str, pod: &str, port: u16, stream: DuplexStream) -> Result<(), String> {
+    fn listener(&self, namespace: &str, pod: &str, port: u16) -> Result<Connector, String> {
         let refused = || format!("dial tcp {namespace}/{pod}:{port}: connection refused");
         if namespace != KUBE_SYSTEM {
             return Err(refused());
@@ -133,13 +133,14 @@ impl Ports for Pods {
         let member = self.members.lock().get(pod).cloned();
         match (member, port) {
             (Some(config), ETCD_PORT) => {
-                drop(tokio::spawn(self.etcd.clone().serve(pod.to_owned(), config, stream)));
-                Ok(())
+                let (etcd, pod) = (self.etcd.clone(), pod.to_owned());
+                Ok(Box::new(|stream| drop(tokio::spawn(etcd.serve(pod, config, stream)))))
             }
             (None, API_PORT) if pod.starts_with("kube-apiserver-") => {
                 let listener = self.api_server.lock().clone().ok_or_else(refused)?;
-                drop(tokio::spawn(async move { listener.serve_stream(stream).await }));
-                Ok(())
+                Ok(Box::new(|stream| {
+                    drop(tokio::spawn(async move { listener.serve_stream(stream).await }));
+                }))
             }
             _ => Err(refused()),
         }
@@ -188,7 +189,7 @@ impl Workload {
         let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_server: Mutex::default() });
         let mut server = Server::builder(registry, clock.clone())
             .version(VersionInfo::default())
-            .connect(portforward::RESOURCE, PortForward(pods.clone()))
+            .connect(portforward::RESOURCE, PortForward::new(pods.clone()))
             .connect(eviction::RESOURCE, Eviction { api: api.clone(), clock: clock.clone() });
         if let Some(keys) = keys {
             let tokens = Tokens::new(store.clone(), clock.clone(), random.clone(), keys);

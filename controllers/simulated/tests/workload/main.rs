@@ -1,8 +1,14 @@
 //! Tests of a workload cluster from its clients' point of view: over a (simulated) network, TLS, HTTP, and a
 //! port-forward to etcd.
-#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod failures;
+mod portforward;
+mod spdy;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,6 +34,7 @@ use simulated::workload::objects::Host;
 use simulated::workload::part::Part;
 use simulated::workload::state::Rows;
 use simulated::workload::{Authorities, Workload};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 struct Cluster {
     workload: Arc<Workload>,
@@ -140,6 +147,17 @@ impl Cluster {
         let pods: Api<Pod> = Api::namespaced(self.client(), "kube-system");
         let mut forwarder = pods.portforward(pod, &[2379]).await.expect("a port-forward");
         let stream = forwarder.take_stream(2379).expect("the port's stream");
+        self.call_over(stream, pod, path, request).await
+    }
+
+    /// Calls the etcd member in `pod` once, over a connection to it.
+    async fn call_over<R: prost::Message + Default>(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        pod: &str,
+        path: &str,
+        request: &impl prost::Message,
+    ) -> R {
         let leaf = Leaf::client("cluster-api.x-k8s.io", &[]);
         let identity =
             self.authorities.etcd.issue(&leaf, self.clock.now(), &self.random).expect("a certificate");

@@ -7,7 +7,7 @@ use netboot_tests::server::Objects;
 use netboot_tests::wait::until;
 use serde_json::{Value, json};
 
-use crate::bmcs::Bmc;
+use super::bmcs::Bmc;
 
 /// The namespace of all objects.
 pub const NAMESPACE: &str = "default";

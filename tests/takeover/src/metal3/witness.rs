@@ -10,7 +10,7 @@ use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, WatchEvent, W
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::objects::{HOSTS, NAMESPACE, PAUSED};
+use super::objects::{HOSTS, NAMESPACE, PAUSED};
 
 /// Every version of each host, in order.
 #[derive(Debug, Default, Clone)]

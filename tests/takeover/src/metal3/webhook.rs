@@ -1,6 +1,5 @@
 //! Upstream's webhook: baremetal-operator admits every write of a host at the target, those of the pivot as well.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -8,6 +7,8 @@ use base64::Engine as _;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use serde_json::json;
+
+use crate::certificate;
 
 /// Where controller-runtime looks for a webhook server's certificate, below the folder for temporary files.
 const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
@@ -25,13 +26,9 @@ impl Webhook {
     /// # Errors
     /// The files cannot be written.
     pub fn prepare(folder: &Path) -> Result<Self> {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
-        let certificates = folder.join(CERTIFICATES);
-        fs::create_dir_all(&certificates)?;
-        fs::write(certificates.join("tls.crt"), made.cert.pem())?;
-        fs::write(certificates.join("tls.key"), made.signing_key.serialize_pem())?;
+        let certificate = certificate::write(&folder.join(CERTIFICATES))?;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        Ok(Self { port, certificate: made.cert.pem() })
+        Ok(Self { port, certificate })
     }
 
     /// Lets an API server ask it about each host, as upstream's manifests do.

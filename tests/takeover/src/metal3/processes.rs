@@ -1,67 +1,18 @@
-//! Upstream's programs: baremetal-operator, and Ironic with its database in a file.
+//! Upstream's programs for bare metal: baremetal-operator, and Ironic with its database in a file.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::fs;
+use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use netboot_tests::wait::until;
 use serde_json::Value;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
-use crate::webhook::Webhook;
+use super::webhook::Webhook;
+use crate::program::{Program, START};
 
-/// The time in which a program must be ready.
-const START: Duration = Duration::from_secs(120);
 /// The version of Ironic's API of which the answers are.
 const API_VERSION: &str = "1.95";
-
-/// A program that ends with the test.
-pub struct Program {
-    name: &'static str,
-    child: Child,
-    /// The process group, also after the end of its first process.
-    group: Option<u32>,
-    log: PathBuf,
-}
-
-impl Program {
-    fn start(name: &'static str, command: &mut Command, folder: &Path) -> Result<Self> {
-        let log = folder.join(format!("{name}.log"));
-        let printed = File::create(&log)?;
-        command.current_dir(folder).kill_on_drop(true).stdin(Stdio::null()).process_group(0);
-        command.stderr(printed.try_clone()?).stdout(printed);
-        let child = command
-            .spawn()
-            .with_context(|| format!("{name} cannot be run; tests/takeover/install-tools gets it"))?;
-        Ok(Self { name, group: child.id(), child, log })
-    }
-
-    /// Returns what it has printed.
-    pub fn log(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
-    }
-
-    /// Fails if it has ended.
-    ///
-    /// # Errors
-    /// Its log.
-    pub fn must_run(&mut self) -> Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => bail!("{} ended with {status}:\n{}", self.name, self.log()),
-        }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let Some(group) = self.group else { return };
-        // Ironic has a worker of its own. It is fine if the group has already ended.
-        let _gone = std::process::Command::new("kill").args(["-9", "--", &format!("-{group}")]).status();
-    }
-}
 
 /// A running Ironic: API and conductor in one process, without authentication.
 pub struct Ironic {
