@@ -14,4 +14,5 @@ mod place;
 mod replicas;
 mod state;
 mod terminal;
+mod versions;
 mod webhooks;

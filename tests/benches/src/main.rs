@@ -12,6 +12,7 @@ mod operations;
 mod pivot;
 mod server;
 mod start;
+mod versions;
 mod watches;
 mod wire;
 
@@ -65,6 +66,7 @@ async fn main() -> Result<()> {
     clusters::run(&bench).await?;
     hosts::run(&bench).await?;
     operations::run(&bench).await?;
+    versions::run(&bench).await?;
     durability::run(&bench).await?;
     watches::run(&bench).await?;
     pivot::run(&bench).await?;
