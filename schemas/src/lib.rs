@@ -11,6 +11,7 @@ pub mod bmc_address;
 pub mod bootstrap;
 mod catalogue;
 pub mod cluster;
+pub mod contract;
 pub mod controlplane;
 pub mod conversion;
 pub mod defaults;

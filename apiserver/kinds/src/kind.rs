@@ -181,7 +181,7 @@ impl Kind {
             served: true,
             deprecation_warning: self.deprecation.map(str::to_owned),
             schema: Structure::Known(Arc::new(schema)),
-            schema_text: Box::default(),
+            schema_text: Arc::default(),
             columns: Vec::new(),
             status: self.status,
             scale: self.scale.then(|| Scale {
@@ -212,6 +212,7 @@ impl Kind {
             built_in: true,
             conversion: None,
             converter: None,
+            labels: BTreeMap::new(),
             annotations: BTreeMap::new(),
         }
     }

@@ -67,6 +67,9 @@ impl Options {
     /// Describes the missing or malformed field, with its path.
     pub(crate) fn definition(&self, crd: &Value) -> Result<Definition, String> {
         let mut definition = from_crd(crd)?;
+        if let Some(converter) = &self.converter {
+            converter.defined(&definition);
+        }
         let converter = self.converter.as_ref().filter(|_| definition.conversion.is_none());
         definition.converter = converter.filter(|converter| converter.concerns(&definition)).cloned();
         Ok(definition)

@@ -48,6 +48,8 @@ fn both_ways(review: &Value) -> Result<Value, String> {
 struct InProcess;
 
 impl Converter for InProcess {
+    fn defined(&self, _: &Definition) {}
+
     fn concerns(&self, definition: &Definition) -> bool {
         definition.plural == "widgets"
     }

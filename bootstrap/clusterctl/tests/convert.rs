@@ -120,7 +120,7 @@ fn table() -> Vec<(&'static str, Value, Value)> {
         (
             "MachineDeployment",
             json!({"spec": {"template": template, "minReadySeconds": 0, "strategy": {"rollingUpdate": {"deletePolicy": "Newest"}}}}),
-            json!({"spec": {"template": {"spec": new_machine()}, "deletion": {"order": "Newest"}}}),
+            json!({"spec": {"template": {"spec": with(new_machine(), "minReadySeconds", json!(0))}, "deletion": {"order": "Newest"}}}),
         ),
         (
             "MachineSet",
@@ -130,7 +130,7 @@ fn table() -> Vec<(&'static str, Value, Value)> {
         (
             "MachinePool",
             json!({"spec": {"template": template, "minReadySeconds": 7, "providerIDList": ["p"]}, "status": {"bootstrapReady": true, "infrastructureReady": false}}),
-            json!({"spec": {"template": seven, "providerIDList": ["p"]}, "status": {"initialization": {"bootstrapDataSecretCreated": true, "infrastructureProvisioned": false}}}),
+            json!({"spec": {"template": seven, "providerIDList": ["p"]}, "status": {"initialization": {"bootstrapDataSecretCreated": true}}}),
         ),
         (
             "Cluster",
@@ -141,7 +141,7 @@ fn table() -> Vec<(&'static str, Value, Value)> {
             json!({
                 "spec": {"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "K", "name": "k"}},
                 "status": {"initialization": {"infrastructureProvisioned": true, "controlPlaneInitialized": true},
-                    "failureDomains": [{"name": "a"}, {"name": "b", "controlPlane": true}]},
+                    "failureDomains": [{"name": "a", "controlPlane": false}, {"name": "b", "controlPlane": true}]},
             }),
         ),
     ]
@@ -163,7 +163,7 @@ fn what_cannot_be_converted_is_named() {
     let error = manifests(machine.to_string().as_bytes()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "conversion failed: failed to convert resource cluster.x-k8s.io/v1beta1, Kind=Machine at index 0: /nodeDrainTimeout: \"soon\" is not a duration"
+        "conversion failed: failed to convert resource cluster.x-k8s.io/v1beta1, Kind=Machine at index 0: spec.nodeDrainTimeout: Invalid value: \"soon\": must be a duration, such as 600s or 10m"
     );
     let unknown = object("Comet", "v1beta1", json!({}));
     let converted = manifests(unknown.to_string().as_bytes()).unwrap();

@@ -95,7 +95,7 @@ impl Plane {
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
-            converter: Some(Arc::new(ClusterApiConversion)),
+            converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };

@@ -15,4 +15,5 @@ mod pods;
 mod replicas;
 mod state;
 mod terminal;
+mod versions;
 mod webhooks;

@@ -194,6 +194,13 @@ fn writes() -> Vec<Value> {
             "metadata": {"name": "machine", "namespace": "default"},
             "spec": {"clusterName": "one", "version": "1.36.0", "bootstrap": {"dataSecretName": "data"},
                 "infrastructureRef": {"apiGroup": GROUP, "kind": "Metal3Machine", "name": "good"}}}),
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine",
+            "metadata": {"name": "older-machine", "namespace": "default"},
+            "spec": {"clusterName": "one", "version": "1.36.0", "nodeDrainTimeout": "90s", "bootstrap": {"dataSecretName": "data"},
+                "infrastructureRef": {"apiVersion": format!("{GROUP}/v1beta1"), "kind": "Metal3Machine", "name": "good"}}}),
+        json!({"apiVersion": "ipam.cluster.x-k8s.io/v1alpha1", "kind": "IPAddressClaim",
+            "metadata": {"name": "claim", "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "one"}},
+            "spec": {"poolRef": {"apiGroup": "ipam.test", "kind": "Pool", "name": "pool"}}}),
     ]
 }
 
@@ -239,6 +246,17 @@ async fn a_cluster_answers_as_the_server_of_this_program() {
     let list = any(&cluster.administrator, &format!("{GROUP}/v1beta1"), "Metal3Machine", Some("default"));
     let list = list.list(&Default::default()).await.unwrap();
     assert_eq!(list.items.len(), 2);
+    let read = async |api_version: &str, kind: &str, name: &str| {
+        let api = any(&cluster.administrator, api_version, kind, Some("default"));
+        serde_json::to_value(api.get(name).await.unwrap()).unwrap()
+    };
+    let machine = read("cluster.x-k8s.io/v1beta2", "Machine", "older-machine").await;
+    assert_eq!(machine["spec"]["deletion"]["nodeDrainTimeoutSeconds"], 90);
+    assert_eq!(machine["spec"]["infrastructureRef"]["apiGroup"], GROUP);
+    let machine = read("cluster.x-k8s.io/v1beta1", "Machine", "older-machine").await;
+    assert_eq!(machine["spec"]["infrastructureRef"]["apiVersion"], format!("{GROUP}/v1beta2"));
+    let claim = read("ipam.cluster.x-k8s.io/v1beta2", "IPAddressClaim", "claim").await;
+    assert_eq!(claim["spec"]["clusterName"], "one");
     manager.stop().await;
     place.process.stop().await;
 }

@@ -1,19 +1,16 @@
 //! Finds the version of a provider's kind that implements the Cluster API contract, from the labels of its
 //! CustomResourceDefinition.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{ApiResource, PartialObjectMeta};
+use schemas::contract::implemented;
 
 use crate::error::{Error, Result};
 use crate::manager::Manager;
 use crate::object::{self, NamespacedName};
 use crate::objects::Objects;
-
-/// The contracts that the core controllers support, newest first.
-const CONTRACTS: &[&str] = &["v1beta2", "v1beta1"];
 
 /// The metadata of a CustomResourceDefinition.
 pub type Definition = PartialObjectMeta<CustomResourceDefinition>;
@@ -71,23 +68,32 @@ impl Contracts {
         Ok(by_contract(&definition, group, kind).unwrap_or_else(named))
     }
 
+    /// Returns the version of `kind` in `group` that implements the newest contract, as far as the cache knows; `None` if there is none.
+    pub fn known_version(&self, group: &str, kind: &str) -> Option<String> {
+        let definition = self.definitions.get(&definition_name(group, kind))?;
+        Some(by_contract(&definition, group, kind)?.resource.version)
+    }
+
     async fn definition(&self, group: &str, kind: &str) -> Result<Arc<Definition>> {
         self.definitions.wait_until_synced().await;
-        let name = format!("{}.{group}", plural(kind));
-        let definition = self.definitions.get(&NamespacedName::new("", name.as_str()));
-        definition.ok_or_else(|| {
+        let name = definition_name(group, kind);
+        self.definitions.get(&name).ok_or_else(|| {
             Error::failed(format!(
-                "CustomResourceDefinition {name} (for kind {kind}) does not exist: install its provider"
+                "CustomResourceDefinition {} (for kind {kind}) does not exist: install its provider",
+                name.name
             ))
         })
     }
 }
 
+/// Returns the name of a kind's CustomResourceDefinition, as the contract requires it.
+fn definition_name(group: &str, kind: &str) -> NamespacedName {
+    NamespacedName::new("", format!("{}.{group}", plural(kind)))
+}
+
 fn by_contract(definition: &Definition, group: &str, kind: &str) -> Option<Resolved> {
-    CONTRACTS.iter().copied().find_map(|contract| {
-        let version = newest(object::label(definition, &format!("cluster.x-k8s.io/{contract}"))?)?;
-        Some(Resolved { resource: resource(group, version, kind), contract })
-    })
+    let (contract, version) = implemented(|name| object::label(definition, name))?;
+    Some(Resolved { resource: resource(group, version, kind), contract })
 }
 
 fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
@@ -98,32 +104,6 @@ fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
         kind: kind.to_owned(),
         plural: plural(kind),
     }
-}
-
-/// Returns the newest of several versions separated by underscores.
-pub fn newest(versions: &str) -> Option<&str> {
-    versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))
-}
-
-/// Compares versions as Kubernetes does: `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > any other name,
-/// in reverse order.
-fn compare(a: &str, b: &str) -> Ordering {
-    match (parse(a), parse(b)) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        (Some(_), None) => Ordering::Greater,
-        (None, Some(_)) => Ordering::Less,
-        (None, None) => b.cmp(a),
-    }
-}
-
-fn parse(version: &str) -> Option<(u8, u32, u32)> {
-    let rest = version.strip_prefix('v')?;
-    for (level, word) in [(1, "beta"), (0, "alpha")] {
-        if let Some((major, minor)) = rest.split_once(word) {
-            return Some((level, major.parse().ok()?, minor.parse().ok()?));
-        }
-    }
-    Some((2, rest.parse().ok()?, 0))
 }
 
 /// Returns the plural of a kind by English rules, as the contract requires for a CustomResourceDefinition's
@@ -145,11 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_and_the_plural() {
-        assert_eq!(newest("v1alpha4_v1beta1"), Some("v1beta1"));
-        assert_eq!(newest("v1beta10_v1beta9"), Some("v1beta10"));
-        assert_eq!(newest("v1_v2beta1"), Some("v1"));
-        assert_eq!(newest(""), None);
+    fn the_plural_of_a_kind() {
         assert_eq!(plural("DevCluster"), "devclusters");
         assert_eq!(plural("FooProxy"), "fooproxies");
         assert_eq!(plural("HostClass"), "hostclasses");

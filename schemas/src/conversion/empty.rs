@@ -1,7 +1,7 @@
-//! Values against a schema: empty values that it does not allow, and wrong types.
+//! Values against a schema: empty values that it does not allow or requires, and wrong types.
 
 use machinery::schema::{Kind, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Removes fields with an empty value (`""`, `0`, `[]`, `{}`) that the schema does not allow. In `v1beta1`, an empty
 /// value often means that a field is not set; Go does not write it in `v1beta2`.
@@ -33,6 +33,39 @@ fn is_refused(schema: &Schema, value: &Value) -> bool {
             rules.minimum.is_some_and(|minimum| minimum > 0.0)
         }
         _ => false,
+    }
+}
+
+/// Adds the fields that the schema requires and the object lacks, with the values that Go writes for fields that are not set.
+pub fn require(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for name in &schema.validation.required {
+                if let Some(empty) = schema.child(name).and_then(|schema| schema.kind).map(zero) {
+                    fields.entry(name).or_insert(empty);
+                }
+            }
+            for (name, field) in fields {
+                if let Some(schema) = schema.child(name) {
+                    require(schema, field);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = &schema.items else { return };
+            items.iter_mut().for_each(|item| require(schema, item));
+        }
+        _ => {}
+    }
+}
+
+fn zero(kind: Kind) -> Value {
+    match kind {
+        Kind::Object => json!({}),
+        Kind::Array => json!([]),
+        Kind::String => json!(""),
+        Kind::Integer | Kind::Number => json!(0),
+        Kind::Boolean => json!(false),
     }
 }
 

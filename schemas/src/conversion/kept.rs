@@ -1,7 +1,6 @@
 //! What the other version cannot express: kept whole in an annotation of the converted object.
 //!
-//! The annotation of an object in one version is the object in the other version without its metadata, as JSON. There is
-//! none if the conversion back gives the same object without it.
+//! The annotation of an object in one version is the object in the other version without its metadata, as JSON.
 
 use machinery::meta;
 use serde_json::{Map, Value};
@@ -27,8 +26,8 @@ pub fn take(metadata: &mut Value, group: &str, version: &str) -> Option<Value> {
     (meta::api_version(&kept) == wanted).then_some(kept)
 }
 
-/// Adds the annotation with `object`, which has no metadata.
-pub fn put(metadata: &mut Option<Value>, object: &Value) {
+/// Adds the annotation with the text of an object, which has no metadata.
+pub fn put(metadata: &mut Option<Value>, text: String) {
     let metadata = metadata.get_or_insert_with(|| Value::Object(Map::new()));
     let Some(metadata) = metadata.as_object_mut() else { return };
     let annotations = metadata.entry("annotations").or_insert(Value::Null);
@@ -36,6 +35,6 @@ pub fn put(metadata: &mut Option<Value>, object: &Value) {
         *annotations = Value::Object(Map::new());
     }
     if let Some(annotations) = annotations.as_object_mut() {
-        annotations.insert(ANNOTATION.into(), object.to_string().into());
+        annotations.insert(ANNOTATION.into(), text.into());
     }
 }

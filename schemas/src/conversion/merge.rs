@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Fields that identify an item of a list, the first that it has.
-const IDENTITIES: [&str; 5] = ["name", "key", "id", "type", "network"];
+const IDENTITIES: [&str; 6] = ["name", "key", "id", "type", "network", "path"];
 
 /// Applies the changes from `before` to `after` to `kept`. All three are in the same version; `before` is what remained
 /// of `kept` after a conversion to another version and back.
@@ -29,19 +29,31 @@ pub fn merge(kept: Value, before: &Value, after: &Value) -> Value {
         }
         (Value::Array(kept), Value::Array(after)) => {
             let before = before.as_array().map(Vec::as_slice).unwrap_or_default();
-            Value::Array(after.iter().map(|item| merge_item(&kept, before, item)).collect())
+            let merged = after.iter().enumerate().map(|(index, item)| merge_item(&kept, before, item, index));
+            Value::Array(merged.collect())
         }
         (_, after) => after.clone(),
     }
 }
 
-fn merge_item(kept: &[Value], before: &[Value], after: &Value) -> Value {
-    let Some(identity) = identity(after) else { return after.clone() };
-    let same = |list: &[Value]| list.iter().find(|item| self::identity(item) == Some(identity)).cloned();
-    match (same(kept), same(before)) {
-        (Some(kept), Some(before)) => merge(kept, &before, after),
-        _ => after.clone(),
+/// Merges the item at `index` with the kept item that has its identity. If the identity is that of several items, or there is none, an
+/// unchanged item stays as it was kept.
+fn merge_item(kept: &[Value], before: &[Value], after: &Value, index: usize) -> Value {
+    let identity = identity(after);
+    if let Some(identity) = identity
+        && let (Some(kept), Some(before)) = (only(kept, identity), only(before, identity))
+    {
+        return merge(kept.clone(), before, after);
     }
+    let is_unchanged = kept.len() == before.len() && before.get(index) == Some(after);
+    let same = kept.get(index).filter(|kept| is_unchanged && self::identity(kept) == identity);
+    same.unwrap_or(after).clone()
+}
+
+/// Returns the item with an identity, if it is the only one.
+fn only<'a>(list: &'a [Value], identity: (&str, &str)) -> Option<&'a Value> {
+    let mut same = list.iter().filter(|item| self::identity(item) == Some(identity));
+    same.next().filter(|_| same.next().is_none())
 }
 
 fn identity(item: &Value) -> Option<(&'static str, &str)> {

@@ -13,6 +13,7 @@ mod operations;
 mod pivot;
 mod server;
 mod start;
+mod versions;
 mod watches;
 mod wire;
 
@@ -67,6 +68,7 @@ async fn main() -> Result<()> {
     fleets::run(&bench).await?;
     hosts::run(&bench).await?;
     operations::run(&bench).await?;
+    versions::run(&bench).await?;
     durability::run(&bench).await?;
     watches::run(&bench).await?;
     pivot::run(&bench).await?;

@@ -1,15 +1,8 @@
-//! `spec.conversion`: the webhook that converts between versions, and the cache of converted objects.
+//! `spec.conversion`: the webhook that converts between versions.
 
-use std::collections::BTreeMap;
-
-use bytes::Bytes;
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::client_config::WebhookClientConfig;
-
-/// Maximum total size of cached converted objects, in bytes. If an object would exceed it, the whole cache is cleared.
-const KEPT_BYTES: usize = 32 * 1024 * 1024;
 
 /// `spec.conversion` with the strategy `Webhook`.
 #[derive(Debug)]
@@ -18,14 +11,6 @@ pub struct Conversion {
     pub client: Option<WebhookClientConfig>,
     /// The version of ConversionReview to send: the first in `conversionReviewVersions` that this server supports.
     pub review: &'static str,
-    kept: Mutex<Kept>,
-}
-
-/// Cached converted objects by revision and `apiVersion`. An object at a given revision never changes.
-#[derive(Debug, Default)]
-struct Kept {
-    objects: BTreeMap<(u64, String), Bytes>,
-    size: usize,
 }
 
 impl Conversion {
@@ -44,22 +29,6 @@ impl Conversion {
         Some(Self {
             client: WebhookClientConfig::parse(&webhook["clientConfig"]),
             review: review.unwrap_or("v1"),
-            kept: Mutex::default(),
         })
-    }
-
-    /// Returns a converted object from the cache.
-    pub fn kept(&self, revision: u64, api_version: &str) -> Option<Bytes> {
-        self.kept.lock().objects.get(&(revision, api_version.to_owned())).cloned()
-    }
-
-    /// Adds a converted object to the cache.
-    pub fn keep(&self, revision: u64, api_version: &str, object: Bytes) {
-        let mut kept = self.kept.lock();
-        if kept.size + object.len() > KEPT_BYTES {
-            *kept = Kept::default();
-        }
-        kept.size += object.len();
-        kept.objects.insert((revision, api_version.to_owned()), object);
     }
 }

@@ -9,6 +9,10 @@ use super::resource::Definition;
 /// Converts objects of custom resources between their versions, instead of a webhook. The embedder implements it for
 /// the definitions that it installs.
 pub trait Converter: Debug + Send + Sync {
+    /// Called with each definition of a custom resource before it is served, and after each change of it. How objects are converted may
+    /// depend on the definitions of other kinds to which they refer.
+    fn defined(&self, definition: &Definition);
+
     /// Returns whether this converts the objects of `definition`. It is not asked about definitions with a webhook.
     fn concerns(&self, definition: &Definition) -> bool;
 

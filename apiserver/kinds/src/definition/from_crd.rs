@@ -1,12 +1,13 @@
 //! Builds the [`Definition`] that serves the resource of a CustomResourceDefinition.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apiextensions::CompiledSchema;
 use serde_json::Value;
 
 use super::conversion::Conversion;
 use super::resource::{Column, Definition, Scale, Structure, Version};
+use super::written::WrittenSchema;
 
 /// The verbs of every custom resource, in the order of discovery.
 pub(crate) const VERBS: [&str; 8] =
@@ -57,13 +58,14 @@ pub fn from_crd(crd: &Value) -> Result<Definition, String> {
         built_in: false,
         conversion: Conversion::parse(&spec["conversion"]).map(Arc::new),
         converter: None,
-        annotations: crd["metadata"]["annotations"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-            .collect(),
+        labels: texts(&crd["metadata"]["labels"]),
+        annotations: texts(&crd["metadata"]["annotations"]),
     })
+}
+
+fn texts(map: &Value) -> BTreeMap<String, String> {
+    let entries = map.as_object().into_iter().flatten();
+    entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// Returns the verbs that a built-in kind lists, or all verbs if there is no list.
@@ -107,11 +109,14 @@ fn better(spec: &Value, source: &Value) -> Option<String> {
 fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Result<Version, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = text(&source["name"]);
-    let (schema, schema_text) = match source["schema"].get("openAPIV3Schema") {
-        Some(schema) => {
-            (CompiledSchema::parse(schema).map_err(|error| error.to_string())?, schema.to_string())
+    let schema = source["schema"].get("openAPIV3Schema");
+    let schema_text: Arc<str> = schema.map(Value::to_string).unwrap_or_default().into();
+    let schema = match schema {
+        Some(schema) if source["storage"] == true => {
+            WrittenSchema::now(schema).map_err(|error| error.to_string())?
         }
-        None => (CompiledSchema::default(), String::new()),
+        Some(_) => WrittenSchema::later(schema_text.clone()),
+        None => WrittenSchema::default(),
     };
     let mut columns: Vec<Column> = source["additionalPrinterColumns"]
         .as_array()
@@ -141,7 +146,7 @@ fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Res
         served: source["served"] == true,
         deprecation_warning,
         schema: Structure::Written(Arc::new(schema)),
-        schema_text: schema_text.into(),
+        schema_text,
         columns,
         status: source["subresources"].get("status").is_some_and(Value::is_object),
         scale,

@@ -7,13 +7,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::types::LazySchema;
-use apiextensions::CompiledSchema;
 use machinery::meta;
 use machinery::schema::Schema;
 use serde_json::Value;
 
 use super::conversion::Conversion;
 use super::converter::Converter;
+use super::written::WrittenSchema;
 use crate::subresource::Subresource;
 
 /// A resource with all its versions.
@@ -49,6 +49,8 @@ pub struct Definition {
     pub conversion: Option<Arc<Conversion>>,
     /// Converts between versions in this process. Never set together with `conversion`.
     pub converter: Option<Arc<dyn Converter>>,
+    /// Labels of the CustomResourceDefinition.
+    pub labels: BTreeMap<String, String>,
     /// Annotations of the CustomResourceDefinition, for example its installer's, which admission rules may evaluate.
     pub annotations: BTreeMap<String, String>,
 }
@@ -66,7 +68,7 @@ pub struct Version {
     pub schema: Structure,
     /// The schema as JSON text as in the CustomResourceDefinition, for OpenAPI; empty if there is none. Text takes a
     /// fifth of the memory of a parsed tree.
-    pub schema_text: Box<str>,
+    pub schema_text: Arc<str>,
     /// Columns of `kubectl get`. If empty, only the age is shown.
     pub columns: Vec<Column>,
     /// Whether `/status` is served. If so, writes of the main resource do not change `status`, and writes of `/status`
@@ -84,7 +86,7 @@ pub struct Version {
 #[derive(Debug, Clone)]
 pub enum Structure {
     /// A schema from a CustomResourceDefinition.
-    Written(Arc<CompiledSchema>),
+    Written(Arc<WrittenSchema>),
     /// The schema of a type that is compiled into the server, built on first use.
     Known(Arc<LazySchema>),
 }

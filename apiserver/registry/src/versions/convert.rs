@@ -29,15 +29,25 @@ pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
         && (served.definition.built_in || revision > served.resource.changed_at)
 }
 
+/// The revision of an object that is not stored.
+const UNSTORED: u64 = u64::MAX;
+
 /// Returns stored text as clients of `served` get it. The caller has ruled out that a webhook must convert it.
 fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
     }
-    match parse(stored) {
-        Some(object) => document::text(&from_storage(served, object)),
-        None => stored.clone(),
+    let cache = Some(&served.resource.converted);
+    let cache = cache.filter(|_| served.definition.converter.is_some() && revision != UNSTORED);
+    if let Some(kept) = cache.and_then(|cache| cache.get(revision, &served.version.name)) {
+        return kept;
     }
+    let Some(object) = parse(stored) else { return stored.clone() };
+    let text = document::text(&from_storage(served, object));
+    if let Some(cache) = cache {
+        cache.add(revision, &served.version.name, text.clone());
+    }
+    text
 }
 
 /// Returns a stored object, parsed, as clients of `served` get it. The caller has ruled out that a webhook must convert
@@ -133,7 +143,7 @@ impl Registry {
         let wanted = served.api_version();
         let (mut asked, mut objects) = (Vec::new(), Vec::new());
         for (text, revision) in stored.filter(|(_, revision)| !as_stored(served, *revision)) {
-            if let Some(kept) = conversion.kept(revision, &wanted) {
+            if let Some(kept) = served.resource.converted.get(revision, &served.version.name) {
                 view.0.insert(revision, kept);
                 continue;
             }
@@ -147,7 +157,7 @@ impl Registry {
         let converted = self.convert_by_webhook(&conversion, objects, &wanted).await?;
         for (revision, object) in asked.into_iter().zip(converted) {
             let text = document::text(&in_version(&served.definition, &served.version, object));
-            conversion.keep(revision, &wanted, text.clone());
+            served.resource.converted.add(revision, &served.version.name, text.clone());
             view.0.insert(revision, text);
         }
         Ok(view)
@@ -171,7 +181,7 @@ impl Registry {
     /// object.
     pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {
         if served.definition.conversion.is_none() {
-            return Ok(self::text(served, &text, u64::MAX));
+            return Ok(self::text(served, &text, UNSTORED));
         }
         let object = parse(&text).ok_or_else(no_json)?;
         if meta::api_version(&object) == served.api_version() {

@@ -8,6 +8,8 @@ use kinds::strategy::Strategy;
 use machinery::status::GroupResource;
 use parking_lot::Mutex;
 
+use super::converted::Converted;
+
 /// One resource in one served version.
 #[derive(Clone)]
 pub struct Served {
@@ -27,6 +29,8 @@ pub(crate) struct Resource {
     /// Objects that satisfy all rules of one version: by key, the revision of the object and the version. Empty for built-in kinds, which
     /// several registries share.
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
+    /// Objects that were converted to other versions.
+    pub(crate) converted: Converted,
     /// Whether the definition is being deleted, so that objects cannot be created.
     pub(crate) terminating: bool,
     /// A hash that changes with each change of the definition's spec or accepted names.
@@ -137,17 +141,23 @@ impl Definitions {
                 strategy,
                 changed_at,
                 proven: Mutex::default(),
+                converted: Converted::default(),
                 terminating,
                 shape,
             }),
         );
-        self.generation += 1;
+        self.changed();
     }
 
     pub(crate) fn remove(&mut self, group: &str, plural: &str) {
         if self.by_resource.remove(&(group.to_owned(), plural.to_owned())).is_some() {
-            self.generation += 1;
+            self.changed();
         }
+    }
+
+    fn changed(&mut self) {
+        self.generation += 1;
+        self.by_resource.values().for_each(|resource| resource.converted.clear());
     }
 }
 

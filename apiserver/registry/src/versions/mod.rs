@@ -3,6 +3,7 @@
 pub(crate) mod by_webhook;
 pub(crate) mod conversions;
 pub(crate) mod convert;
+pub(crate) mod converted;
 pub(crate) mod definition_writes;
 pub(crate) mod definitions;
 pub(crate) mod kinds;

@@ -93,7 +93,7 @@ fn expand(source: &Source, schema: &Value) -> anyhow::Result<Value> {
     let Some(schema) = schema.as_object() else { bail!("a schema must be a map") };
     let mut expanded = Map::new();
     if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
-        let Value::Object(target) = expand(source, &source.named(name)?.schema)? else {
+        let Value::Object(target) = expand(source, source.schema(name)?)? else {
             bail!("the type {name} is not a map");
         };
         expanded.extend(target);

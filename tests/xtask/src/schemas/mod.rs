@@ -10,6 +10,7 @@
 //! - `older/<version>/<plural>.<group>.yaml`: an older version of a kind, whole: columns, subresources and structure.
 //!   No Rust types are generated for it, since only `conversion` handles it. Descriptions are needed only for fields that
 //!   the newest version does not have.
+//! - `older/types/<file>.yaml`: named types that only older versions have.
 //!
 //! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
 //! `manifests/<plural>.<group>.json`.

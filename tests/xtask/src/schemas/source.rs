@@ -22,6 +22,8 @@ pub struct Type {
 pub struct Source {
     /// All types by name.
     pub types: BTreeMap<String, Type>,
+    /// The structural schemas of types that only older versions have, by name.
+    older_types: BTreeMap<String, Value>,
     /// All kinds, by the name of their CustomResourceDefinition.
     pub kinds: BTreeMap<String, Value>,
     /// The older versions of kinds, by the name of the CustomResourceDefinition and of the version.
@@ -50,16 +52,33 @@ impl Source {
             kinds.insert(stem(&path)?, parse(&path)?);
         }
         let mut older = BTreeMap::new();
+        let mut older_types = BTreeMap::new();
         for path in yaml_files(&folder.join("older"))? {
             let version = stem(path.parent().unwrap_or(folder))?;
-            older.insert((stem(&path)?, version), parse(&path)?);
+            if version != "types" {
+                older.insert((stem(&path)?, version), parse(&path)?);
+                continue;
+            }
+            let Value::Object(definitions) = parse(&path)? else {
+                bail!("{}: a map of types is expected", path.display());
+            };
+            for (name, schema) in definitions {
+                if types.contains_key(&name) || older_types.insert(name.clone(), schema).is_some() {
+                    bail!("{}: the type {name} exists twice", path.display());
+                }
+            }
         }
-        Ok(Self { types, kinds, older })
+        Ok(Self { types, older_types, kinds, older })
     }
 
     /// The type with this name.
     pub fn named(&self, name: &str) -> anyhow::Result<&Type> {
         self.types.get(name).with_context(|| format!("no type is named {name}"))
+    }
+
+    /// The structural schema of the type with this name, also if only older versions have it.
+    pub fn schema(&self, name: &str) -> anyhow::Result<&Value> {
+        self.older_types.get(name).map_or_else(|| Ok(&self.named(name)?.schema), Ok)
     }
 }
 

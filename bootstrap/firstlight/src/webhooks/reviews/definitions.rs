@@ -42,11 +42,12 @@ pub fn needs(definition: &Value) -> Needs {
 pub(crate) struct Definitions(Vec<Definition>);
 
 impl Definitions {
-    /// Reads the definitions.
+    /// Reads the definitions, whose objects `converter` converts.
     ///
     /// # Errors
     /// Never, for the built-in definitions.
-    pub(crate) fn new() -> Result<Self> {
+    pub(crate) fn new(converter: ClusterApiConversion) -> Result<Self> {
+        let converter = Arc::new(converter);
         let mut definitions = Vec::new();
         for manifest in schemas::crds()? {
             let Needs { defaults, rules, scale_rules, conversion } = needs(&manifest);
@@ -56,7 +57,7 @@ impl Definitions {
             let mut definition =
                 from_crd(&manifest).map_err(|why| anyhow!("a built-in definition: {why}"))?;
             if conversion {
-                definition.converter = Some(Arc::new(ClusterApiConversion));
+                definition.converter = Some(converter.clone());
             }
             definitions.push(definition);
         }

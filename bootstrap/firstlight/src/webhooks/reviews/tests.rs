@@ -8,6 +8,7 @@ use serde_json::json;
 use super::definitions::Definitions;
 use super::*;
 use crate::admission::ClusterApiAdmission;
+use crate::conversion::ClusterApiConversion;
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -24,7 +25,7 @@ fn machine(version: &str, spec: Value) -> Value {
 }
 
 fn ask(purpose: Purpose, review: &Value) -> Result<Value, String> {
-    let definitions = Definitions::new().unwrap();
+    let definitions = Definitions::new(ClusterApiConversion::default()).unwrap();
     admission(purpose, review, &definitions, &ClusterApiAdmission::default(), None)
 }
 
@@ -63,7 +64,7 @@ fn defaults_are_a_patch_in_the_version_of_the_request() {
 
 #[test]
 fn scale_is_checked_with_the_object_that_is_scaled() {
-    let definitions = Definitions::new().unwrap();
+    let definitions = Definitions::new(ClusterApiConversion::default()).unwrap();
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 2}});
     let mut write = review("kubeadmcontrolplanes", "v1beta2", "UPDATE", scale, Value::Null);
     write["request"]["resource"]["group"] = "controlplane.cluster.x-k8s.io".into();
@@ -127,7 +128,7 @@ fn objects_of_any_form_are_answered() {
 
 #[test]
 fn objects_are_converted_there_and_back() {
-    let definitions = Definitions::new().unwrap();
+    let definitions = Definitions::new(ClusterApiConversion::default()).unwrap();
     let convert = |object: &Value, wanted: &str| {
         let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
             "request": {"uid": "u", "desiredAPIVersion": wanted, "objects": [object]}});

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use bytes::Bytes;
 use engine::Manager;
+use engine::contract::Contracts;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -26,6 +27,7 @@ use reservation::{Memory, Reservation};
 use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use crate::admission::ClusterApiAdmission;
+use crate::conversion::ClusterApiConversion;
 use crate::http_server::text;
 use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
 
@@ -42,6 +44,7 @@ enum Question {
 /// Answers the reviews of an API server.
 pub(super) struct Site {
     definitions: Arc<Definitions>,
+    contracts: Contracts,
     rules: ClusterApiAdmission,
     client: Client,
     memory: Memory,
@@ -55,7 +58,8 @@ impl Site {
     /// Never, for the built-in definitions.
     pub(super) fn new(manager: &Manager, rules: ClusterApiAdmission) -> Result<Self> {
         Ok(Self {
-            definitions: Arc::new(Definitions::new()?),
+            definitions: Arc::new(Definitions::new(ClusterApiConversion::of(manager.contracts().clone()))?),
+            contracts: manager.contracts().clone(),
             rules,
             client: manager.client().clone(),
             memory: Memory::new(REVIEWS_BYTES, CONVERSION_BYTES),
@@ -128,7 +132,11 @@ impl Site {
             reservation.blocking(move || machinery::decode::json(&body)).await.map_err(failed)?;
         let review = decoded.map_err(|why| bad(format!("the body is no JSON: {why}")))?.value;
         let object = match question {
-            Question::Conversion => None,
+            Question::Conversion => {
+                // The versions in references follow from the definitions of other kinds.
+                self.contracts.definitions().wait_until_synced().await;
+                None
+            }
             Question::Admission(_) => self.scaled(&review).await,
         };
         let (definitions, rules) = (self.definitions.clone(), self.rules.clone());

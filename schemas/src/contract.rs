@@ -1,0 +1,58 @@
+//! The contract of Cluster API: which version of a provider's kind implements it, from the labels of its CustomResourceDefinition.
+
+use std::cmp::Ordering;
+
+/// The contracts that Cluster API's controllers support, newest first.
+const CONTRACTS: &[&str] = &["v1beta2", "v1beta1"];
+
+/// Returns the newest contract that a kind implements, and the newest version that implements it. `label` returns a label of its
+/// CustomResourceDefinition.
+pub fn implemented<'a>(label: impl Fn(&str) -> Option<&'a str>) -> Option<(&'static str, &'a str)> {
+    CONTRACTS.iter().copied().find_map(|contract| {
+        let versions = label(&format!("cluster.x-k8s.io/{contract}"))?;
+        Some((contract, newest(versions)?))
+    })
+}
+
+/// Returns the newest of several versions separated by underscores.
+fn newest(versions: &str) -> Option<&str> {
+    versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))
+}
+
+/// Compares versions as Kubernetes does: `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > any other name,
+/// in reverse order.
+fn compare(a: &str, b: &str) -> Ordering {
+    match (parse(a), parse(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => b.cmp(a),
+    }
+}
+
+fn parse(version: &str) -> Option<(u8, u32, u32)> {
+    let rest = version.strip_prefix('v')?;
+    for (level, word) in [(1, "beta"), (0, "alpha")] {
+        if let Some((major, minor)) = rest.split_once(word) {
+            return Some((level, major.parse().ok()?, minor.parse().ok()?));
+        }
+    }
+    Some((2, rest.parse().ok()?, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_version_of_the_newest_contract() {
+        assert_eq!(newest("v1alpha4_v1beta1"), Some("v1beta1"));
+        assert_eq!(newest("v1beta10_v1beta9"), Some("v1beta10"));
+        assert_eq!(newest("v1_v2beta1"), Some("v1"));
+        assert_eq!(newest(""), None);
+        let older = |name: &str| (name == "cluster.x-k8s.io/v1beta1").then_some("v1beta1_v1");
+        assert_eq!(implemented(older), Some(("v1beta1", "v1")));
+        assert_eq!(implemented(|_| None), None);
+        assert_eq!(implemented(|_| Some("v3")), Some(("v1beta2", "v3")));
+    }
+}
