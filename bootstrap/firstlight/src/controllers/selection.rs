@@ -110,7 +110,8 @@ mod tests {
         let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
         assert_eq!(names("core"), Ok(vec!["core"]));
         assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
-        let all = ["core", "kubeadm-bootstrap", "kubeadm-control-plane", "addons", "simulated", "metal", "pods"];
+        let all =
+            ["core", "kubeadm-bootstrap", "kubeadm-control-plane", "addons", "simulated", "metal", "pods"];
         assert_eq!(names("all"), Ok(all.to_vec()));
         assert_eq!(names("none"), Ok(Vec::new()));
         assert_eq!(names("kubeadm,core"), Ok(all[..3].to_vec()));
