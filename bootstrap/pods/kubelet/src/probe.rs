@@ -8,6 +8,7 @@ use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use machinery::clock::Clock;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
@@ -36,6 +37,7 @@ pub(crate) async fn run(
     probe: Probe,
     container: Container,
     host: String,
+    clock: Clock,
     findings: mpsc::UnboundedSender<Finding>,
 ) {
     let seconds = |number: Option<i32>, default: u64| {
@@ -52,13 +54,13 @@ pub(crate) async fn run(
     let (period, timeout) = (seconds(probe.period_seconds, 10), seconds(probe.timeout_seconds, 1));
     let (needed, allowed) = (threshold(probe.success_threshold, 1), threshold(probe.failure_threshold, 3));
     let (mut good, mut bad, mut reported) = (0, 0, None);
-    let mut next = tokio::time::Instant::now() + first(&probe);
+    let mut next = clock.monotonic() + first(&probe);
     let mut counted = next;
     loop {
         tokio::time::sleep_until(next).await;
         let tried = tokio::time::timeout(timeout, once(&probe, &container, &host)).await;
         let outcome = tried.unwrap_or_else(|_| bail_timeout(timeout));
-        let now = tokio::time::Instant::now();
+        let now = clock.monotonic();
         if outcome.is_ok() {
             (good, bad) = (good + 1, 0);
         } else if bad == 0 || now >= counted + period {

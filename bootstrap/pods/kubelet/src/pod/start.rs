@@ -150,6 +150,7 @@ impl Worker {
                 probe,
                 container.clone(),
                 self.shared.address.clone(),
+                self.shared.clock.clone(),
                 sender,
             )));
             let events = self.sender.clone();

@@ -198,7 +198,7 @@ impl Worker {
         let seconds = self.pod.metadata.deletion_grace_period_seconds.unwrap_or(GRACE);
         let grace = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
         (0..self.running.len()).for_each(|at| self.signal(at, Signal::TERM));
-        let deadline = tokio::time::Instant::now() + grace;
+        let deadline = self.shared.clock.monotonic() + grace;
         while self.running.iter().any(Option::is_some) {
             match tokio::time::timeout_at(deadline, events.recv()).await {
                 Ok(Some(event)) => self.on(event),
