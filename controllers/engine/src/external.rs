@@ -1,7 +1,7 @@
 //! Objects of kinds that a controller learns from references: a provider's infrastructure, bootstrap and
 //! control plane objects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,8 @@ pub struct External {
     manager: Manager,
     queue: Arc<Queue>,
     mapper: Mapper,
-    watched: Mutex<BTreeSet<String>>,
+    /// The kinds that were opened.
+    opened: Mutex<BTreeMap<String, Objects<DynamicObject>>>,
 }
 
 /// A provider's object with its resolved kind.
@@ -80,7 +81,7 @@ impl External {
             manager: manager.clone(),
             queue: queue.clone(),
             mapper: Arc::new(mapper),
-            watched: Mutex::default(),
+            opened: Mutex::default(),
         }
     }
 
@@ -110,16 +111,19 @@ impl External {
     /// never ready.
     async fn open(&self, resource: &ApiResource) -> Result<Objects<DynamicObject>> {
         let what = || format!("list {} ({})", resource.kind, resource.api_version);
+        let key = format!("{}.{}/{}", resource.kind, resource.group, resource.version);
+        let opened = self.opened.lock().get(&key).cloned();
+        if let Some(objects) = opened.as_ref().filter(|objects| objects.is_synced()) {
+            return Ok(objects.clone());
+        }
         let open = async {
-            let key = format!("{}.{}/{}", resource.kind, resource.group, resource.version);
-            let is_watched = self.watched.lock().contains(&key);
-            if !is_watched {
+            if opened.is_none() {
                 let all: Api<DynamicObject> = Api::all_with(self.manager.client().clone(), resource);
                 let listed = all.list_metadata(&ListParams::default().limit(1)).await;
                 listed.map_err(|error| Error::api(what(), error))?;
             }
             let objects = self.manager.dynamic(resource);
-            if self.watched.lock().insert(key) {
+            if self.opened.lock().insert(key, objects.clone()).is_none() {
                 let (mapper, resource) = (self.mapper.clone(), resource.clone());
                 objects.notify(&self.queue, move |change| mapper(&resource, change));
             }
