@@ -109,9 +109,8 @@ impl<P: Ports> PortForward<P> {
                 "port-forward needs an upgrade to {SPDY} or to a WebSocket"
             )));
         }
-        let mut offered = values(headers, header::SEC_WEBSOCKET_PROTOCOL);
-        let protocol = offered.find_map(|offered| [TUNNEL, CHANNELS].into_iter().find(|own| *own == offered));
-        let protocol = protocol.ok_or_else(|| {
+        let own = |offered: &str| [TUNNEL, CHANNELS].into_iter().find(|own| *own == offered);
+        let protocol = values(headers, header::SEC_WEBSOCKET_PROTOCOL).find_map(own).ok_or_else(|| {
             Status::bad_request(format!("port-forward needs the WebSocket protocol {TUNNEL} or {CHANNELS}"))
         })?;
         let key = headers.get(header::SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));

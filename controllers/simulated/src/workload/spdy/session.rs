@@ -215,7 +215,7 @@ impl<A: FnMut(&Headers, DuplexStream) -> bool> Session<A> {
     }
 
     async fn fail(&mut self, stream: u32, reason: Reset) {
-        self.streams.fail(stream);
+        self.streams.remove(stream);
         self.close(stream, Some(reason)).await;
     }
 

@@ -109,7 +109,8 @@ impl Streams {
             };
         };
         if !open.client {
-            return self.fail(stream, Reset::StreamAlreadyClosed);
+            self.remove(stream);
+            return Step::Close { stream, reason: Some(Reset::StreamAlreadyClosed) };
         }
         open.client = !fin;
         if fin && !open.server {
@@ -118,10 +119,9 @@ impl Streams {
         Step::Data { stream, fin, data }
     }
 
-    /// Ends a stream for a reason that the client must know.
-    pub fn fail(&mut self, stream: u32, reason: Reset) -> Step {
+    /// Removes a stream that the server ends in both directions.
+    pub fn remove(&mut self, stream: u32) {
         self.open.remove(&stream);
-        Step::Close { stream, reason: Some(reason) }
     }
 
     /// The server sends no more on a stream. Returns whether the stream has ended.
