@@ -102,16 +102,13 @@ impl Reader<'_> {
         };
         let labels =
             definitions.get_metadata(&name).await.context(failed)?.metadata.labels.unwrap_or_default();
-        let of_contract = |contract: &str| {
-            let version = engine::contract::newest(labels.get(&format!("{CLUSTER}/{contract}"))?)?;
-            Some(Kind { resource: resource(group, version, kind), contract: contract.to_owned() })
-        };
-        let found = ["v1beta2", "v1beta1"].into_iter().find_map(of_contract);
-        let found = found.ok_or_else(|| {
+        let implemented = schemas::contract::implemented(|name| labels.get(name).map(String::as_str));
+        let (contract, version) = implemented.ok_or_else(|| {
             Error::invalid(format!(
                 "cannot find any versions matching contract versions [\"v1beta2\" \"v1beta1\"] for CRD {name}"
             ))
         })?;
+        let found = Kind { resource: resource(group, version, kind), contract: contract.to_owned() };
         self.kinds.insert(key, found.clone());
         Ok(found)
     }
