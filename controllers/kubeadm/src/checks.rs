@@ -13,13 +13,16 @@ use crate::certificates::{CERTIFICATE_KEY, PRIVATE_KEY, Purpose, needs_key, text
 /// The most results of checks that are kept in memory.
 const MAX_CHECKS: usize = 20_000;
 
+/// When a certificate becomes and ceases to be valid.
+type Validity = (DateTime<Utc>, DateTime<Utc>);
+
 /// What was found out about the content of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Why the content cannot be used, whatever the time.
     broken: Option<String>,
-    /// When the certificate becomes and ceases to be valid; `None` for keys without a certificate.
-    validity: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// `None` for keys without a certificate.
+    validity: Option<Validity>,
 }
 
 impl Checked {
@@ -53,7 +56,7 @@ impl Checked {
     }
 }
 
-fn facts(secret: &Secret, purpose: Purpose) -> Result<Option<(DateTime<Utc>, DateTime<Utc>)>, String> {
+fn facts(secret: &Secret, purpose: Purpose) -> Result<Option<Validity>, String> {
     let unusable = |key: &'static str| move |error: pki::Error| format!("has an unusable {key}: {error}");
     let certificate = text(secret, CERTIFICATE_KEY)
         .ok_or_else(|| format!("has no text under the key {CERTIFICATE_KEY}"))?;
