@@ -37,7 +37,7 @@ fn a_clock_that_jumps_ahead_remediates_no_more_than_the_limit_allows() {
 /// A selector without requirements selects each Machine of the Cluster, the control plane too.
 #[test]
 fn a_check_that_matches_everything_is_limited_like_any_other() {
-    let everything = |limit: &str| {
+    let everything = |limit: i32| {
         let mut check = check(ready_for_10_s());
         check["spec"]["selector"] = json!({});
         check["spec"]["remediation"] = json!({"triggerIf": {"unhealthyLessThanOrEqualTo": limit}});
@@ -53,9 +53,9 @@ fn a_check_that_matches_everything_is_limited_like_any_other() {
         let marks = plan.marks.iter();
         marks.filter(|mark| mark.wanted.condition("OwnerRemediated").is_some()).count()
     };
-    let status = everything("1").check.status.unwrap();
+    let status = everything(1).check.status.unwrap();
     assert_eq!(status.targets, ["cp", "well", "worker"]);
     assert_eq!((status.expected_machines, status.current_healthy), (Some(3), Some(1)));
-    assert_eq!(asked(&everything("1")), 0);
-    assert_eq!(asked(&everything("2")), 2);
+    assert_eq!(asked(&everything(1)), 0);
+    assert_eq!(asked(&everything(2)), 2);
 }

@@ -54,9 +54,8 @@ async fn a_budget_that_can_never_be_met_is_told_until_the_time_out() {
     let machine = worker(&world.manager).unwrap();
     let name = machine.metadata.name.clone().unwrap();
     let node = machine.status.as_ref().unwrap().node_ref.as_ref().unwrap().name.clone();
-    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": true}]);
     let ready = json!([{"type": "Ready", "status": "True"}]);
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}, "ownerReferences": owner},
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {"nodeName": node, "containers": [{"name": "web", "image": "web"}]}});
     let pods = in_workload::<Pod>(&world.manager, pod).await;
     let status = Patch::Merge(json!({"status": {"phase": "Running", "conditions": ready}}));

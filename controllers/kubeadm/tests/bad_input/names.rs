@@ -32,10 +32,10 @@ async fn objects_with_the_longest_names_make_machines() {
         json!({"apiVersion": infrastructure, "kind": "DevCluster", "metadata": metadata(&long), "spec": backend}),
         json!({"apiVersion": infrastructure, "kind": "DevMachineTemplate", "metadata": metadata(&long), "spec": machine}),
         json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": metadata(&long),
-            "spec": {"replicas": 1, "version": "v1.35.0", "kubeadmConfigSpec": {},
+            "spec": {"replicas": 1, "version": "v1.35.0", "kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"certSANs": ["localhost"]}}},
                 "machineTemplate": {"spec": {"infrastructureRef": reference("infrastructure", "DevMachineTemplate", &long)}}}}),
         json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfigTemplate", "metadata": metadata(&long),
-            "spec": {"template": {"spec": {}}}}),
+            "spec": {"template": {"spec": {"joinConfiguration": {"nodeRegistration": {"criSocket": "s"}}}}}}),
         json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "metadata": metadata(&long), "spec": {
             "clusterName": cluster, "replicas": 1, "selector": {"matchLabels": {"pool": "a"}},
             "template": {"metadata": {"labels": {"pool": "a"}}, "spec": {"clusterName": cluster, "version": "v1.35.0",
