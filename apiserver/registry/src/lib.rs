@@ -44,13 +44,12 @@ pub use context::{
 };
 pub use kinds::definition::{Converter, Definition, from_crd};
 pub use kinds::{Subresource, User};
-pub use open::OpenError;
 pub use options::{Housekeeping, Options};
 pub use registry::Registry;
 pub use response::{Deleted, EventType, Item, List, WatchEvent, Written};
 pub use verbs::patch::unknown_version;
 pub use verbs::watch::Watch;
 pub use versions::definitions::{Definitions, Served};
-pub use versions::kinds::Kinds;
+pub use versions::kinds::{Kinds, OpenError};
 pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
 pub use write::decode::strictness;

@@ -15,20 +15,7 @@ use crate::registry::{Inner, Registry};
 use crate::storage::entries::Storage;
 use crate::storage::keys;
 use crate::versions::definitions::{CRDS, Definitions};
-use crate::versions::kinds::Kinds;
-
-/// The reasons why a registry cannot be opened.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum OpenError {
-    /// A built-in kind is not a valid CustomResourceDefinition.
-    #[error("the built-in kind {name} cannot be served: {problem}")]
-    Kind {
-        /// The `metadata.name`, or the beginning of the text if it cannot be parsed.
-        name: String,
-        /// The problem.
-        problem: String,
-    },
-}
+use crate::versions::kinds::{Kinds, OpenError};
 
 impl Registry {
     /// Opens a registry on `store` and starts its housekeeping. The housekeeping ends with the last clone of the

@@ -7,7 +7,19 @@ use kinds::definition::from_crd;
 use serde_json::Value;
 
 use super::definitions::Definitions;
-use crate::open::OpenError;
+
+/// The reasons why a registry cannot be opened.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OpenError {
+    /// A built-in kind is not a valid CustomResourceDefinition.
+    #[error("the built-in kind {name} cannot be served: {problem}")]
+    Kind {
+        /// The `metadata.name`, or the beginning of the text if it cannot be parsed.
+        name: String,
+        /// The problem.
+        problem: String,
+    },
+}
 
 /// Built-in kinds. Cheap to clone.
 #[derive(Clone)]
