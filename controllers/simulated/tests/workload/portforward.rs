@@ -25,6 +25,9 @@ const WEBSOCKET: [(&str, &str); 5] = [
     ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io"),
 ];
 
+/// The headers of a request.
+type Asked = Vec<(&'static str, &'static str)>;
+
 /// The answer to a request for a port-forward, and the connection if it was upgraded.
 struct Answer {
     status: StatusCode,
@@ -187,7 +190,7 @@ async fn the_form_of_a_port_forward_is_negotiated() {
         kept.chain(value.map(|value| (of.iter().find(|(kept, _)| *kept == name).unwrap().0, value))).collect()
     };
     let (version, protocol) = ("x-stream-protocol-version", "sec-websocket-protocol");
-    let cases: [(Vec<(&str, &str)>, u16, &str, Option<&str>); 10] = [
+    let cases: [(Asked, u16, &str, Option<&str>); 10] = [
         (Vec::new(), 400, protocol, None),
         (SPDY.to_vec(), 101, version, Some("portforward.k8s.io")),
         (changed(&SPDY, "upgrade", Some("spdy/3.1")), 101, "upgrade", Some("SPDY/3.1")),
