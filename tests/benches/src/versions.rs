@@ -94,11 +94,14 @@ fn status(number: usize) -> Value {
         "Ready",
         "UpToDate",
     ];
+    let newer: Value = conditions.iter().map(newer).collect();
+    let older: Value =
+        ["BootstrapReady", "InfrastructureReady", "NodeHealthy", "Ready"].iter().map(older).collect();
     json!({"status": {
         "phase": "Running", "nodeRef": {"name": format!("machine-{number:06}")},
         "initialization": {"bootstrapDataSecretCreated": true, "infrastructureProvisioned": true},
         "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}],
-        "conditions": conditions.iter().map(newer).collect::<Value>(),
-        "deprecated": {"v1beta1": {"conditions": ["BootstrapReady", "InfrastructureReady", "NodeHealthy", "Ready"].iter().map(older).collect::<Value>()}},
+        "conditions": newer,
+        "deprecated": {"v1beta1": {"conditions": older}},
     }})
 }

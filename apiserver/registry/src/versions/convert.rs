@@ -10,6 +10,7 @@ use bytes::Bytes;
 use kinds::definition::{Definition, Version};
 use kinds::events::shape;
 use machinery::meta;
+use machinery::splice;
 use machinery::status::Status;
 use serde_json::Value;
 use store::Stored;
@@ -119,9 +120,11 @@ pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status
     if served.definition.built_in || as_stored(served, entry.revision) {
         return Ok(());
     }
-    let Some(object) = parse(&entry.value) else { return Ok(()) };
-    let api_version = meta::api_version(&object);
-    if served.definition.version(meta::group_version(api_version).1).is_some() {
+    let found = splice::range(&entry.value, "apiVersion").and_then(|range| entry.value.get(range));
+    let Some(api_version) = found.and_then(|text| serde_json::from_slice::<String>(text).ok()) else {
+        return Ok(());
+    };
+    if served.definition.version(meta::group_version(&api_version).1).is_some() {
         return Ok(());
     }
     let why = format!("request to convert CR from an invalid group/version: {api_version}");
