@@ -71,11 +71,14 @@ impl Story {
     /// # Errors
     /// The store fails.
     pub async fn pass(&mut self, time: Duration) -> Result<()> {
-        let end = tokio::time::Instant::now() + time;
-        while let Ok(event) = tokio::time::timeout_at(end, self.watcher.next()).await {
-            self.observe(event?.as_ref());
+        let mut end = std::pin::pin!(tokio::time::sleep(time));
+        loop {
+            tokio::select! {
+                biased;
+                event = self.watcher.next() => self.observe(event?.as_ref()),
+                () = &mut end => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     /// Waits until nothing happens any more.
