@@ -43,6 +43,13 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),
     ("metal", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("metal", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("workloads", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("certificates", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("workloads", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("certificates", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("container-images", &["schemas", "engine"], "images know nothing of Kubernetes"),
+    ("pod-processes", &["schemas", "engine"], "processes know nothing of Kubernetes"),
+    ("kubelet", &["store", "registry", "serving"], "a kubelet knows a client, never the store"),
     ("metal-data", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     (
         "metal-data",
