@@ -11,7 +11,7 @@ use simulation::parallel;
 use crate::seeds::number;
 
 /// The number of seeds. `cargo xtask simulate --seeds N` tries N.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 8;
 
 #[test]
 fn whatever_happens_clusters_become_as_wanted() {

@@ -67,3 +67,39 @@ async fn an_object_for_which_there_is_no_room_is_not_kept() {
     empty.list().await.unwrap();
     assert_eq!(empty.cache.all().len(), 2);
 }
+
+/// A server whose watches say nothing, although the object changes after the first list.
+#[tokio::test(start_paused = true)]
+async fn a_lost_event_is_made_good_by_the_next_list() {
+    let lists = Arc::new(AtomicUsize::new(0));
+    let count = lists.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+        let version = if is_watch { 0 } else { 5 + count.fetch_add(1, Ordering::Relaxed) };
+        async move {
+            if is_watch {
+                tokio::time::sleep(WATCH_TIMEOUT).await;
+                return Ok::<_, Infallible>(Response::new(Body::empty()));
+            }
+            let metadata = json!({"name": "m", "namespace": "default", "uid": "m", "resourceVersion": version.to_string()});
+            let list = json!({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": metadata}]});
+            Ok(Response::new(Body::from(list.to_string().into_bytes())))
+        }
+    });
+    let cache = Arc::<Cache<ConfigMap>>::default();
+    let watcher = Watcher::<ConfigMap> {
+        client: Client::new(service, "default"),
+        dynamic: (),
+        scope: Scope::default(),
+        cache: cache.clone(),
+        clock: Clock::system(),
+        quota: None,
+    };
+    let version = || cache.all().first().map(|object| crate::object::version(object.as_ref()));
+    let running = tokio::spawn(watcher.run());
+    tokio::time::sleep(LIST_INTERVAL - Duration::from_secs(1)).await;
+    assert_eq!(version(), Some(5), "the watch is resumed without a list");
+    tokio::time::sleep(WATCH_TIMEOUT).await;
+    assert_eq!((version(), lists.load(Ordering::Relaxed)), (Some(6), 2));
+    running.abort();
+}

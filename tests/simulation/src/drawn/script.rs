@@ -124,11 +124,11 @@ impl Draw {
     }
 }
 
-/// Sizes of control planes and numbers of workers, small ones more often: one in eight clusters is large.
-const CONTROL_PLANES: [i64; 8] = [1, 1, 1, 1, 3, 3, 3, 5];
-const WORKERS: [i64; 8] = [0, 1, 1, 2, 2, 3, 4, 10];
-/// Machines of a world. More of them would take too long.
-const MACHINES: i64 = 12;
+/// Sizes of control planes and numbers of workers. Large ones are drawn seldom, since they take longer.
+const CONTROL_PLANES: [i64; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 5];
+const WORKERS: [i64; 16] = [0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 10];
+/// Machines of a world of several clusters.
+const MACHINES: i64 = 7;
 /// Writes that the controllers make for a machine in a typical scenario.
 const WRITES: u64 = 70;
 
@@ -179,8 +179,8 @@ impl Script {
             Failure::VolumeAttached,
         ]);
         let (action, end) = match draw.below(15) {
-            0 => (Action::ScaleControlPlane(number, draw.one(&[1, 3, 3, 5])), None),
-            1 | 2 => (Action::ScaleWorkers(number, draw.one(&[0, 1, 2, 3, 5])), None),
+            0 => (Action::ScaleControlPlane(number, draw.one(&[1, 3, 3])), None),
+            1 | 2 => (Action::ScaleWorkers(number, draw.one(&[0, 1, 2, 3])), None),
             3 | 4 => (Action::Upgrade(number), None),
             5 => (Action::RollOut(number), None),
             6 | 7 => {
