@@ -91,7 +91,7 @@ impl Plane {
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
-            kinds: Vec::new(),
+            kinds: None,
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
             converter: Some(Arc::new(ClusterApiConversion)),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],

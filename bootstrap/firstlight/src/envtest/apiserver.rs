@@ -163,7 +163,7 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
     let keys = token_keys(flags, random)?;
     let tokens = Tokens::with_issuer(store.clone(), clock.clone(), random.clone(), keys, issuer);
     let options = registry::Options {
-        kinds: Vec::new(),
+        kinds: None,
         converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
