@@ -42,10 +42,11 @@ pub struct Change<'a> {
 /// A rule: says in words what a change violates. The view has the state after the change.
 type Rule = fn(&View, &Change<'_>) -> Option<String>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     surge::of_a_set,
     surge::of_an_owner,
     surge::of_a_scale_up,
+    surge::of_one_template,
     quorum::one_at_a_time,
     quorum::of_etcd,
     reasons::of_a_deletion,

@@ -62,3 +62,26 @@ pub(super) fn of_a_scale_up(view: &View, change: &Change<'_>) -> Option<String> 
         format!("surge: the MachineSets of {} are to have {sum} Machines, and it allows {most}", name(owner))
     })
 }
+
+/// A MachineDeployment has one MachineSet for its template, and another one only for a later `rollout.after`.
+pub(super) fn of_one_template(view: &View, change: &Change<'_>) -> Option<String> {
+    let set = change.new.filter(|object| change.old.is_none() && object["kind"] == "MachineSet")?;
+    let (_, owner) = view.owner(set)?;
+    let created = |set: &Value| set["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
+    let after = owner["spec"]["rollout"]["after"].as_str().map(str::to_owned);
+    let prefix = format!("{SETS}{}/", namespace(set));
+    let is_second = |other: &Value| {
+        name(other) != name(set)
+            && label(other, DEPLOYMENT) == label(set, DEPLOYMENT)
+            && !is_deleting(other)
+            && other["spec"]["template"]["spec"] == set["spec"]["template"]["spec"]
+            && after.as_ref().is_none_or(|after| created(other).is_some_and(|created| created >= *after))
+    };
+    let other = view.below(&prefix).map(|(_, other)| other).find(|other| is_second(other))?;
+    Some(format!(
+        "surge: MachineDeployment {} has MachineSet {}, and makes {} for the same template",
+        name(owner),
+        name(other),
+        name(set)
+    ))
+}
