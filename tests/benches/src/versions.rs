@@ -26,7 +26,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
 async fn round(bench: &Bench, wanted: usize) -> Result<f64> {
     let server = Server::start(&bench.binary, &["--controllers", "none"], &bench.clock).await?;
     let machines = path("v1beta2", "");
-    for_all(1, async |n| {
+    for_all(1, &async |n| {
         server.send(Method::POST, &machines, "application/json", Some(&machine(n))).await?;
         patch(&server, "v1beta2", n, &status(n)).await
     })
@@ -37,14 +37,14 @@ async fn round(bench: &Bench, wanted: usize) -> Result<f64> {
             server.send(Method::GET, &path(version, &format!("/machine-{n:06}")), "", None).await.map(drop)
         };
         let before = server.cpu()?;
-        for_all(1, get).await?;
+        for_all(1, &get).await?;
         cpu[1][index] = server.cpu()? - before;
         let before = server.cpu()?;
-        for_all(READS, get).await?;
+        for_all(READS, &get).await?;
         cpu[0][index] = (server.cpu()? - before) / READS as f64;
         let before = server.cpu()?;
         let phase = json!({"status": {"lastUpdated": format!("2026-01-01T00:00:0{index}Z")}});
-        for_all(1, async |n| patch(&server, version, n, &phase).await).await?;
+        for_all(1, &async |n| patch(&server, version, n, &phase).await).await?;
         cpu[2][index] = server.cpu()? - before;
     }
     let [stored, older] = cpu.get(wanted).copied().unwrap_or_default();
@@ -52,8 +52,7 @@ async fn round(bench: &Bench, wanted: usize) -> Result<f64> {
 }
 
 /// Calls `request` for each object, this often.
-async fn for_all(times: usize, request: impl AsyncFn(usize) -> Result<()>) -> Result<()> {
-    let request = &request;
+async fn for_all(times: usize, request: &impl AsyncFn(usize) -> Result<()>) -> Result<()> {
     let requests = (0..OBJECTS * times).map(|n| async move { request(n % OBJECTS).await });
     stream::iter(requests).buffer_unordered(CLIENTS).try_for_each(|()| async { Ok(()) }).await
 }
