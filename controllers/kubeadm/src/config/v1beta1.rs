@@ -55,7 +55,11 @@ mod tests {
         let done = conditions::is_true(DATA_SECRET_AVAILABLE, "Available");
         // Columns: the condition, severity and reason of `Ready`.
         let rows = [
-            (data("Waiting for Cluster control plane to be initialized"), "Info", "WaitingForControlPlaneAvailable"),
+            (
+                data("Waiting for Cluster control plane to be initialized"),
+                "Info",
+                "WaitingForControlPlaneAvailable",
+            ),
             (
                 data("Waiting for Cluster status.initialization.infrastructureProvisioned to be true"),
                 "Info",
@@ -71,7 +75,10 @@ mod tests {
             let older = config.status.unwrap().deprecated.unwrap().v1beta1.unwrap().conditions;
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
             assert_eq!(older[0].type_, "Ready");
-            assert_eq!((text(&older[0].severity).as_str(), text(&older[0].reason).as_str()), (severity, reason));
+            assert_eq!(
+                (text(&older[0].severity).as_str(), text(&older[0].reason).as_str()),
+                (severity, reason)
+            );
         }
     }
 }
