@@ -203,8 +203,8 @@ mod tests {
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
             let parts = [text(&found.severity), text(&found.reason), text(&found.message)];
             assert_eq!(
-                format!("{} {}", found.status, parts.join(" ")),
-                expected.trim_end_matches("  "),
+                format!("{} {}", found.status, parts.join(" ")).trim_end(),
+                expected.trim_end(),
                 "{type_} {reason}"
             );
         }

@@ -4,7 +4,6 @@
 
 mod creation;
 mod drain;
-mod names;
 mod owners;
 mod providers;
 mod secrets;
