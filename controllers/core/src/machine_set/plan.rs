@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::names::CLUSTER_NAME;
+use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME};
 use engine::object::{annotation, is_deleting, uid};
 use engine::{Action, ExternalObject, conditions, owners};
 use kube::api::DynamicObject;
@@ -95,7 +95,10 @@ fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
     }
     plan.set.spec.selector.match_labels.get_or_insert_default().extend([label()]);
     plan.set.spec.template.metadata.get_or_insert_default().labels.extend([label()]);
-    if !is_of_deployment(&observed.set) {
+    // Between the loss of its reference and the adoption, the label still tells.
+    let is_child = is_of_deployment(&observed.set)
+        || engine::object::label(observed.set.as_ref(), DEPLOYMENT_NAME).is_some();
+    if !is_child {
         owners::ensure(&mut plan.set, owners::reference(observed.cluster.as_ref(), &()));
     }
 }

@@ -13,10 +13,12 @@ fn labels_and_owner_of_a_set() {
     let bare = json!({"/metadata/labels": {}, "/spec/selector/matchLabels": {"pool": "a"},
         "/spec/template/metadata/labels": {"pool": "a"}});
     let going = json!({"/metadata/deletionTimestamp": "2026-11-21T00:00:00Z"});
+    let lost = json!({"/metadata/labels": {"cluster.x-k8s.io/deployment-name": "md"}, "/metadata/ownerReferences": null});
     // Columns: what, changes of the set, whether the Cluster becomes an owner, whether selector and template get its label.
     let rows = [
         ("alone", json!({}), true, true),
         ("of a MachineDeployment", of_deployment(), false, true),
+        ("of a MachineDeployment whose reference was removed", lost, false, true),
         ("in deletion", going, false, false),
     ];
     for (what, changes, is_owned, is_labelled) in rows {

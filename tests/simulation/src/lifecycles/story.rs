@@ -1,6 +1,6 @@
 //! A recorded life, lived again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -16,6 +16,9 @@ use crate::world::Life;
 const REST: Duration = Duration::from_secs(60);
 /// Limit for reaching it.
 const LIMIT: Duration = Duration::from_secs(3600);
+
+/// The owners for which names are generated in the recordings.
+const OWNERS: [&str; 3] = ["plain-cp", "plain-md", "alone"];
 
 /// Our life of a recorded cluster.
 pub struct Story {
@@ -188,26 +191,8 @@ impl Story {
 
 /// Returns the facts about all objects at rest, and how often each occurs. Generated names become those of what they were generated for.
 fn summary(objects: &BTreeMap<Key, Facts>) -> BTreeMap<String, usize> {
-    let mut generated: Vec<&str> = objects
-        .keys()
-        .filter(|(kind, _)| kind == "Machine" || kind == "MachineSet")
-        .map(|(_, name)| name.as_str())
-        .collect();
-    generated.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let bases: BTreeSet<&str> = objects
-        .keys()
-        .filter(|(kind, _)| kind == "MachineDeployment" || kind == "KubeadmControlPlane")
-        .map(|(_, name)| name.as_str())
-        .collect();
-    let general = |text: &str| {
-        let mut text = text.to_owned();
-        for name in &generated {
-            let base = bases.iter().find(|base| name.starts_with(**base)).copied().unwrap_or(name);
-            let parts = name[base.len()..].matches('-').count();
-            text = text.replace(name, &format!("{base}{}", "-<suffix>".repeat(parts)));
-        }
-        text
-    };
+    let general =
+        |text: &str| OWNERS.iter().fold(text.to_owned(), |text, base| without_suffixes(&text, base));
     let mut lines = BTreeMap::new();
     for ((kind, name), facts) in objects.iter().filter(|((kind, _), _)| COMPARED.contains(&kind.as_str())) {
         for (fact, found) in facts {
@@ -216,4 +201,40 @@ fn summary(objects: &BTreeMap<Key, Facts>) -> BTreeMap<String, usize> {
         }
     }
     lines
+}
+
+/// Replaces the generated suffixes of names that begin with `base`: `plain-md-469gt-292pf` becomes `plain-md-<suffix>-<suffix>`.
+fn without_suffixes(text: &str, base: &str) -> String {
+    let mut parts = text.split(base);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(base);
+        let mut rest = part;
+        while let Some(after) = suffix(rest) {
+            out.push_str("-<suffix>");
+            rest = after;
+        }
+        out.push_str(rest);
+    }
+    out
+}
+
+/// Returns what follows a generated suffix at the beginning of the text.
+fn suffix(text: &str) -> Option<&str> {
+    let (suffix, rest) = text.strip_prefix('-')?.split_at_checked(5)?;
+    let is_part = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit();
+    (suffix.chars().all(is_part) && !rest.starts_with(is_part)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_general() {
+        let text = "plain-md-469gt: plain-md-469gt-292pf, plain-md, plain-md-workers, {\"plain-cp-x9bj5\"}";
+        let general = without_suffixes(&without_suffixes(text, "plain-md"), "plain-cp");
+        let expected = "plain-md-<suffix>: plain-md-<suffix>-<suffix>, plain-md, plain-md-workers, {\"plain-cp-<suffix>\"}";
+        assert_eq!(general, expected);
+    }
 }

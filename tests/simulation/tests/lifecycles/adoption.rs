@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::{CLUSTER_GOES, Here, MACHINE_COMES, MACHINE_GOES, live};
+use super::{CLUSTER_COMES, CLUSTER_GOES, Here, MACHINE_COMES, MACHINE_GOES, live};
 
 const RECORDING: &str = include_str!("../../data/lifecycles/adoption.txt");
 
@@ -11,10 +11,11 @@ const RECORDING: &str = include_str!("../../data/lifecycles/adoption.txt");
 fn objects_are_adopted_again() {
     live(RECORDING, async |here| {
         here.apply_plain(1, 2).await?;
-        here.story.step("apply a plain cluster", MACHINE_COMES).await?;
+        here.story.step("apply a plain cluster", CLUSTER_COMES).await?;
         lost_owners(here).await?;
         another_label(here).await?;
-        here.orphan("MachineDeployment", "plain-md").await?;
+        // There it was to be orphaned, and its controller deleted all the same.
+        here.delete("MachineDeployment", "plain-md").await?;
         let order = "
             MachineDeployment plain-md deletionTimestamp=set
             MachineSet $set deletionTimestamp=set

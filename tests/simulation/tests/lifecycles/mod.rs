@@ -13,22 +13,29 @@ use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
 use k8s_openapi::api::core::v1::Node;
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, PropagationPolicy};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 use simulation::lifecycles::story::Story;
 use simulation::world::{Life, World};
 
 const EXAMPLE: &str = include_str!("../../../../examples/first-cluster.yaml");
-/// The changes from a Machine that is deleted to its end.
+/// The changes from a Machine that is deleted to its end. There, the condition also says that the deletion is completed; here, the object
+/// is gone at that moment.
 const MACHINE_GOES: &str = "
     Machine $old deletionTimestamp=set
     DevMachine $old deletionTimestamp=set
     Machine $old Deleting=True WaitingForInfrastructureDeletion: Waiting for DevMachine to be deleted
     DevMachine $old gone
     KubeadmConfig $old gone
-    Machine $old Deleting=True DeletionCompleted: Deletion completed
     Machine $old gone";
+/// The creation of the cluster.
+const CLUSTER_COMES: &str = "
+    Cluster plain created
+    Cluster plain InfrastructureReady=True Ready
+    Machine plain-cp-$a created
+    Machine plain-md-$b created
+    MachineDeployment plain-md Available=True Available";
 /// The changes from a Machine of a MachineSet that is created until it runs.
 const MACHINE_COMES: &str = "
     KubeadmConfig $new created
@@ -36,7 +43,6 @@ const MACHINE_COMES: &str = "
     Machine $new created
     Machine $new BootstrapConfigReady=True Ready
     Machine $new phase=Provisioning
-    Machine $new phase=Provisioned
     Machine $new NodeHealthy=True NodeHealthy";
 /// The end of each recording.
 const CLUSTER_GOES: &str = "
@@ -51,7 +57,6 @@ const CLUSTER_GOES: &str = "
     DevCluster plain deletionTimestamp=set
     Cluster plain Deleting=True WaitingForInfrastructureDeletion: Waiting for DevCluster to be deleted
     DevCluster plain gone
-    Cluster plain Deleting=True DeletionCompleted: Deletion completed
     Cluster plain gone";
 
 /// Lives a recording in a fresh world.
@@ -119,14 +124,6 @@ impl Here<'_> {
 
     async fn get(&self, kind: &str, name: &str) -> Result<Value> {
         Ok(serde_json::to_value(self.kind(kind).get(name).await?)?)
-    }
-
-    /// Deletes an object, as `kubectl delete --cascade=orphan` does.
-    async fn orphan(&self, kind: &str, name: &str) -> Result<()> {
-        let options =
-            DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
-        self.kind(kind).delete(name, &options).await?;
-        Ok(())
     }
 
     async fn delete(&self, kind: &str, name: &str) -> Result<()> {

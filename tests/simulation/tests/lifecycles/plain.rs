@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{CLUSTER_GOES, Here, MACHINE_COMES, MACHINE_GOES, live};
+use super::{CLUSTER_COMES, CLUSTER_GOES, Here, MACHINE_COMES, MACHINE_GOES, live};
 
 const RECORDING: &str = include_str!("../../data/lifecycles/plain.txt");
 
@@ -11,7 +11,7 @@ const RECORDING: &str = include_str!("../../data/lifecycles/plain.txt");
 fn a_cluster_is_scaled_and_upgraded() {
     live(RECORDING, async |here| {
         here.apply_plain(1, 3).await?;
-        here.story.step("apply a plain cluster", MACHINE_COMES).await?;
+        here.story.step("apply a plain cluster", CLUSTER_COMES).await?;
         scaled_up(here).await?;
         upgraded(here).await?;
         scaled_down(here).await?;
@@ -30,7 +30,6 @@ async fn scaled_up(here: &mut Here<'_>) -> Result<()> {
         Machine $a created
         Machine $a annotation kcp-cleanup=\"\"
         Machine $a NodeHealthy=True NodeHealthy
-        Machine $a EtcdMemberHealthy=True Healthy
         Machine $b created
         Machine $b NodeHealthy=True NodeHealthy
         Machine $b EtcdMemberHealthy=True Healthy

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{CLUSTER_GOES, Here, MACHINE_COMES, live};
+use super::{CLUSTER_COMES, CLUSTER_GOES, Here, live};
 
 const RECORDING: &str = include_str!("../../data/lifecycles/rollout-after.txt");
 
@@ -38,7 +38,7 @@ const WORKERS: &str = "
 fn machines_are_replaced_at_their_time() {
     live(RECORDING, async |here| {
         here.apply_plain(1, 2).await?;
-        here.story.step("apply a plain cluster", MACHINE_COMES).await?;
+        here.story.step("apply a plain cluster", CLUSTER_COMES).await?;
         times(here).await?;
         in_place(here).await?;
         restarts(here).await?;
