@@ -83,7 +83,6 @@ impl Process {
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors.clock));
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
-
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
         let files = netboot::Files { directory: &directory, authority: None };

@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use machinery::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::Definitions;
+use crate::cluster::{Definitions, is_ours};
 use crate::names::{GROUP, resource};
 
 /// The descriptor of the controller.
@@ -39,7 +39,7 @@ fn start(manager: &Manager, kind: &str) {
 impl Reconciler for Issuers {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(issuer) = self.issuers.get(&request) else { return Ok(Action::done()) };
-        if !crate::is_ours(&self.definitions) {
+        if !is_ours(&self.definitions) {
             return Ok(Action::done());
         }
         let signs = ["selfSigned", "ca"].iter().any(|kind| issuer.data["spec"].get(*kind).is_some());

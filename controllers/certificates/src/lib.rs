@@ -2,50 +2,20 @@
 //! authority in a Secret, their renewal, and the injection of authorities into webhooks and definitions by annotation. So a management
 //! cluster of this program needs no cert-manager.
 //!
-//! If somebody installs cert-manager all the same, its definitions replace these, and the controllers stand aside ([`is_ours`]).
+//! If somebody installs cert-manager all the same, its definitions replace these, and the controllers stand aside (`cluster::is_ours`).
 
 mod certificate;
+mod cluster;
 mod injection;
 mod issuer;
 mod names;
 
-use std::sync::Arc;
+use engine::Provider;
 
-use engine::{Error, NamespacedName, Objects, Provider, Result};
-use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::core::PartialObjectMeta;
-use kube::{Api, Client, ResourceExt};
+pub use cluster::MANIFESTS;
 
 /// The table of these controllers. clusterctl knows no such provider.
 pub const PROVIDERS: &[Provider] = &[Provider {
     inventory: None,
     controllers: &[issuer::CONTROLLER, certificate::CONTROLLER, injection::CONTROLLER],
 }];
-
-/// Name and JSON of each definition.
-pub const MANIFESTS: [(&str, &str); 3] = [
-    ("certificates.cert-manager.io", include_str!("../crds/certificates.cert-manager.io.json")),
-    ("clusterissuers.cert-manager.io", include_str!("../crds/clusterissuers.cert-manager.io.json")),
-    ("issuers.cert-manager.io", include_str!("../crds/issuers.cert-manager.io.json")),
-];
-
-/// The metadata of definitions. They are large, and only few concern these controllers.
-type Definitions = Objects<PartialObjectMeta<CustomResourceDefinition>>;
-/// The metadata of Secrets. A cache of their contents would have those of all clusters.
-type Secrets = Objects<PartialObjectMeta<Secret>>;
-
-/// Reads a Secret from the API server; `None` if it does not exist.
-async fn secret(client: &Client, name: &NamespacedName) -> Result<Option<Arc<Secret>>> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &name.namespace);
-    let found = secrets.get_opt(&name.name).await;
-    found.map(|found| found.map(Arc::new)).map_err(|error| Error::api(format!("get Secret {name}"), error))
-}
-
-/// Returns whether the definitions are those of this program. cert-manager labels its own with its name.
-fn is_ours(definitions: &Definitions) -> bool {
-    let name = NamespacedName::new("", MANIFESTS[0].0);
-    definitions.get(&name).is_some_and(|found| {
-        found.labels().get("app.kubernetes.io/name").map(String::as_str) != Some("cert-manager")
-    })
-}

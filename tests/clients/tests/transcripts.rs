@@ -80,6 +80,7 @@ transcripts! {
     missing,
     older,
     pivot,
+    portforward,
     providers,
     start,
     verbs,

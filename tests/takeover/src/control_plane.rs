@@ -10,8 +10,9 @@ use netboot_tests::wait::until;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::certificate;
+use crate::output::{say, server};
 use crate::program::{Program, START};
-use crate::{certificate, say, server};
 
 /// All controllers but the one that upstream's manager replaces.
 const CONTROLLERS: &str = "core,kubeadm-bootstrap,addons,simulated";

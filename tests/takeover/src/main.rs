@@ -4,13 +4,12 @@
 mod certificate;
 mod control_plane;
 mod metal3;
+mod output;
 mod program;
 
-use std::io::Write as _;
-use std::path::Path;
-
 use anyhow::{Context as _, Result, bail};
-use test_server::Server;
+
+use self::output::say;
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -29,15 +28,4 @@ async fn main() -> Result<()> {
         say(&format!("the logs are in {}", folder.keep().display()))?;
     }
     outcome
-}
-
-/// Starts a server of ours, with its files in a new folder with this name.
-async fn server(binary: &Path, folder: &Path, name: &str, options: &[&str]) -> Result<Server> {
-    let place = folder.join(name);
-    std::fs::create_dir(&place)?;
-    Server::start(binary, &place, options).await
-}
-
-fn say(line: &str) -> Result<()> {
-    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
 }

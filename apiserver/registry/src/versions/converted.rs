@@ -28,14 +28,16 @@ impl Converted {
 
     /// Adds a converted object.
     pub(crate) fn add(&self, revision: u64, version: &str, object: Bytes) {
+        let key = (revision, version.into());
         let mut kept = self.0.lock();
+        if let Some(old) = kept.objects.remove(&key) {
+            kept.size -= old.len();
+        }
         if kept.size + object.len() > BYTES {
             *kept = Kept::default();
         }
         kept.size += object.len();
-        if let Some(old) = kept.objects.insert((revision, version.into()), object) {
-            kept.size -= old.len();
-        }
+        kept.objects.insert(key, object);
     }
 
     /// Removes all objects.

@@ -3,6 +3,7 @@
 //!
 //! Invariant: no process outlives the program that started it: the kernel kills each with the thread that waits for it.
 
+mod detect;
 mod instruction;
 mod process;
 pub mod shim;

@@ -18,9 +18,9 @@ use machinery::random::Random;
 use pki::{CertificateAuthority, Identity};
 use serde_json::{Value, json};
 
+use crate::cluster::{Definitions, Secrets, is_ours, secret};
 use crate::issuer::with_ready;
 use crate::names::{CERTIFICATE_NAME, GROUP, resource};
-use crate::{Definitions, Secrets, secret};
 use plan::{Plan, Signer, Wanted};
 
 /// The namespace in which a ClusterIssuer looks for the Secret of its authority.
@@ -79,7 +79,7 @@ fn named(certificates: &Objects<DynamicObject>, field: &str, name: &str) -> Vec<
 impl Reconciler for Certificates {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(certificate) = self.certificates.get(&request) else { return Ok(Action::done()) };
-        if certificate.metadata.deletion_timestamp.is_some() || !crate::is_ours(&self.definitions) {
+        if certificate.metadata.deletion_timestamp.is_some() || !is_ours(&self.definitions) {
             return Ok(Action::done());
         }
         let wanted = Wanted::of(&certificate);

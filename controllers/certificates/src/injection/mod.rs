@@ -17,8 +17,8 @@ use kube::api::{DynamicObject, PostParams};
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Api, Client, Resource};
 
+use crate::cluster::{Definitions, Secrets, is_ours, secret};
 use crate::names::{INJECT_FROM, INJECT_FROM_SECRET, resource};
-use crate::{Definitions, Secrets, secret};
 
 /// The descriptor of the controller. It completes objects that others reconcile.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -89,7 +89,7 @@ fn of_changed<K: Kind>(
 impl<K: Target> Reconciler for Injection<K> {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(found) = self.objects.get(&request) else { return Ok(Action::done()) };
-        if !crate::is_ours(&self.definitions) {
+        if !is_ours(&self.definitions) {
             return Ok(Action::done());
         }
         let Some(secret) = self.secret_of(found.as_ref()).await? else { return Ok(Action::done()) };

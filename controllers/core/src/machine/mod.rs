@@ -10,6 +10,7 @@ mod observe;
 mod observed;
 mod plan;
 mod pod_watches;
+mod provider_id;
 mod status;
 mod taints;
 mod v1beta1;

@@ -7,10 +7,9 @@ use machinery::clock::rfc3339;
 use schemas::cluster::Machine;
 
 use super::changes::{Plan, Step};
-use super::facts::{
-    data_secret_name, is_infrastructure_provisioned, node_name, was_bootstrapped, was_provisioned,
-};
-use super::observed::{NodeState, Observed};
+use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
+use super::observed::Observed;
+use super::provider_id::other_provider_id;
 use super::{deletion, node, status, v1beta1};
 use crate::change::{ExternalChange, Reference};
 use crate::contract;
@@ -132,23 +131,6 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         status.failure_domain = Some(domain.to_owned());
     }
     plan.initialization().infrastructure_provisioned = Some(true);
-}
-
-/// Says that the infrastructure object reports another provider ID than the Machine, whose Node has the Machine's. Such a Machine keeps its
-/// ID: with another one, it would lose its Node, and be replaced.
-pub(super) fn other_provider_id(observed: &Observed, object: &ExternalObject) -> Option<String> {
-    let own = observed.machine.spec.provider_id.as_deref()?;
-    let reported = contract::PROVIDER_ID.read_text(object).filter(|reported| *reported != own)?;
-    let is_proved = match &observed.node {
-        NodeState::Found(node) => {
-            node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) == Some(own)
-        }
-        NodeState::NotConnected => node_name(&observed.machine).is_some(),
-        NodeState::Absent | NodeState::Ambiguous(_) => false,
-    };
-    let problem =
-        format!("spec.providerID is {reported}, but the Machine's Node has {own}, which cannot change");
-    is_proved.then(|| contract::line(object, &problem))
 }
 
 /// Only control plane Machines have certificates of their own. The Machine's annotation takes precedence over

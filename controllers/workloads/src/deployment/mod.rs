@@ -14,6 +14,8 @@ use kube::ResourceExt;
 use machinery::clock::Clock;
 use serde_json::json;
 
+use crate::namespaces::{is_within, of_namespace};
+
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
     name: "deployment",
@@ -39,14 +41,14 @@ fn start(manager: &Manager) {
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.deployments)
         .owns(&this.sets, "apps", "Deployment")
-        .watches(&this.namespaces, move |change| crate::of_namespace(&deployments, change))
+        .watches(&this.namespaces, move |change| of_namespace(&deployments, change))
         .start(this);
 }
 
 impl Reconciler for Deployments {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
-        if is_deleting(deployment.as_ref()) || !crate::is_within(&self.namespaces, &request.namespace) {
+        if is_deleting(deployment.as_ref()) || !is_within(&self.namespaces, &request.namespace) {
             return Ok(Action::done());
         }
         let sets = self.sets.cache().by_owner(uid(deployment.as_ref()));

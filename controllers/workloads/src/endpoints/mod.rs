@@ -9,6 +9,8 @@ use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt;
 
+use crate::namespaces::{is_within, of_namespace};
+
 /// The descriptor of the controller. Of a Service, it reconciles nothing but the addresses.
 pub const CONTROLLER: Descriptor =
     Descriptor { name: "endpointslice", reconciles: &[], start: |manager, ()| start(manager) };
@@ -34,14 +36,14 @@ fn start(manager: &Manager) {
         .watches(&this.pods, move |change| {
             engine::controller::requests_of(&of_pods.cache().in_namespace(&change.name().namespace))
         })
-        .watches(&this.namespaces, move |change| crate::of_namespace(&of_namespaces, change))
+        .watches(&this.namespaces, move |change| of_namespace(&of_namespaces, change))
         .start(this);
 }
 
 impl Reconciler for Endpoints {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(service) = self.services.get(&request) else { return Ok(Action::done()) };
-        if is_deleting(service.as_ref()) || !crate::is_within(&self.namespaces, &request.namespace) {
+        if is_deleting(service.as_ref()) || !is_within(&self.namespaces, &request.namespace) {
             return Ok(Action::done());
         }
         let pods = self.pods.cache().in_namespace(&request.namespace);

@@ -4,7 +4,6 @@ mod plan;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use engine::object::{is_deleting, uid};
 use engine::{
     Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
@@ -16,6 +15,8 @@ use kube::ResourceExt;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::json;
+
+use crate::namespaces::{is_within, of_namespace};
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -44,14 +45,14 @@ fn start(manager: &Manager) {
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.sets)
         .owns(&this.pods, "apps", "ReplicaSet")
-        .watches(&this.namespaces, move |change| crate::of_namespace(&sets, change))
+        .watches(&this.namespaces, move |change| of_namespace(&sets, change))
         .start(this);
 }
 
 impl Reconciler for ReplicaSets {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(set) = self.sets.get(&request) else { return Ok(Action::done()) };
-        if is_deleting(set.as_ref()) || !crate::is_within(&self.namespaces, &request.namespace) {
+        if is_deleting(set.as_ref()) || !is_within(&self.namespaces, &request.namespace) {
             return Ok(Action::done());
         }
         let pods = self.pods.cache().by_owner(uid(set.as_ref()));
@@ -100,12 +101,4 @@ fn with_service_account(mut spec: PodSpec) -> PodSpec {
         spec.service_account_name = Some("default".to_owned());
     }
     spec
-}
-
-/// Returns whether a Pod is ready, and since when.
-pub(crate) fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let ready =
-        conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
-    Some(ready.last_transition_time.as_ref().map(engine::time::utc).unwrap_or_default())
 }

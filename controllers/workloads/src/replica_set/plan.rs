@@ -10,7 +10,7 @@ use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
-use super::ready_since;
+use crate::readiness::ready_since;
 
 /// What is to be done.
 pub struct Plan {

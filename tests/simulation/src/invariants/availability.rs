@@ -1,6 +1,6 @@
 //! Rollouts and scaling keep as many workers available as the MachineDeployment demands.
 
-use super::Change;
+use super::change::Change;
 use super::object::{DEPLOYMENT, is_deleting, label, name};
 use super::reasons::begins_to_go;
 use super::rest::is_true;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::change::Change;
 use super::object::{CLUSTER, label, name, namespace};
 use super::rest::condition;
 use super::view::View;

@@ -5,6 +5,7 @@
 //! the demands of the last 30 s.
 
 mod availability;
+mod change;
 mod health;
 mod object;
 mod quorum;
@@ -23,21 +24,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use store::{Event, EventKind, Page, Prefix, Store, Watcher};
 
+pub use change::Change;
 pub use object::{annotation, is_deleting, label, name, namespace};
 pub use rest::{conditions_at_rest, is_true};
 pub use untouched::FOREIGN;
 pub use view::View;
-
-/// A change of an object.
-#[derive(Clone, Copy)]
-pub struct Change<'a> {
-    /// The key of the object.
-    pub key: &'a str,
-    /// The object before the change; `None` if it is new.
-    pub old: Option<&'a Value>,
-    /// The object after the change; `None` if it is gone.
-    pub new: Option<&'a Value>,
-}
 
 /// A rule: says in words what a change violates. The view has the state after the change.
 type Rule = fn(&View, &Change<'_>) -> Option<String>;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::change::Change;
 use super::object::{CONTROL_PLANE, annotation, is_deleting, label, name};
 use super::view::View;
 

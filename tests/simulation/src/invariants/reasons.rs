@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::Change;
+use super::change::Change;
 use super::object::{DEPLOYMENT, annotation, is_deleting, label, name, namespace};
 use super::rest::condition;
 use super::view::View;

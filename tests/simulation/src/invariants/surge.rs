@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::change::Change;
 use super::object::{DEPLOYMENT, is_deleting, label, name, namespace};
 use super::view::View;
 

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::Change;
+use super::change::Change;
 use super::object::{is_deleting, label, name};
 use super::view::View;
 

@@ -23,8 +23,8 @@ use self::objects::{HOSTS, NAMESPACE, Takeover, host_like};
 use self::processes::Ironic;
 use self::webhook::Webhook;
 use self::witness::Witness;
+use crate::output::{say, server};
 use crate::program::Program;
-use crate::{say, server};
 
 /// Upstream polls the power of each host once a minute: enough for two reconciles after the registration.
 pub const MINUTES: u64 = 4;

@@ -14,7 +14,7 @@ use schemas::meta::Condition;
 use super::changes::{Plan, Step};
 use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
-use super::plan::other_provider_id;
+use super::provider_id::other_provider_id;
 use crate::change::Reference;
 use crate::contract::{self, Field};
 use crate::machine_deployment::template;
