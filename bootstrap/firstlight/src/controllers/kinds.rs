@@ -23,10 +23,15 @@ const WORKLOADS: &[GroupKind] = &[
     GroupKind::new("", "ReplicationController"),
 ];
 
-/// Returns whether objects of the kind would run Pods. If no controllers run here, other programs use this server as they like, for example
+/// Kinds that the family `pods` turns into processes.
+const PROCESSES: &[GroupKind] =
+    &[GroupKind::new("apps", "Deployment"), GroupKind::new("apps", "ReplicaSet"), GroupKind::new("", "Pod")];
+
+/// Returns whether objects of the kind would run Pods, and run nothing here. If no controllers run here, other programs use this server as they like, for example
 /// in tests.
 pub fn is_workload(group: &str, kind: &str, running: &Selection) -> bool {
-    !running.is_none() && WORKLOADS.iter().any(|known| known.group == group && known.kind == kind)
+    let is_in = |kinds: &[GroupKind]| kinds.iter().any(|known| known.group == group && known.kind == kind);
+    !running.is_none() && (is_in(WORKLOADS) || (is_in(PROCESSES) && !running.names().contains(&"pods")))
 }
 
 /// Returns whether the kind is in [`UNIMPLEMENTED`] and its family of controllers runs. If the family does not run, another program is
@@ -144,7 +149,10 @@ mod tests {
             |kind: &str, running: &str| is_workload("", kind, &running.parse::<Selection>().unwrap());
         assert!(is_told("ReplicationController", "all") && is_told("ReplicationController", "core"));
         assert!(
-            !is_told("ReplicationController", "none") && !is_told("Pod", "all") && !is_told("Secret", "all")
+            !is_told("ReplicationController", "none")
+                && !is_told("Pod", "all")
+                && is_told("Pod", "core")
+                && !is_told("Secret", "all")
         );
     }
 

@@ -37,7 +37,8 @@ pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
 
 /// Returns the controllers that are installed.
 fn controllers(with_bare_metal: bool) -> Selection {
-    if with_bare_metal { Selection::all() } else { Selection::all().without("metal") }
+    let all = Selection::all().without("pods");
+    if with_bare_metal { all } else { all.without("metal") }
 }
 
 /// Returns whether a definition belongs to bare metal. Unless the services that boot machines are installed, too, these kinds stay with the

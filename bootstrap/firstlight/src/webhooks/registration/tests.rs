@@ -40,11 +40,11 @@ fn rules_come_from_the_table_of_kinds() {
     };
     let both = Some(json!(["v1beta2", "v1beta1"]));
     let defaults = |group, resource| versions(Purpose::Defaults, group, resource);
-    assert_eq!(defaults("cluster.x-k8s.io", "clusters"), Some(json!(["v1beta2"])));
+    assert_eq!(defaults("cluster.x-k8s.io", "clusters"), both);
     assert_eq!(defaults("cluster.x-k8s.io", "machinedrainrules"), None);
     assert_eq!(defaults(INFRASTRUCTURE, "metal3machines"), both);
     let rules = |group, resource| versions(Purpose::Rules, group, resource);
-    assert_eq!(rules("cluster.x-k8s.io", "machinedrainrules"), Some(json!(["v1beta2"])));
+    assert_eq!(rules("cluster.x-k8s.io", "machinedrainrules"), both);
     assert_eq!(rules(INFRASTRUCTURE, "metal3machines"), both);
     assert!(rules("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes/scale").is_some());
     assert_eq!(rules("clusterctl.cluster.x-k8s.io", "providers"), None);
