@@ -47,6 +47,8 @@ fn layer() -> Vec<u8> {
     let mut header = Header::new_ustar();
     header.set_entry_type(EntryType::Directory);
     header.set_mode(0o755);
+    header.set_uid(0);
+    header.set_gid(0);
     header.set_size(0);
     archive.append_data(&mut header, "data", std::io::empty()).unwrap();
     archive.into_inner().unwrap()
@@ -66,6 +68,8 @@ fn libraries(program: &Path) -> Vec<(String, String)> {
 fn add(archive: &mut Builder<impl std::io::Write>, path: &str, content: &[u8]) {
     let mut header = Header::new_gnu();
     header.set_mode(0o755);
+    header.set_uid(0);
+    header.set_gid(0);
     header.set_size(content.len() as u64);
     archive.append_data(&mut header, path, content).unwrap();
 }
