@@ -89,6 +89,8 @@ impl Plane {
         cluster_api: ClusterApiAdmission,
         node: Option<Arc<dyn Node>>,
     ) -> Result<Self> {
+        // Without the controllers that fulfil certificates, clients must see that cert-manager is missing.
+        let has_certificates = cluster_api.controllers.names().contains(&"pods");
         let settings = Settings { features: cluster_api.features, ..Settings::default() };
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
@@ -114,17 +116,19 @@ impl Plane {
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();
         let plane = Self { registry, server, metrics, doors: doors.clone(), settings };
-        plane.install_kinds().await?;
+        let more: &'static [_] = if has_certificates { &certificates::MANIFESTS } else { &[] };
+        plane.install_kinds(more).await?;
         Ok(plane)
     }
 
-    async fn install_kinds(&self) -> Result<()> {
+    /// Installs the kinds of Cluster API, and `more`: names and texts of definitions.
+    async fn install_kinds(&self, more: &'static [(&'static str, &'static str)]) -> Result<()> {
         // Installed concurrently, so that they share the disk's syncs and the processor's cores.
         let install = |(name, text)| {
             let plane = self.clone();
             (name, tokio::spawn(async move { plane.install(name, text).await }))
         };
-        let installing: Vec<_> = schemas::manifests().chain(certificates::MANIFESTS).map(install).collect();
+        let installing: Vec<_> = schemas::manifests().chain(more.iter().copied()).map(install).collect();
         for (name, installed) in installing {
             let failed = || format!("cannot install {name}");
             installed.await.with_context(failed)?.with_context(failed)?;
