@@ -26,18 +26,7 @@ use store::{Event, EventKind, Page, Prefix, Store, Watcher};
 pub use object::{annotation, is_deleting, label, name, namespace};
 pub use rest::{conditions_at_rest, is_true};
 pub use untouched::FOREIGN;
-pub use view::View;
-
-/// A change of an object.
-#[derive(Clone, Copy)]
-pub struct Change<'a> {
-    /// The key of the object.
-    pub key: &'a str,
-    /// The object before the change; `None` if it is new.
-    pub old: Option<&'a Value>,
-    /// The object after the change; `None` if it is gone.
-    pub new: Option<&'a Value>,
-}
+pub use view::{Change, View};
 
 /// A rule: says in words what a change violates. The view has the state after the change.
 type Rule = fn(&View, &Change<'_>) -> Option<String>;
