@@ -11,7 +11,7 @@ use test_plane::requests::{Delivery, Fault};
 use crate::seeds::number;
 
 /// The distance of the steps at which something goes wrong. `cargo xtask simulate --thorough` takes each of them.
-const STRIDE: u64 = 40;
+const STRIDE: u64 = 80;
 
 fn shape(control_plane: i64, workers: i64) -> ClusterShape {
     ClusterShape {

@@ -1,10 +1,9 @@
 //! Rollouts and scaling keep as many workers available as the MachineDeployment demands.
 
-use super::change::Change;
 use super::object::{DEPLOYMENT, is_deleting, label, name};
 use super::reasons::begins_to_go;
 use super::rest::is_true;
-use super::view::View;
+use super::view::{Change, View};
 
 /// No available worker is deleted if fewer than demanded stay available. The rule is silent about clusters whose machines are disturbed:
 /// a machine may then fail between the decision and the deletion.

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::change::Change;
 use super::object::{CLUSTER, label, name, namespace};
 use super::rest::condition;
-use super::view::View;
+use super::view::{Change, View};
 
 const CHECKS: &str = "/registry/cluster.x-k8s.io/machinehealthchecks/";
 

@@ -28,7 +28,7 @@ pub use change::Change;
 pub use object::{annotation, is_deleting, label, name, namespace};
 pub use rest::{conditions_at_rest, is_true};
 pub use untouched::FOREIGN;
-pub use view::View;
+pub use view::{Change, View};
 
 /// A rule: says in words what a change violates. The view has the state after the change.
 type Rule = fn(&View, &Change<'_>) -> Option<String>;

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::change::Change;
 use super::object::{CONTROL_PLANE, annotation, is_deleting, label, name};
-use super::view::View;
+use super::view::{Change, View};
 
 /// Annotation of a control plane Machine whose etcd member has not been removed yet.
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";

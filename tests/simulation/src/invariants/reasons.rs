@@ -3,10 +3,9 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::change::Change;
 use super::object::{DEPLOYMENT, annotation, is_deleting, label, name, namespace};
 use super::rest::condition;
-use super::view::View;
+use super::view::{Change, View};
 
 /// Annotation of a MachineSet with the revision of the MachineDeployment that it belongs to.
 const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";

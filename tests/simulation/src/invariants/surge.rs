@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::change::Change;
 use super::object::{DEPLOYMENT, is_deleting, label, name, namespace};
-use super::view::View;
+use super::view::{Change, View};
 
 const SET: &str = "cluster.x-k8s.io/set-name";
 const SETS: &str = "/registry/cluster.x-k8s.io/machinesets/";

@@ -3,9 +3,8 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::change::Change;
 use super::object::{is_deleting, label, name};
-use super::view::View;
+use super::view::{Change, View};
 
 /// Label of objects that belong to nobody.
 pub const FOREIGN: &str = "simulation.firstlight.dev/foreign";

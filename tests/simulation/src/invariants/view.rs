@@ -48,6 +48,17 @@ struct Sickness {
     member_is_down: Option<DateTime<Utc>>,
 }
 
+/// A change of an object.
+#[derive(Clone, Copy)]
+pub struct Change<'a> {
+    /// The key of the object.
+    pub key: &'a str,
+    /// The object before the change; `None` if it is new.
+    pub old: Option<&'a Value>,
+    /// The object after the change; `None` if it is gone.
+    pub new: Option<&'a Value>,
+}
+
 /// All current objects, and the recent past.
 #[derive(Default)]
 pub struct View {
