@@ -5,7 +5,6 @@
 //! the demands of the last 30 s.
 
 mod availability;
-mod change;
 mod health;
 mod object;
 mod quorum;
@@ -24,7 +23,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use store::{Event, EventKind, Page, Prefix, Store, Watcher};
 
-pub use change::Change;
 pub use object::{annotation, is_deleting, label, name, namespace};
 pub use rest::{conditions_at_rest, is_true};
 pub use untouched::FOREIGN;
