@@ -56,7 +56,8 @@ impl Machine {
     async fn deploy(&self, name: &str, script: &str, more: Value) {
         let mut container = json!({"name": "manager", "image": image::NAME, "args": [script]});
         merge(&mut container, &more["container"]);
-        let mut spec = json!({"containers": [container]});
+        // The shell of a container is process 1, which ignores SIGTERM.
+        let mut spec = json!({"containers": [container], "terminationGracePeriodSeconds": 1});
         merge(&mut spec, &more["spec"]);
         let labels = json!({"app": name});
         let object = json!({
