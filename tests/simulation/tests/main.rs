@@ -8,6 +8,7 @@ mod healing;
 mod idle;
 mod idle_bmcs;
 mod lifecycles;
+mod long_names;
 mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;

@@ -1,6 +1,6 @@
 //! The ownership rules: which managers lose, gain and keep fields at a write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -18,6 +18,9 @@ use super::versions::Versions;
 
 /// Fields that other managers own with another value.
 pub type Conflicts = BTreeMap<ManagerId, FieldSet>;
+
+/// An object in several versions, by `apiVersion`.
+type Versioned = BTreeMap<String, Value>;
 
 /// The reasons why an apply fails.
 #[derive(Debug)]
@@ -50,32 +53,34 @@ impl<'a> Updater<'a> {
         self.versions.schema(api_version).map(Type::root)
     }
 
-    /// Adjusts all field sets to the schemas of their versions.
+    /// Adjusts all field sets to the schemas of their versions. Returns `live` in the other versions of the managers.
     ///
     /// # Errors
     /// `live` has a field that the version of a manager does not declare.
-    fn reconcile(&self, live: &Value, managers: &mut Managers) -> Result<(), Failure> {
-        let mut checked: BTreeSet<&str> = BTreeSet::new();
+    fn reconcile(&self, live: &Value, managers: &mut Managers) -> Result<Versioned, Failure> {
+        let mut versioned = Versioned::new();
         for owned in managers.values_mut() {
             let Some(root) = self.root(&owned.api_version) else { continue };
             if owned.api_version != self.api_version
-                && checked.insert(&owned.api_version)
+                && !versioned.contains_key(&owned.api_version)
                 && let Some(converted) = self.to(live, &owned.api_version)
             {
                 validate(&converted, root, true)?;
+                versioned.insert(owned.api_version.clone(), converted);
             }
             if let Some(set) = reconcile(&owned.set, root) {
                 owned.set = set;
             }
         }
-        Ok(())
+        Ok(versioned)
     }
 
     /// Removes the changes from `old` to `new` from all managers except `writer`. Without `force`, fields that another
-    /// manager owns are conflicts.
+    /// manager owns are conflicts. `versioned` has `old` in the other versions of the managers.
     fn take(
         &self,
         old: &Value,
+        versioned: &Versioned,
         new: &Value,
         managers: &mut Managers,
         writer: Option<&ManagerId>,
@@ -92,12 +97,11 @@ impl<'a> Updater<'a> {
             let version = owned.api_version.as_str();
             if version != self.api_version && !others.contains_key(version) {
                 let Some(root) = self.root(version) else { continue };
-                let (Some(old), Some(new)) =
-                    (self.converted(old, version, root, "old")?, self.converted(new, version, root, "new")?)
+                let (Some(old), Some(new)) = (versioned.get(version), self.converted(new, version, root)?)
                 else {
                     continue;
                 };
-                let compared = Comparison::of(&old, &new, root).map_err(failed)?;
+                let compared = Comparison::of(old, &new, root).map_err(failed)?;
                 others.insert(version.to_owned(), compared.without(self.reset));
             }
             let comparison = others.get(version).unwrap_or(&compared);
@@ -123,25 +127,18 @@ impl<'a> Updater<'a> {
         Ok(compared)
     }
 
-    /// Converts `object` to another version, or returns `None` if it does not exist. The object must not have fields
-    /// that the version does not declare.
-    fn converted(
-        &self,
-        object: &Value,
-        version: &str,
-        root: Type<'_>,
-        which: &str,
-    ) -> Result<Option<Value>, Failure> {
+    /// Converts the new object to another version, or returns `None` if it does not exist. The object must not have
+    /// fields that the version does not declare.
+    fn converted(&self, object: &Value, version: &str, root: Type<'_>) -> Result<Option<Value>, Failure> {
         let Some(converted) = self.versions.convert(object, version) else { return Ok(None) };
-        validate(&converted, root, true)
-            .map_err(|error| format!("failed to convert {which} object: {error}"))?;
+        validate(&converted, root, true).map_err(|error| format!("failed to convert new object: {error}"))?;
         Ok(Some(converted))
     }
 
     /// Records a write of the whole object that is not an apply. Returns the fields that the writer owns by it.
     pub fn update(&self, live: &Value, new: &Value, managers: &mut Managers) -> Result<FieldSet, Failure> {
-        self.reconcile(live, managers)?;
-        let comparison = self.take(live, new, managers, None, true)?;
+        let versioned = self.reconcile(live, managers)?;
+        let comparison = self.take(live, &versioned, new, managers, None, true)?;
         let mut set = comparison.changed();
         set = self.reset.filter(set);
         Ok(set)
@@ -156,7 +153,7 @@ impl<'a> Updater<'a> {
         applier: &ManagerId,
         force: bool,
     ) -> Result<Option<Value>, Failure> {
-        self.reconcile(live, managers)?;
+        let versioned = self.reconcile(live, managers)?;
         let root = self.root(self.api_version).unwrap_or(Type::Deduced);
         let merged = merge(live, config, root).map_err(|error| format!("failed to merge config: {error}"))?;
         let last = managers.remove(applier);
@@ -171,7 +168,7 @@ impl<'a> Updater<'a> {
             }
             None => merged,
         };
-        self.take(live, &new, managers, Some(applier), force)?;
+        self.take(live, &versioned, &new, managers, Some(applier), force)?;
         Ok((*live != new).then_some(new))
     }
 

@@ -180,6 +180,24 @@ impl Registry {
         Ok(view.text(served, stored, revision))
     }
 
+    /// Like [`Self::show`], for an object that [`Self::to_storage`] has returned and that is stored now.
+    pub(crate) async fn show_written(
+        &self,
+        served: &Served,
+        mut object: Value,
+        entry: &Entry,
+    ) -> Result<Bytes, Status> {
+        let definition = &served.definition;
+        let known = definition.converter.is_some() && served.version.name != definition.storage_version;
+        let Some(metadata) = meta::metadata_mut(&mut object).filter(|_| known) else {
+            return self.show(served, &entry.value, entry.revision).await;
+        };
+        metadata.insert("resourceVersion".to_owned(), entry.revision.to_string().into());
+        let text = document::text(&in_version(definition, &served.version, object));
+        served.resource.converted.add(entry.revision, &served.version.name, text.clone());
+        Ok(text)
+    }
+
     /// Like [`Self::show`], for an object without a revision in the store: the result of a dry run, or a deleted
     /// object.
     pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {

@@ -86,7 +86,8 @@ impl Registry {
         if !deletes && object == *live && convert::as_stored(served, entry.revision) {
             return Ok(Written { object: entry.value.clone(), created: false });
         }
-        let document = Document::new(&self.to_storage(served, object).await?);
+        let stored = self.to_storage(served, object).await?;
+        let document = Document::new(&stored);
         let current = document.at(entry.revision);
         if context.dry_run || (current == entry.value && !deletes) {
             let object = if current == entry.value {
@@ -107,7 +108,7 @@ impl Registry {
             self.storage().put(&target.key(), Some(entry.revision), document).await.map_err(Failure::from)?;
         served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;
-        Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: false })
+        Ok(Written { object: self.show_written(served, stored, &entry).await?, created: false })
     }
 }
 

@@ -20,6 +20,8 @@ use crate::names;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const PORT: u16 = 6443;
+/// Every certificate of an API server has this name. The name of a Pod may be longer than a DNS label.
+const SERVER_NAME: &str = "kubernetes";
 /// Delay before a node that did not answer is asked again.
 const RETRY: chrono::Duration = chrono::Duration::minutes(5);
 
@@ -82,7 +84,7 @@ async fn read(
     let pods = Api::<Pod>::namespaced(workload.dedicated_client().clone(), "kube-system");
     let mut forward = pods.portforward(pod, &[port]).await.map_err(failed)?;
     let stream = forward.take_stream(port).ok_or_else(|| failed("the port-forward has no stream"))?;
-    let name = ServerName::try_from(pod.to_owned()).map_err(failed)?;
+    let name = ServerName::try_from(SERVER_NAME).map_err(failed)?;
     let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?;
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let first = chain.first().ok_or_else(|| failed("it shows no certificate"))?;

@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 
 const PORT: u16 = 2379;
 const NAMESPACE: &str = "kube-system";
+/// kubeadm's certificates of etcd have this name. The name of a Pod may be longer than a DNS label.
+const SERVER_NAME: &str = "localhost";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -58,7 +60,7 @@ impl EtcdClient {
         let pods = Api::<Pod>::namespaced(client.clone(), NAMESPACE);
         let mut forward = pods.portforward(pod, &[PORT]).await.map_err(failed)?;
         let stream = forward.take_stream(PORT).ok_or_else(|| failed("the port-forward has no stream"))?;
-        let name = ServerName::try_from(pod.to_owned()).map_err(failed)?;
+        let name = ServerName::try_from(SERVER_NAME).map_err(failed)?;
         let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?;
         let (sender, connection) =
             http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(failed)?;

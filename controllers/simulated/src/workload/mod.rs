@@ -254,8 +254,8 @@ impl Workload {
         now: DateTime<Utc>,
     ) -> Result<(), Error> {
         let pod_name = format!("etcd-{}", host.name);
-        let names = vec![pod_name.clone(), host.name.clone(), "localhost".into(), "127.0.0.1".into()];
-        let leaf = Leaf { usage: Usage::ClientAndServer, ..Leaf::server(pod_name.clone(), names) };
+        let names = vec![host.name.clone(), "localhost".into(), "127.0.0.1".into()];
+        let leaf = Leaf { usage: Usage::ClientAndServer, ..Leaf::server(host.name.clone(), names) };
         let identity = authority.issue(&leaf, now, &self.random)?;
         let clients = ClientCertificates::Required(authority.certificate().to_owned());
         let certificates = Arc::new(ServerCertificates::new(&identity)?);
