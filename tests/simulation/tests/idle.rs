@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use machinery::clock::parse_rfc3339;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
+use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 use simulation::manifests::{Shape, cluster};
 use simulation::world::{Life, World};
@@ -38,6 +39,15 @@ fn control_plane(life: &Life) -> Option<(String, String)> {
     let (machine, others) = (planes.next()?, planes.count());
     let expiry = machine.status.as_ref()?.certificates_expiry_date.clone()?;
     (others == 0).then(|| (machine.metadata.name.clone().unwrap_or_default(), expiry))
+}
+
+/// Returns what the control plane says about itself.
+fn conditions(life: &Life) -> Vec<String> {
+    let planes = life.manager.objects::<KubeadmControlPlane>();
+    let plane = planes.get(&name("first-control-plane"));
+    let all =
+        plane.and_then(|plane| plane.status.clone()).map(|status| status.conditions).unwrap_or_default();
+    all.into_iter().map(|found| format!("{}={} {}", found.type_, found.status, found.message)).collect()
 }
 
 fn is_available(life: &Life) -> bool {
@@ -83,8 +93,9 @@ async fn live(life: &Life) -> Result<()> {
     while control_plane(life).is_none_or(|(name, _)| name == first) {
         ensure!(
             life.clock.now() + DAY * (BEFORE - 2) < expiry,
-            "{}: {first} is still there",
-            life.clock.now()
+            "{}: {first} is still there, which expires on {expiry}: {:?}",
+            life.clock.now(),
+            conditions(life)
         );
         skip(life, DAY).await;
     }

@@ -43,8 +43,8 @@ pub(super) fn requeue(
         if let Kubeconfig::Ours(expires) = observed.kubeconfig {
             due.push(expires - chrono::Duration::days(authorities::RENEW_KUBECONFIG_DAYS));
         }
-        // What was due before now is in this plan; a negative time is left out here.
-        waits.extend(due.into_iter().filter_map(|due| (due - now).to_std().ok()));
+        // What is due by now is in this plan.
+        waits.extend(due.into_iter().filter(|due| *due > now).filter_map(|due| (due - now).to_std().ok()));
     }
     waits.into_iter().min()
 }

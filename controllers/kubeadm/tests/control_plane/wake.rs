@@ -36,6 +36,8 @@ fn a_rollout_begins_at_its_time() {
     assert_eq!(wakes(&world), Some(Duration::hours(3)));
     rollout(&mut world, json!({"after": (now() - Duration::hours(3)).to_rfc3339()}));
     assert_eq!(wakes(&world), Some(kubeconfig), "that was before the Machine");
+    rollout(&mut world, json!({"after": now().to_rfc3339()}));
+    assert_eq!(wakes(&world), Some(kubeconfig), "what is due now is in this plan");
 
     rollout(&mut world, json!({"before": {"certificatesExpiryDays": 7}}));
     assert_eq!(wakes(&world), Some(kubeconfig), "the expiry is not known yet");

@@ -121,7 +121,7 @@ pub struct Workload {
 struct Pods {
     etcd: Etcd,
     members: Mutex<BTreeMap<String, Arc<ServerConfig>>>,
-    api_server: Mutex<Option<Listener>>,
+    api_servers: Mutex<BTreeMap<String, Listener>>,
 }
 
 impl Ports for Pods {
@@ -136,8 +136,8 @@ impl Ports for Pods {
                 let (etcd, pod) = (self.etcd.clone(), pod.to_owned());
                 Ok(Box::new(|stream| drop(tokio::spawn(etcd.serve(pod, config, stream)))))
             }
-            (None, API_PORT) if pod.starts_with("kube-apiserver-") => {
-                let listener = self.api_server.lock().clone().ok_or_else(refused)?;
+            (None, API_PORT) => {
+                let listener = self.api_servers.lock().get(pod).cloned().ok_or_else(refused)?;
                 Ok(Box::new(|stream| {
                     drop(tokio::spawn(async move { listener.serve_stream(stream).await }));
                 }))
@@ -186,7 +186,7 @@ impl Workload {
             .map_err(|error| Error::Start(error.to_string()))?;
         let api = Api::new(registry.clone());
         let etcd = Etcd::new(api.clone(), clock.clone());
-        let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_server: Mutex::default() });
+        let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_servers: Mutex::default() });
         let mut server = Server::builder(registry, clock.clone())
             .version(VersionInfo::default())
             .connect(portforward::RESOURCE, PortForward::new(pods.clone()))
@@ -282,7 +282,8 @@ impl Workload {
         authority: &CertificateAuthority,
         now: DateTime<Utc>,
     ) -> Result<(), Error> {
-        if self.listener.lock().is_none() {
+        let pod = format!("kube-apiserver-{}", host.name);
+        if !self.pods.api_servers.lock().contains_key(&pod) {
             let names = [
                 "localhost",
                 "127.0.0.1",
@@ -299,7 +300,8 @@ impl Workload {
             let certificates = Arc::new(ServerCertificates::new(&identity)?);
             let config = server_config(certificates, &clients, ALPN_HTTP, &self.clock)?;
             let listener = Listener::new(self.server.clone(), Some(Tls::new(without_sessions(config))));
-            *self.pods.api_server.lock() = Some(listener.clone());
+            self.pods.api_servers.lock().insert(pod, listener.clone());
+            // The endpoint of the cluster leads to the newest API server, whose certificate is valid for longest.
             *self.listener.lock() = Some(listener);
         }
         for component in CONTROL_PLANE_PODS {
@@ -310,6 +312,13 @@ impl Workload {
             self.api.ensure(object).await?;
         }
         Ok(())
+    }
+
+    fn stop_api_server(&self, name: &str) {
+        let mut running = self.pods.api_servers.lock();
+        if running.remove(&format!("kube-apiserver-{name}")).is_some() {
+            *self.listener.lock() = running.values().next().cloned();
+        }
     }
 
     /// Stops all parts of a machine.
@@ -327,6 +336,7 @@ impl Workload {
             self.api.delete(Place::pod(KUBE_SYSTEM, &etcd)).await?;
         }
         self.pods.members.lock().remove(&etcd);
+        self.stop_api_server(name);
         for component in CONTROL_PLANE_PODS {
             self.api.delete(Place::pod(KUBE_SYSTEM, &format!("{component}-{name}"))).await?;
         }
@@ -362,7 +372,7 @@ impl Workload {
             token.cancel();
         }
         *self.listener.lock() = None;
-        *self.pods.api_server.lock() = None;
+        self.pods.api_servers.lock().clear();
     }
 
     /// Makes the API server silent: present and new connections stay open, and nothing is answered until it is `false` again.

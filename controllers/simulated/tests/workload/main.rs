@@ -164,7 +164,8 @@ impl Cluster {
         let authority = self.authorities.etcd.certificate();
         let tls = pki::tls::client_config(authority, Some(&identity), pki::tls::ALPN_HTTP2, &self.clock)
             .expect("TLS");
-        let name = ServerName::try_from(pod.to_owned()).expect("a server name");
+        let host = pod.strip_prefix("etcd-").unwrap_or(pod).to_owned();
+        let name = ServerName::try_from(host).expect("a server name");
         let stream =
             tokio_rustls::TlsConnector::from(Arc::new(tls)).connect(name, stream).await.expect("a handshake");
         let (mut sender, connection) =

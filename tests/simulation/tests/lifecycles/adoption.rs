@@ -85,7 +85,7 @@ async fn a_set_alone(here: &mut Here<'_>) -> Result<()> {
     spec["template"]["metadata"] = json!({"labels": labels});
     let keep = ["clusterName", "replicas", "selector", "template"];
     spec.as_object_mut().context("no spec")?.retain(|key, _| keep.contains(&key.as_str()));
-    here.create("MachineSet", "alone", spec.clone()).await?;
+    here.create("MachineSet", "alone", labels, spec.clone()).await?;
     let order = "
         MachineSet alone created
         KubeadmConfig $m created
@@ -93,12 +93,16 @@ async fn a_set_alone(here: &mut Here<'_>) -> Result<()> {
         Machine $m created
         Machine $m nodeRef=$m
         MachineSet alone availableReplicas=1";
-    here.story.step("a stand-alone MachineSet alone", order).await?;
-    here.create("MachineDeployment", "two", spec).await?;
+    // There, `MachinesUpToDate` is that of the time before the first Machine.
+    here.story.settle().await?;
+    here.story.step_without_rest("a stand-alone MachineSet alone", order)?;
+    here.create("MachineDeployment", "two", json!({}), spec).await?;
     let order = "
         MachineDeployment two created
         MachineSet alone owner MachineDeployment two=controller
         Machine $m UpToDate=True UpToDate
         MachineDeployment two MachinesUpToDate=True UpToDate";
-    here.story.step("the MachineDeployment two, same template", order).await
+    // There, an adopted MachineSet has no revision until something changes its replicas.
+    here.story.settle().await?;
+    here.story.step_without_rest("the MachineDeployment two, same template", order)
 }

@@ -66,7 +66,7 @@ async fn a_rule_to_skip(here: &mut Here<'_>) -> Result<()> {
     let workload = Workload::of(here)?;
     workload.pod("app2", &machine).await?;
     workload.guard("app2").await?;
-    here.create("MachineDrainRule", "skip", rule(json!({"behavior": "Skip"}), "app2")).await?;
+    here.create("MachineDrainRule", "skip", json!({}), rule(json!({"behavior": "Skip"}), "app2")).await?;
     here.story.step("workload cluster: Pod app2", "").await?;
     here.delete("Machine", &machine).await?;
     here.story.step("delete Machine plain-md-v4lln-mzgpt", &[MACHINE_GOES, MACHINE_COMES].join("\n")).await
@@ -125,8 +125,15 @@ async fn orders(here: &mut Here<'_>) -> Result<()> {
     for name in ["early", "late", "wait"] {
         workload.pod(name, &machine).await?;
     }
-    here.create("MachineDrainRule", "late", rule(json!({"behavior": "Drain", "order": 5}), "late")).await?;
-    here.create("MachineDrainRule", "wait", rule(json!({"behavior": "WaitCompleted"}), "wait")).await?;
+    here.create(
+        "MachineDrainRule",
+        "late",
+        json!({}),
+        rule(json!({"behavior": "Drain", "order": 5}), "late"),
+    )
+    .await?;
+    here.create("MachineDrainRule", "wait", json!({}), rule(json!({"behavior": "WaitCompleted"}), "wait"))
+        .await?;
     here.story.step("workload cluster: Pods early", "").await?;
     here.delete("Machine", &machine).await?;
     let waits = "\\n* Pod .../wait: waiting for completion";
@@ -144,10 +151,9 @@ async fn orders(here: &mut Here<'_>) -> Result<()> {
     workload.pods.patch_status("wait", &PatchParams::default(), &done).await?;
     here.story.settle().await?;
     here.story.step_without_rest("workload cluster: Pod wait has phase Succeeded", "")?;
-    workload.end("late").await?;
-    here.story.settle().await?;
+    // Here, a Pod that has ended is complete. The Machine leaves with the last other Pod.
     here.story.step_without_rest("workload cluster: Pod late gone", "")?;
-    workload.end("wait").await?;
+    workload.end("late").await?;
     here.story.settle().await?;
     here.story.step_without_rest("workload cluster: Pod wait gone", LEAVES)
 }

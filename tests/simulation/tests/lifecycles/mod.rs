@@ -104,9 +104,9 @@ impl Here<'_> {
     }
 
     /// Creates an object of Cluster API's core group.
-    async fn create(&self, kind: &str, name: &str, spec: Value) -> Result<()> {
+    async fn create(&self, kind: &str, name: &str, labels: Value, spec: Value) -> Result<()> {
         let object = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind,
-            "metadata": {"name": name, "namespace": "default"}, "spec": spec});
+            "metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": spec});
         self.kind(kind).create(&PostParams::default(), &serde_json::from_value(object)?).await?;
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Here<'_> {
         let spec = json!({"clusterName": "plain", "selector": {"matchLabels": labels},
             "checks": {"nodeStartupTimeoutSeconds": 120, "unhealthyNodeConditions": conditions},
             "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": limit}}});
-        self.create("MachineHealthCheck", name, spec).await
+        self.create("MachineHealthCheck", name, json!({}), spec).await
     }
 
     /// Returns the Machine that was not there before.

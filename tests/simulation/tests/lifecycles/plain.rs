@@ -26,9 +26,9 @@ async fn scaled_up(here: &mut Here<'_>) -> Result<()> {
     here.patch("KubeadmControlPlane", "plain-cp", json!({"spec": {"replicas": 3}})).await?;
     let order = "
         KubeadmControlPlane plain-cp spec.replicas=3
-        KubeadmControlPlane plain-cp ScalingUp=True ScalingUp
         Machine $a created
         Machine $a annotation kcp-cleanup=\"\"
+        KubeadmControlPlane plain-cp ScalingUp=True ScalingUp
         Machine $a NodeHealthy=True NodeHealthy
         Machine $b created
         Machine $b NodeHealthy=True NodeHealthy

@@ -135,7 +135,6 @@ async fn by_annotation(here: &mut Here<'_>) -> Result<()> {
         Machine $old OwnerRemediated=False MachineDeleting: Machine is deleting",
         MACHINE_GOES,
         MACHINE_COMES,
-        "Machine $new HealthCheckSucceeded=True HealthCheckSucceeded",
     ]
     .join(
         "
