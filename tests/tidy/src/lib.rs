@@ -6,6 +6,7 @@
 pub mod circles;
 pub mod dependencies;
 pub mod edges;
+pub mod foreign;
 pub mod imports;
 pub mod limits;
 pub mod pages;

@@ -42,15 +42,29 @@ fn sources_are_tidy() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-#[test]
-fn dependencies_point_downwards() {
+/// The output of `cargo metadata`.
+fn metadata(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args(["metadata", "--format-version", "1"])
+        .args(arguments)
         .current_dir(root())
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
+}
+
+#[test]
+fn dependencies_are_free_and_from_crates_io() {
+    let deny = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    let rules = tidy::foreign::rules(&deny.parse().expect("deny.toml is TOML"));
+    let found = tidy::foreign::violations(&rules, &metadata(&["--all-features", "--locked"]));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn dependencies_point_downwards() {
+    let metadata = metadata(&["--no-deps", "--offline"]);
     let (edges, rooms) = tidy::edges::workspace_edges(&metadata);
     assert!(!edges.is_empty());
     let found = tidy::edges::violations(&edges, &rooms);
