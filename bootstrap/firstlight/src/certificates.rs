@@ -257,9 +257,11 @@ fn server_names(listen: SocketAddr) -> Vec<String> {
         "kubernetes",
         "kubernetes.default",
         "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
     ]
     .map(str::to_owned)
     .to_vec();
+    names.push(pod_network::API.ip().to_string());
     let ip = listen.ip();
     if !ip.is_unspecified() && !ip.is_loopback() {
         names.push(ip.to_string());

@@ -20,6 +20,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     pod_processes::shim::run_if_started_as_one();
+    pod_network::helper::process::run_if_started_as_one();
     if agent::is_init() {
         return match agent::run() {
             Ok(never) => match never {},

@@ -2,23 +2,28 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Result;
 use bytes::Bytes;
 use container_images::Sources;
+use engine::network::{BoxStream as BoxedStream, Listener, Network, RealNetwork};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use kubelet::{Kubelet, Options, logs};
 use machinery::clock::Clock;
 use machinery::status::Status;
+use pod_network::Networks;
+use pod_network::helper::Program;
 use pod_processes::Isolation;
 use serde_json::Value;
 use serving::node::{LogOptions, Node, Stream};
-use tokio::net::TcpStream;
 
+use crate::certificates::reachable;
 use crate::data_directory::DataDirectory;
 use crate::options::server::ServerOptions;
+use crate::plane::Doors;
 
 /// The name of this machine as a Node.
 const NODE: &str = "firstlight";
@@ -31,6 +36,7 @@ pub(crate) async fn kubelet(
     directory: &DataDirectory,
     options: &ServerOptions,
     address: SocketAddr,
+    networks: Networks,
     authority: &str,
 ) -> Result<Kubelet> {
     let folder = directory.path().join("pods");
@@ -40,6 +46,7 @@ pub(crate) async fn kubelet(
         folder,
         sources: Sources::new(options.container_images.clone()),
         isolation,
+        networks,
         api: ("127.0.0.1".to_owned(), address.port()),
         authority: authority.to_owned(),
         node: NODE.to_owned(),
@@ -47,15 +54,45 @@ pub(crate) async fn kubelet(
     Kubelet::new(options)
 }
 
+/// Returns the networks of the Pods of a server that listens on this address.
+pub(crate) fn networks(address: SocketAddr, clock: &Clock) -> Networks {
+    Networks::new(pod_network::Options {
+        api: reachable(address),
+        resolv_conf: "/etc/resolv.conf".into(),
+        program: Program::default(),
+        clock: clock.clone(),
+    })
+}
+
+/// The network of this machine and those of its Pods: the one door through which the server reaches webhooks, Services and Pods.
+pub(crate) struct Door(pub(crate) Networks);
+
+impl Network for Door {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxedStream>> {
+        async move {
+            match self.0.dial(host, port).await {
+                Some(dialed) => Ok(Box::new(dialed?) as BoxedStream),
+                None => RealNetwork.dial(host, port).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+        RealNetwork.listen(host, port)
+    }
+}
+
 /// This machine as a Node, for logs and requests to Pods.
 pub(crate) struct Machine {
     kubelet: Kubelet,
+    network: Arc<dyn Network>,
     clock: Clock,
 }
 
 impl Machine {
-    pub(crate) fn new(kubelet: Kubelet, clock: &Clock) -> Self {
-        Self { kubelet, clock: clock.clone() }
+    pub(crate) fn new(kubelet: Kubelet, doors: &Doors) -> Self {
+        Self { kubelet, network: doors.network.clone(), clock: doors.clock.clone() }
     }
 }
 
@@ -86,7 +123,13 @@ impl Node for Machine {
         Ok(logs::stream(log, wanted, options.follow).boxed())
     }
 
-    fn dial<'a>(&'a self, _pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
-        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as Box<dyn Stream>) }.boxed()
+    fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+        async move {
+            // Not the address in the status, which others may write.
+            let address = self.kubelet.address(pod["metadata"]["uid"].as_str().unwrap_or_default());
+            let address = address.ok_or(io::ErrorKind::HostUnreachable)?;
+            Ok(Box::new(self.network.dial(&address, port).await?) as Box<dyn Stream>)
+        }
+        .boxed()
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
-use engine::network::RealNetwork;
 use kubelet::Kubelet;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -57,8 +56,6 @@ impl Process {
     /// The directory is locked by another process or damaged, a port is in use, or a write fails.
     pub async fn start(options: &ServerOptions) -> Result<Self> {
         open_files::raise_limit();
-        let doors =
-            Doors { clock: Clock::system(), random: Random::system(), network: Arc::new(RealNetwork) };
         let features = options.features().map_err(|error| anyhow!(error))?;
         let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
         // The lock is needed for a store in memory, too, because the certificates and the kubeconfig belong to one process.
@@ -66,6 +63,10 @@ impl Process {
         directory.create()?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
+        let clock = Clock::system();
+        let networks = pods::networks(address, &clock);
+        let network = Arc::new(pods::Door(networks.clone()));
+        let doors = Doors { clock, random: Random::system(), network };
         // Making the keys and syncing them to disk takes as long as opening the store, and is independent of it.
         let certificates = tokio::task::spawn_blocking({
             let (directory, doors) = (directory.clone(), doors.clone());
@@ -79,8 +80,8 @@ impl Process {
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
-        let kubelet = pods::kubelet(&directory, options, address, certificates.authority()).await?;
-        let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors.clock));
+        let kubelet = pods::kubelet(&directory, options, address, networks, certificates.authority()).await?;
+        let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors));
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();

@@ -9,10 +9,12 @@ use tar::{Builder, EntryType, Header};
 
 /// The name of the image.
 pub const NAME: &str = "registry.example/shell:v1";
+/// Where this test program is in an image that has it.
+pub const PROGRAM: &str = "/bin/program";
 
-/// Writes the archive to `folder`.
-pub fn write(folder: &Path) -> PathBuf {
-    let layer = layer();
+/// Writes the archive to `folder`, with this test program if it is needed, which is large.
+pub fn write(folder: &Path, with_program: bool) -> PathBuf {
+    let layer = layer(with_program);
     let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
     let config = json!({
         "architecture": architecture, "os": "linux",
@@ -29,8 +31,15 @@ pub fn write(folder: &Path) -> PathBuf {
     path
 }
 
-fn layer() -> Vec<u8> {
+fn layer(with_program: bool) -> Vec<u8> {
     let mut archive = Builder::new(Vec::new());
+    if with_program {
+        let own = std::env::current_exe().unwrap();
+        add(&mut archive, PROGRAM.trim_start_matches('/'), &std::fs::read(&own).unwrap());
+        for (path, source) in libraries(&own) {
+            add(&mut archive, &path, &std::fs::read(source).unwrap());
+        }
+    }
     for program in ["sh", "sleep", "cat"] {
         let found = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(program));
         let found = found.iter().find(|path| path.exists()).unwrap();

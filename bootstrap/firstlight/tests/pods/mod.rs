@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 mod image;
+mod network;
+mod program;
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,8 +28,13 @@ struct Machine {
 
 impl Machine {
     async fn start() -> Self {
+        Self::start_with(false).await
+    }
+
+    /// Starts a server whose image has this test program, or not.
+    async fn start_with(program: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let images = image::write(folder.path());
+        let images = image::write(folder.path(), program);
         let options =
             ["--store", "memory", "--controllers", "pods", "--container-images", images.to_str().unwrap()];
         let server = Server::start(Path::new(env!("CARGO_BIN_EXE_firstlight")), folder.path(), &options)

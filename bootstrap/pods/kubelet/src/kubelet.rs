@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use anyhow::{Context as _, Result};
 use container_images::{Sources, Store};
@@ -11,18 +11,19 @@ use engine::controller::requests_of;
 use engine::{Action, Controller, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::{Resource, ResourceExt};
+use metrics::Limits;
 use parking_lot::Mutex;
+use pod_network::Networks;
 use pod_processes::Isolation;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::logs::LogFile;
+use crate::pod::ports::Ports;
 use crate::pod::shared::{Logs, Shared, logs};
 use crate::pod::worker;
-
-/// The address of all Pods.
-const ADDRESS: &str = "127.0.0.1";
+use crate::services::Services;
 
 /// The inputs of a [`Kubelet`].
 pub struct Options {
@@ -32,7 +33,9 @@ pub struct Options {
     pub sources: Sources,
     /// The separation of processes from this machine.
     pub isolation: Isolation,
-    /// Host and port under which processes reach the API server.
+    /// The networks of Pods.
+    pub networks: Networks,
+    /// Host and port under which processes in the network of this machine reach the API server.
     pub api: (String, u16),
     /// The certificates of the API server's authorities, in PEM. Namespaces without a ConfigMap `kube-root-ca.crt` get these.
     pub authority: String,
@@ -65,6 +68,8 @@ struct Follower {
 /// A worker of a Pod. Dropping it kills the Pod's processes.
 struct Worker {
     uid: String,
+    /// The address of the Pod, once it has one.
+    address: Arc<OnceLock<String>>,
     pods: watch::Sender<Option<Arc<Pod>>>,
     task: JoinHandle<()>,
 }
@@ -101,9 +106,13 @@ impl Kubelet {
             api: options.api.clone(),
             authority: options.authority.clone(),
             node: options.node.clone(),
-            address: ADDRESS.to_owned(),
+            networks: options.networks.clone(),
+            network: manager.network().clone(),
+            reached: Limits::of(manager.all_metrics()),
+            ports: Ports::default(),
             logs: self.0.logs.clone(),
         };
+        options.networks.serve(Arc::new(Services::new(manager)));
         let mapped = pods.clone();
         let follower = Follower {
             pods: pods.clone(),
@@ -122,6 +131,12 @@ impl Kubelet {
     /// Ends all processes.
     pub fn stop(&self) {
         self.0.workers.lock().clear();
+    }
+
+    /// Returns the address of the Pod with this UID; `None` if it does not run here, or has none yet.
+    pub fn address(&self, uid: &str) -> Option<String> {
+        let workers = self.0.workers.lock();
+        workers.values().find(|worker| worker.uid == uid)?.address.get().cloned()
     }
 
     /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
@@ -154,8 +169,9 @@ impl Follower {
             return;
         }
         let (sender, receiver) = watch::channel(Some(pod));
-        let task = tokio::spawn(worker::run(self.shared.clone(), receiver));
-        workers.insert(key, Worker { uid, pods: sender, task });
+        let address = Arc::new(OnceLock::new());
+        let task = tokio::spawn(worker::run(self.shared.clone(), receiver, address.clone()));
+        workers.insert(key, Worker { uid, address, pods: sender, task });
     }
 
     /// Binds a Pod that no scheduler has bound to a Node.

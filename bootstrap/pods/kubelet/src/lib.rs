@@ -7,6 +7,7 @@
 //! processes by the pure [`mod@plan`], restarts them, and writes the status.
 
 mod gather;
+mod host;
 mod kubelet;
 pub mod logs;
 mod needs;
@@ -14,6 +15,7 @@ pub mod plan;
 mod pod;
 mod probe;
 mod root_copy;
+mod services;
 mod volumes;
 
 pub use kubelet::{KIND, Kubelet, Options};

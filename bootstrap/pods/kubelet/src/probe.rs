@@ -1,15 +1,16 @@
 //! Probes of containers: HTTP, HTTPS and TCP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use engine::network::Network;
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use machinery::clock::Clock;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 /// How soon a probe that has not succeeded yet is repeated.
@@ -37,6 +38,7 @@ pub(crate) async fn run(
     probe: Probe,
     container: Container,
     host: String,
+    network: Arc<dyn Network>,
     clock: Clock,
     findings: mpsc::UnboundedSender<Finding>,
 ) {
@@ -58,7 +60,7 @@ pub(crate) async fn run(
     let mut counted = next;
     loop {
         tokio::time::sleep_until(next).await;
-        let tried = tokio::time::timeout(timeout, once(&probe, &container, &host)).await;
+        let tried = tokio::time::timeout(timeout, once(&probe, &container, &host, network.as_ref())).await;
         let outcome = tried.unwrap_or_else(|_| bail_timeout(timeout));
         let now = clock.monotonic();
         if outcome.is_ok() {
@@ -90,25 +92,25 @@ fn first(probe: &Probe) -> Duration {
     )
 }
 
-async fn once(probe: &Probe, container: &Container, host: &str) -> Result<()> {
+async fn once(probe: &Probe, container: &Container, host: &str, network: &dyn Network) -> Result<()> {
     if let Some(action) = &probe.http_get {
-        return get(action, container, host).await;
+        return get(action, container, host, network).await;
     }
     if let Some(action) = &probe.tcp_socket {
         let host = action.host.as_deref().unwrap_or(host);
         let port = port(&action.port, container)?;
-        TcpStream::connect((host, port)).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
+        network.dial(host, port).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
         return Ok(());
     }
     bail!("this type of probe is not supported here; use httpGet or tcpSocket")
 }
 
-async fn get(action: &HTTPGetAction, container: &Container, host: &str) -> Result<()> {
+async fn get(action: &HTTPGetAction, container: &Container, host: &str, network: &dyn Network) -> Result<()> {
     let host = action.host.as_deref().unwrap_or(host);
     let port = port(&action.port, container)?;
     ensure!(action.scheme.as_deref() != Some("HTTPS"), "probes over HTTPS are not supported here yet");
     let stream =
-        TcpStream::connect((host, port)).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
+        network.dial(host, port).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let connection = tokio::spawn(connection);
     let path = action.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("/");

@@ -24,6 +24,7 @@ impl Isolation {
         }
         let instruction = Instruction {
             isolation: self,
+            namespaces: None,
             root: root.to_owned(),
             mounts: Vec::new(),
             devices: Device::usual(),

@@ -31,6 +31,8 @@ impl Isolation {
 pub struct Instruction {
     /// The separation from this machine.
     pub isolation: Isolation,
+    /// The network of the Pod, if it is not that of this machine.
+    pub namespaces: Option<Namespaces>,
     /// The root folder of the container, which belongs to it alone.
     pub root: PathBuf,
     /// What is mounted, in this order.
@@ -56,6 +58,15 @@ impl Instruction {
     pub(crate) fn is_trial(&self) -> bool {
         self.command.is_empty()
     }
+}
+
+/// The namespaces of a Pod, which its containers share. They are paths, because the shim can inherit no open files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespaces {
+    /// The user namespace to which the network belongs; `None` if it belongs to this machine's root.
+    pub user: Option<PathBuf>,
+    /// The network.
+    pub network: PathBuf,
 }
 
 /// A file or folder of this machine that a container sees.

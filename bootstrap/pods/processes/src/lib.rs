@@ -8,5 +8,6 @@ mod instruction;
 mod process;
 pub mod shim;
 
-pub use instruction::{Device, Instruction, Isolation, Mount};
+pub use instruction::{Device, Instruction, Isolation, Mount, Namespaces};
 pub use process::{Ended, Output, Process};
+pub use shim::user_namespace;

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, EnvFromSource, EnvVarSource, Pod};
 
 use super::expand::expand;
 use super::{Facts, quantity};
+use crate::host::ADDRESS;
 
 /// The search path of an image that has none.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -194,7 +195,8 @@ pub fn pod_field(path: &str, pod: &Pod, pod_ip: &str) -> Result<String> {
         "spec.serviceAccountName" => Some(
             spec.and_then(|spec| spec.service_account_name.clone()).unwrap_or_else(|| "default".to_owned()),
         ),
-        "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs" => Some(pod_ip.to_owned()),
+        "status.podIP" | "status.podIPs" => Some(pod_ip.to_owned()),
+        "status.hostIP" | "status.hostIPs" => Some(ADDRESS.to_owned()),
         _ => match (path.strip_prefix("metadata.labels"), path.strip_prefix("metadata.annotations")) {
             (Some(key), _) => keyed(&metadata.labels, key),
             (_, Some(key)) => keyed(&metadata.annotations, key),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use container_images::{Config, User};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Secret};
-use pod_processes::{Device, Instruction, Isolation, Mount};
+use pod_processes::{Device, Instruction, Isolation, Mount, Namespaces};
 
 pub use command::command;
 pub use environment::{environment, pod_field};
@@ -38,6 +38,8 @@ pub struct Facts<'a> {
     pub variables: &'a [(String, String)],
     /// The address of the Pod.
     pub pod_ip: &'a str,
+    /// The network of the Pod, if it is not that of this machine.
+    pub namespaces: Option<Namespaces>,
 }
 
 /// Returns the instruction that starts a container.
@@ -67,6 +69,7 @@ pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Resul
     let group = container_group(pod, container).unwrap_or(facts.user.group);
     Ok(Instruction {
         isolation: facts.isolation,
+        namespaces: facts.namespaces.clone(),
         root: facts.root.to_owned(),
         mounts,
         devices: Device::usual(),

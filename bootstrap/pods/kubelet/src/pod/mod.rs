@@ -3,7 +3,9 @@
 
 mod container;
 mod events;
+pub(crate) mod place;
 pub mod plan;
+pub(crate) mod ports;
 pub(crate) mod shared;
 mod start;
 pub mod state;

@@ -7,11 +7,15 @@ use std::sync::{Arc, Weak};
 
 use anyhow::Result;
 use container_images::{Sources, Store};
+use engine::network::Network;
 use kube::Client;
 use machinery::clock::Clock;
+use metrics::Limits;
 use parking_lot::Mutex;
+use pod_network::Networks;
 use pod_processes::Isolation;
 
+use super::ports::Ports;
 use crate::logs::Log;
 
 /// The machine, as workers see it.
@@ -25,7 +29,11 @@ pub(crate) struct Shared {
     pub(crate) api: (String, u16),
     pub(crate) authority: String,
     pub(crate) node: String,
-    pub(crate) address: String,
+    pub(crate) networks: Networks,
+    /// The network of this machine, in which Pods are found, too.
+    pub(crate) network: Arc<dyn Network>,
+    pub(crate) reached: Limits,
+    pub(crate) ports: Ports,
     pub(crate) logs: Logs,
 }
 

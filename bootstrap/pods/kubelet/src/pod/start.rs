@@ -12,8 +12,10 @@ use pod_processes::Mount;
 use tokio::sync::mpsc;
 
 use super::container::Running;
+use super::place::Place;
 use super::state::Phase;
 use super::worker::{Event, Worker};
+use crate::host::RESOLV_CONF;
 use crate::needs::containers;
 use crate::plan::{Facts, instruction, user_name};
 use crate::probe::{self, Purpose};
@@ -58,10 +60,12 @@ impl Worker {
         tokio::task::spawn_blocking(move || root_copy::copy(&from, &to)).await??;
         let user = User::find(&user_name(&self.pod, container, &image.config)?, &Root::open(&root)?)?;
         let files = self.files(container)?;
+        let place = self.place.as_ref().context("the Pod has no network yet")?;
+        let (host, port) = place.api(&shared);
         let variables = [
-            ("KUBERNETES_SERVICE_HOST".to_owned(), shared.api.0.clone()),
-            ("KUBERNETES_SERVICE_PORT".to_owned(), shared.api.1.to_string()),
-            ("KUBERNETES_SERVICE_PORT_HTTPS".to_owned(), shared.api.1.to_string()),
+            ("KUBERNETES_SERVICE_HOST".to_owned(), host),
+            ("KUBERNETES_SERVICE_PORT".to_owned(), port.to_string()),
+            ("KUBERNETES_SERVICE_PORT_HTTPS".to_owned(), port.to_string()),
         ];
         let facts = Facts {
             image: &image.config,
@@ -73,7 +77,8 @@ impl Worker {
             config_maps: &self.found.config_maps,
             secrets: &self.found.secrets,
             variables: &variables,
-            pod_ip: &shared.address,
+            pod_ip: self.pod_address(),
+            namespaces: place.namespaces(),
         };
         let instruction = instruction(&self.pod, container, &facts)?;
         let state = &mut self.states[at];
@@ -104,7 +109,7 @@ impl Worker {
         fs::create_dir_all(&folder)?;
         let spec = self.pod.spec.clone().unwrap_or_default();
         let mut hosts = "# Written by firstlight.\n127.0.0.1\tlocalhost\n::1\tlocalhost\n".to_owned();
-        hosts.push_str(&format!("{}\t{}\n", self.shared.address, self.pod.name_any()));
+        hosts.push_str(&format!("{}\t{}\n", self.pod_address(), self.pod.name_any()));
         for alias in spec.host_aliases.iter().flatten() {
             hosts.push_str(&format!(
                 "{}\t{}\n",
@@ -129,8 +134,13 @@ impl Worker {
             mount(folder.join("hostname"), "/etc/hostname", true),
             mount(message, path, false),
         ];
-        if fs::exists("/etc/resolv.conf").unwrap_or_default() {
-            mounts.push(mount("/etc/resolv.conf".into(), "/etc/resolv.conf", true));
+        if let Some(Place::Own(_)) = self.place {
+            let own = folder.join("resolv.conf");
+            let namespace = self.pod.namespace().unwrap_or_default();
+            fs::write(&own, self.shared.networks.resolv_conf(&namespace))?;
+            mounts.push(mount(own, RESOLV_CONF, true));
+        } else if fs::exists(RESOLV_CONF).unwrap_or_default() {
+            mounts.push(mount(RESOLV_CONF.into(), RESOLV_CONF, true));
         }
         Ok(mounts)
     }
@@ -149,7 +159,8 @@ impl Worker {
                 purpose,
                 probe,
                 container.clone(),
-                self.shared.address.clone(),
+                self.pod_address().to_owned(),
+                self.shared.network.clone(),
                 self.shared.clock.clone(),
                 sender,
             )));

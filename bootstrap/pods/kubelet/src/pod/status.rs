@@ -9,8 +9,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::state::{Phase, State, Termination};
 
-/// Returns the status of a Pod. `states` has the init containers first; `address` is that of the Pod.
-pub fn status(pod: &Pod, states: &[State], address: &str, host: &str, now: DateTime<Utc>) -> PodStatus {
+/// Returns the status of a Pod. `states` has the init containers first; `address` is that of the Pod, once it has one.
+pub fn status(
+    pod: &Pod,
+    states: &[State],
+    address: Option<&str>,
+    host: &str,
+    now: DateTime<Utc>,
+) -> PodStatus {
     let old = pod.status.clone().unwrap_or_default();
     let spec = pod.spec.clone().unwrap_or_default();
     let of = |state: &State| {
@@ -27,8 +33,8 @@ pub fn status(pod: &Pod, states: &[State], address: &str, host: &str, now: DateT
         conditions: Some(conditions),
         container_statuses: Some(own.iter().filter_map(|state| of(state)).collect()),
         init_container_statuses: (!init_statuses.is_empty()).then_some(init_statuses),
-        pod_ip: Some(address.to_owned()),
-        pod_ips: Some(vec![PodIP { ip: address.to_owned() }]),
+        pod_ip: address.map(str::to_owned),
+        pod_ips: address.map(|address| vec![PodIP { ip: address.to_owned() }]),
         host_ip: Some(host.to_owned()),
         host_ips: Some(vec![k8s_openapi::api::core::v1::HostIP { ip: host.to_owned() }]),
         start_time: old.start_time.clone().or_else(|| Some(time(now))),

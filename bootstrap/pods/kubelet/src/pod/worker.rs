@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,11 +15,13 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::container::{End, Running};
+use super::place::Place;
 use super::plan::plan;
 use super::shared::Shared;
 use super::state::State;
 use super::status::status;
 use crate::gather::{Tokens, gather, wants_api_access};
+use crate::host::ADDRESS;
 use crate::needs::{ROOT_CERTIFICATE, containers, root_certificate, with_api_access};
 use crate::probe::Finding;
 use crate::volumes::{self, Found};
@@ -44,6 +46,10 @@ pub(super) struct Worker {
     pub(super) shared: Arc<Shared>,
     /// The Pod with the volume through which its containers reach the API server.
     pub(super) pod: Pod,
+    /// Where its processes are, as soon as that is known.
+    pub(super) place: Option<Place>,
+    /// The address of the Pod, for others.
+    address: Arc<OnceLock<String>>,
     pub(super) states: Vec<State>,
     pub(super) running: Vec<Option<Running>>,
     pub(super) sender: mpsc::UnboundedSender<Event>,
@@ -56,10 +62,14 @@ pub(super) struct Worker {
 }
 
 /// Runs a Pod until it is deleted.
-pub(crate) async fn run(shared: Arc<Shared>, mut pods: watch::Receiver<Option<Arc<Pod>>>) {
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    mut pods: watch::Receiver<Option<Arc<Pod>>>,
+    address: Arc<OnceLock<String>>,
+) {
     let (sender, mut events) = mpsc::unbounded_channel();
     let Some(pod) = pods.borrow_and_update().clone() else { return };
-    let mut worker = Worker::new(shared, &pod, sender);
+    let mut worker = Worker::new(shared, &pod, sender, address);
     let mut prepared = None;
     loop {
         let Some(pod) = pods.borrow_and_update().clone() else { return };
@@ -98,7 +108,12 @@ pub(crate) async fn run(shared: Arc<Shared>, mut pods: watch::Receiver<Option<Ar
 }
 
 impl Worker {
-    fn new(shared: Arc<Shared>, pod: &Pod, sender: mpsc::UnboundedSender<Event>) -> Self {
+    fn new(
+        shared: Arc<Shared>,
+        pod: &Pod,
+        sender: mpsc::UnboundedSender<Event>,
+        address: Arc<OnceLock<String>>,
+    ) -> Self {
         let mut states: Vec<State> =
             containers(pod).map(|(container, is_init)| State::new(&container.name, is_init)).collect();
         let old = pod.status.clone().unwrap_or_default();
@@ -116,6 +131,8 @@ impl Worker {
         Self {
             shared,
             pod: pod.clone(),
+            place: None,
+            address,
             states,
             running,
             sender,
@@ -131,8 +148,18 @@ impl Worker {
         self.pod.metadata.uid.clone().unwrap_or_default()
     }
 
-    /// Reads what the Pod needs, and writes its volumes.
+    /// Returns the address of the Pod.
+    pub(super) fn pod_address(&self) -> &str {
+        self.address.get().map(String::as_str).unwrap_or_default()
+    }
+
+    /// Finds a place in the network, reads what the Pod needs, and writes its volumes.
     async fn prepare(&mut self, pod: &Pod) -> Result<()> {
+        if self.place.is_none() {
+            let place = Place::find(&self.shared, pod).await?;
+            self.address.set(place.address()).ok();
+            self.place = Some(place);
+        }
         self.pod = if wants_api_access(&self.shared.client, pod).await? {
             with_api_access(pod.clone())
         } else {
@@ -149,7 +176,7 @@ impl Worker {
         let group = spec.security_context.as_ref().and_then(|context| context.fs_group);
         let group = group.and_then(|group| u32::try_from(group).ok());
         for volume in spec.volumes.iter().flatten() {
-            let content = volumes::content(volume, &self.pod, &shared.address, &self.found)?;
+            let content = volumes::content(volume, &self.pod, self.pod_address(), &self.found)?;
             let folder = shared.folder(&self.uid()).join("volumes").join(&volume.name);
             let path = volumes::write(&folder, &content, self.generation, group)?;
             self.volumes.insert(volume.name.clone(), path);
@@ -178,8 +205,8 @@ impl Worker {
         let status = status(
             &self.pod,
             &self.states,
-            &self.shared.address,
-            &self.shared.address,
+            self.address.get().map(String::as_str),
+            ADDRESS,
             self.shared.clock.now(),
         );
         if self.written.as_ref() == Some(&status) {

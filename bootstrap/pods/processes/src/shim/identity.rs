@@ -23,8 +23,11 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Enters a new user namespace, in which the user of this process has the numbers of the container's user and group.
-pub(super) fn user_namespace(user: u32, group: u32) -> Result<()> {
+/// Enters a new user namespace, in which the user of this process has these numbers of a user and a group.
+///
+/// # Errors
+/// The machine does not allow it, or the process has more than one thread.
+pub fn user_namespace(user: u32, group: u32) -> Result<()> {
     let (own_user, own_group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER).context("cannot make a user namespace")?;
     let maps = [

@@ -2,6 +2,7 @@
 
 mod identity;
 mod mounts;
+mod network;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,6 +14,8 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
 use crate::instruction::{Instruction, Isolation};
+
+pub use identity::user_namespace;
 
 /// The name under which this program is a shim.
 pub const NAME: &str = "firstlight-container";
@@ -54,6 +57,9 @@ fn prepare() -> Result<Command> {
     // First, so that a supervisor that ends while this process prepares takes it along. One that ended before leaves an empty input.
     die_with_parent()?;
     let instruction = read()?;
+    if let Some(namespaces) = &instruction.namespaces {
+        network::join(namespaces)?;
+    }
     match instruction.isolation {
         Isolation::Root => mounts::enter(&instruction)?,
         Isolation::UserNamespace => {

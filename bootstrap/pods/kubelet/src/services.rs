@@ -1,0 +1,149 @@
+//! The Services that Pods reach by their names. The kinds have no addresses for them, because no other machine could use these; so each gets one
+//! here, when it is first asked for.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+
+use engine::{Manager, NamespacedName, Objects};
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::ResourceExt;
+use parking_lot::Mutex;
+use pod_network::FIRST_SERVICE;
+
+/// The label of an EndpointSlice with the name of its Service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// Services with an address. Beyond it, those that do not exist any more lose theirs, and their addresses are used again.
+const SERVICES: usize = 60_000;
+
+/// The Services of the API server.
+pub(crate) struct Services {
+    services: Objects<Service>,
+    slices: Objects<EndpointSlice>,
+    addresses: Mutex<Addresses>,
+}
+
+#[derive(Default)]
+struct Addresses {
+    names: BTreeMap<Ipv4Addr, NamespacedName>,
+    of: BTreeMap<NamespacedName, Ipv4Addr>,
+}
+
+impl Services {
+    pub(crate) fn new(manager: &Manager) -> Self {
+        Self { services: manager.objects(), slices: manager.objects(), addresses: Mutex::default() }
+    }
+
+    fn slices(&self, service: &NamespacedName) -> Vec<Arc<EndpointSlice>> {
+        let mut slices = self.slices.cache().in_namespace(&service.namespace);
+        slices.retain(|slice| slice.labels().get(SERVICE_NAME) == Some(&service.name));
+        slices
+    }
+}
+
+impl pod_network::Services for Services {
+    fn addresses(&self, namespace: &str, name: &str) -> Option<Vec<Ipv4Addr>> {
+        let key = NamespacedName::new(namespace, name);
+        let service = self.services.get(&key)?;
+        let address = service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref());
+        if address == Some("None") {
+            return Some(self.slices(&key).iter().flat_map(|slice| ready(slice)).collect());
+        }
+        let is_there = |name: &NamespacedName| self.services.get(name).is_some();
+        Some(self.addresses.lock().of(&key, is_there).into_iter().collect())
+    }
+
+    fn endpoint(&self, address: SocketAddrV4) -> Option<SocketAddr> {
+        let key = self.addresses.lock().names.get(address.ip())?.clone();
+        let service = self.services.get(&key)?;
+        let mut ports = service.spec.as_ref()?.ports.iter().flatten();
+        let port = ports.find(|port| u16::try_from(port.port) == Ok(address.port()))?;
+        self.slices(&key).iter().find_map(|slice| endpoint(slice, port.name.as_deref().unwrap_or_default()))
+    }
+}
+
+impl Addresses {
+    /// Returns the address of a Service; `None` if all are taken.
+    fn of(&mut self, key: &NamespacedName, is_there: impl Fn(&NamespacedName) -> bool) -> Option<Ipv4Addr> {
+        if let Some(address) = self.of.get(key) {
+            return Some(*address);
+        }
+        if self.of.len() >= SERVICES {
+            self.of.retain(|name, _| is_there(name));
+            self.names.retain(|_, name| is_there(name));
+        }
+        let all = (u32::from(FIRST_SERVICE)..).take(SERVICES).map(Ipv4Addr::from);
+        let address = match self.names.last_key_value().map(|(last, _)| u32::from(*last) + 1) {
+            // The next one is free, and most likely within the range.
+            Some(next) if next < u32::from(FIRST_SERVICE) + u32::try_from(SERVICES).unwrap_or_default() => {
+                Some(Ipv4Addr::from(next))
+            }
+            _ => all.into_iter().find(|address| !self.names.contains_key(address)),
+        }?;
+        self.names.insert(address, key.clone());
+        self.of.insert(key.clone(), address);
+        Some(address)
+    }
+}
+
+/// Returns the addresses of the ready Pods.
+fn ready(slice: &EndpointSlice) -> impl Iterator<Item = Ipv4Addr> {
+    let ready = slice.endpoints.iter().flatten().filter(|endpoint| {
+        endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) != Some(false)
+    });
+    ready.filter_map(|endpoint| endpoint.addresses.first()?.parse().ok())
+}
+
+/// Returns the first ready address with the port of this name.
+fn endpoint(slice: &EndpointSlice, name: &str) -> Option<SocketAddr> {
+    let mut ports = slice.ports.iter().flatten();
+    let port = ports.find(|port| port.name.as_deref().unwrap_or_default() == name)?;
+    let port = u16::try_from(port.port?).ok()?;
+    Some(SocketAddr::new(IpAddr::V4(ready(slice).next()?), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_service_keeps_its_address() {
+        let mut addresses = Addresses::default();
+        let key = |name: &str| NamespacedName::new("capi-system", name);
+        let first = addresses.of(&key("first"), |_| true);
+        assert_eq!(first, Some(FIRST_SERVICE));
+        assert_ne!(addresses.of(&key("second"), |_| true), first);
+        assert_eq!(addresses.of(&key("first"), |_| true), first);
+    }
+
+    #[test]
+    fn addresses_of_services_that_are_gone_are_used_again() {
+        let mut addresses = Addresses::default();
+        let key = |number: usize| NamespacedName::new("capi-system", number.to_string());
+        let all: Vec<_> = (0..SERVICES).map(|number| addresses.of(&key(number), |_| true)).collect();
+        assert!(all.iter().all(Option::is_some));
+        assert_eq!(addresses.of(&key(SERVICES), |_| true), None);
+        let gone = key(7);
+        assert_eq!(addresses.of(&key(SERVICES), |name| *name != gone), all[7]);
+    }
+
+    #[test]
+    fn a_port_leads_to_a_ready_pod() {
+        let slice: EndpointSlice = serde_json::from_value(json!({
+            "metadata": {}, "addressType": "IPv4",
+            "endpoints": [
+                {"addresses": ["198.18.0.1"], "conditions": {"ready": false}},
+                {"addresses": ["198.18.0.2"], "conditions": {"ready": true}},
+            ],
+            "ports": [{"name": "metrics", "port": 8443}, {"name": "", "port": 9443}],
+        }))
+        .unwrap();
+        assert_eq!(endpoint(&slice, ""), Some("198.18.0.2:9443".parse().unwrap()));
+        assert_eq!(endpoint(&slice, "metrics"), Some("198.18.0.2:8443".parse().unwrap()));
+        assert_eq!(endpoint(&slice, "other"), None);
+        assert_eq!(ready(&slice).count(), 1);
+    }
+}

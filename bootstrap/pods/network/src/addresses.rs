@@ -1,0 +1,117 @@
+//! The addresses of Pods and Services. They come from the range for measurements of network devices (RFC 2544), which no real network
+//! uses, so that they hide neither a BMC nor an address of a cloud.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+
+/// The address of the API server inside of a Pod.
+pub const API: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(198, 19, 0, 1), 443);
+
+/// The address of the gateway, at which it answers questions about names.
+pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
+
+/// The first address of a Service.
+pub const FIRST_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 19, 1, 0);
+
+/// The first and the last address of a Pod.
+const PODS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 255, 254));
+
+/// What lies behind an address that a Pod names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A Pod of this machine.
+    Pod,
+    /// A Service, the API server, or the gateway.
+    Service,
+    /// Another machine, or an address of this one that others can reach, too.
+    Outside,
+    /// This machine's loopback, or no address of a single machine.
+    Forbidden,
+}
+
+/// Returns what lies behind an address.
+pub(crate) fn place(address: IpAddr) -> Place {
+    let IpAddr::V4(address) = address.to_canonical() else {
+        let is_forbidden = address.is_loopback() || address.is_unspecified() || address.is_multicast();
+        return if is_forbidden { Place::Forbidden } else { Place::Outside };
+    };
+    match address.octets() {
+        [198, 18, ..] => Place::Pod,
+        [198, 19, ..] => Place::Service,
+        // All of 0.0.0.0/8 means this machine.
+        [0 | 127, ..] | [224..=255, ..] => Place::Forbidden,
+        _ => Place::Outside,
+    }
+}
+
+/// The addresses of the Pods that are there.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses {
+    taken: BTreeSet<Ipv4Addr>,
+    last: Option<Ipv4Addr>,
+}
+
+impl Addresses {
+    /// Takes an address: the wanted one if it is free, else the one that was free for the longest time. `None` if there is none.
+    pub(crate) fn take(&mut self, wanted: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
+        let is_free = |address: &Ipv4Addr| !self.taken.contains(address);
+        let in_range = |address: &Ipv4Addr| (PODS.0..=PODS.1).contains(address);
+        let found = wanted.filter(|wanted| in_range(wanted) && is_free(wanted)).or_else(|| {
+            let after = self.last.map_or(u32::from(PODS.0), |last| u32::from(last) + 1);
+            let mut all = (after..=PODS.1.into()).chain(PODS.0.into()..after).map(Ipv4Addr::from);
+            let found = all.find(is_free)?;
+            self.last = Some(found);
+            Some(found)
+        })?;
+        self.taken.insert(found);
+        Some(found)
+    }
+
+    pub(crate) fn give_back(&mut self, address: Ipv4Addr) {
+        self.taken.remove(&address);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        for (address, expected) in [
+            ("198.18.0.1", Place::Pod),
+            ("198.19.0.1", Place::Service),
+            ("10.0.0.1", Place::Outside),
+            ("169.254.169.254", Place::Outside),
+            ("198.20.0.1", Place::Outside),
+            ("2001:db8::1", Place::Outside),
+            ("127.0.0.1", Place::Forbidden),
+            ("127.8.0.1", Place::Forbidden),
+            ("0.0.0.0", Place::Forbidden),
+            ("0.1.2.3", Place::Forbidden),
+            ("224.0.0.1", Place::Forbidden),
+            ("255.255.255.255", Place::Forbidden),
+            ("::1", Place::Forbidden),
+            ("::", Place::Forbidden),
+            ("::ffff:127.0.0.1", Place::Forbidden),
+            ("::ffff:198.18.0.1", Place::Pod),
+        ] {
+            assert_eq!(place(address.parse().unwrap()), expected, "{address}");
+        }
+        assert_eq!(place(IpAddr::V4(FIRST_SERVICE)), Place::Service);
+    }
+
+    #[test]
+    fn an_address_belongs_to_one_pod() {
+        let mut addresses = Addresses::default();
+        let [first, second] = [1, 2].map(|last| Some(Ipv4Addr::new(198, 18, 0, last)));
+        assert_eq!(addresses.take(None), first);
+        assert_eq!(addresses.take(first), second, "the wanted one is taken");
+        assert_eq!(addresses.take(Some(Ipv4Addr::LOCALHOST)), Some(Ipv4Addr::new(198, 18, 0, 3)));
+        addresses.give_back(Ipv4Addr::new(198, 18, 0, 1));
+        assert_eq!(addresses.take(None), Some(Ipv4Addr::new(198, 18, 0, 4)), "an address rests");
+        assert_eq!(addresses.take(first), first);
+        let all = (0..).map_while(|_| addresses.take(None)).count();
+        assert_eq!(all, 65_534 - 4);
+    }
+}

@@ -1,0 +1,158 @@
+//! The gateway of a Pod: it carries the Pod's connections and datagrams by ordinary sockets of this machine, whose interfaces and firewall stay
+//! as they are. [`flows`] is the table of TCP connections, `tcp` and `udp` act by it.
+
+mod device;
+mod flows;
+mod tcp;
+mod udp;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+
+use metrics::Limits;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::limits;
+use crate::packet::{self, Content, Packet};
+use crate::router::Router;
+
+pub(crate) use device::Device;
+use flows::{Flows, Number};
+use udp::Datagrams;
+
+/// Something that happened elsewhere.
+enum Event {
+    /// A destination has answered, or not.
+    Called(Number, io::Result<TcpStream>),
+    /// Both sides of a connection have ended.
+    Ended(Number),
+    /// A packet for the Pod.
+    Packet(Vec<u8>),
+    /// Nothing was sent to this destination for a while.
+    Silent(SocketAddrV4, SocketAddrV4),
+    /// A name was looked up.
+    LookedUp,
+}
+
+/// The gateway of one Pod.
+pub(crate) struct Gateway {
+    address: Ipv4Addr,
+    device: Device,
+    listener: TcpListener,
+    router: Arc<Router>,
+    reached: Limits,
+    flows: Flows<TcpStream, Instant>,
+    datagrams: Datagrams,
+    lookups: usize,
+    sender: mpsc::Sender<Event>,
+    events: mpsc::Receiver<Event>,
+    /// Everything that the gateway does for the Pod; it ends with the gateway.
+    tasks: JoinSet<()>,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        address: Ipv4Addr,
+        device: Device,
+        listener: TcpListener,
+        router: Arc<Router>,
+        reached: Limits,
+    ) -> Self {
+        let (sender, events) = mpsc::channel(limits::PACKETS);
+        Self {
+            address,
+            device,
+            listener,
+            router,
+            reached,
+            flows: Flows::new(limits::TCP_FLOWS),
+            datagrams: Datagrams::default(),
+            lookups: 0,
+            sender,
+            events,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Serves the Pod until the task is aborted.
+    pub(crate) async fn run(mut self) {
+        let mut bytes = vec![0; limits::PACKET];
+        let mut sweep = self.router.clock.monotonic() + limits::SWEEP;
+        loop {
+            tokio::select! {
+                length = self.device.receive(&mut bytes) => match length {
+                    Ok(length) => self.receive(&mut bytes, length),
+                    Err(error) => {
+                        tracing::warn!(%error, "the device of a Pod's network");
+                        return;
+                    }
+                },
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => self.accepted(stream, peer),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection of a Pod cannot be accepted");
+                        // The usual reason is the limit of open files.
+                        self.router.clock.sleep(limits::ACCEPT_AGAIN).await;
+                    }
+                },
+                Some(event) = self.events.recv() => self.on(event),
+                Some(_) = self.tasks.join_next() => {}
+                () = tokio::time::sleep_until(sweep) => {
+                    let now = self.router.clock.monotonic();
+                    self.flows.forget(before(now, limits::OFFERED), before(now, limits::ENDED));
+                    sweep = now + limits::SWEEP;
+                }
+            }
+        }
+    }
+
+    /// Handles the packet that was received, and those that follow at once.
+    fn receive(&mut self, bytes: &mut [u8], length: usize) {
+        self.packet(&mut bytes[..length]);
+        for _ in 1..limits::PACKETS_AT_ONCE {
+            match self.device.receive_now(bytes) {
+                Ok(Some(length)) => self.packet(&mut bytes[..length]),
+                // An error is found again by the next who waits.
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    fn packet(&mut self, bytes: &mut [u8]) {
+        // What is not understood is lost, as are packets that no program of this Pod can have sent.
+        let Some(packet) = packet::read(bytes).filter(|packet| *packet.from.ip() == self.address) else {
+            return;
+        };
+        match packet.content.clone() {
+            Content::Tcp(segment) => self.segment(bytes, &packet, segment),
+            Content::Udp(data) => self.datagram(bytes, &packet, data),
+        }
+    }
+
+    fn on(&mut self, event: Event) {
+        match event {
+            Event::Called(number, stream) => self.called(number, stream),
+            Event::Ended(number) => self.flows.end(number, self.router.clock.monotonic()),
+            Event::Packet(packet) => self.device.send(&packet),
+            Event::Silent(from, to) => self.datagrams.forget(from, to),
+            Event::LookedUp => self.lookups -= 1,
+        }
+    }
+
+    /// Tells the Pod that a packet cannot be delivered.
+    fn refuse(&self, packet: &Packet, bytes: &[u8], reason: packet::Reason) {
+        let answer = packet::unreachable(crate::addresses::GATEWAY, packet, bytes, reason);
+        if let Some(answer) = answer {
+            self.device.send(&answer);
+        }
+    }
+}
+
+/// Returns an earlier time.
+fn before(now: Instant, time: std::time::Duration) -> Instant {
+    now.checked_sub(time).unwrap_or(now)
+}

@@ -1,0 +1,134 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const POD: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
+
+fn at(address: Ipv4Addr, port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(address, port)
+}
+
+/// Returns whether the checksum of the IP header, and that of what it carries, are right.
+fn is_intact(bytes: &[u8]) -> bool {
+    let header = usize::from(bytes[0] & 0x0f) * 4;
+    let content = &bytes[header..];
+    let pseudo = match bytes[9] {
+        1 => 0,
+        protocol => {
+            let length = u32::try_from(content.len()).unwrap();
+            checksum::sum(0, &bytes[12..20]) + u32::from(protocol) + length
+        }
+    };
+    let is_right = |sum: u32| checksum::finish(sum) == [0, 0];
+    is_right(checksum::sum(0, &bytes[..header])) && is_right(checksum::sum(pseudo, content))
+}
+
+/// A packet that begins a connection, made of a reset, which has all its fields.
+fn syn(from: SocketAddrV4, to: SocketAddrV4, sequence: u32) -> Vec<u8> {
+    let asked = Packet {
+        from: to,
+        to: from,
+        header: IP_HEADER,
+        content: Content::Tcp(Segment {
+            syn: false,
+            ack: true,
+            rst: false,
+            sequence: 0,
+            acknowledged: sequence,
+        }),
+    };
+    let mut bytes = reset(&asked).unwrap();
+    let (old, new) = ([bytes[32], bytes[33]], [5 << 4, 0b10]);
+    bytes[33] = 0b10;
+    checksum::adjust(&mut bytes, 36, old, new);
+    bytes
+}
+
+#[test]
+fn datagrams() {
+    let (from, to) = (at(POD, 4000), at(SERVER, 53));
+    let bytes = udp(from, to, b"question").unwrap();
+    let packet = read(&bytes).unwrap();
+    assert!(is_intact(&bytes));
+    assert_eq!((packet.from, packet.to), (from, to));
+    let Content::Udp(data) = packet.content else { panic!("{packet:?}") };
+    assert_eq!(&bytes[data], b"question");
+    assert!(udp(from, to, &vec![0; 65_536]).is_none());
+}
+
+#[test]
+fn a_connection_is_refused() {
+    let bytes = syn(at(POD, 4000), at(SERVER, 443), u32::MAX);
+    assert!(is_intact(&bytes));
+    let packet = read(&bytes).unwrap();
+    let Content::Tcp(segment) = packet.content else { panic!("{packet:?}") };
+    assert!(segment.is_first());
+    let answer = reset(&packet).unwrap();
+    assert!(is_intact(&answer));
+    let packet = read(&answer).unwrap();
+    assert_eq!((packet.from, packet.to), (at(SERVER, 443), at(POD, 4000)));
+    let expected = Segment { syn: false, ack: true, rst: true, sequence: 0, acknowledged: 0 };
+    assert_eq!(packet.content, Content::Tcp(expected));
+    assert_eq!(reset(&packet), None, "an end is not answered");
+}
+
+#[test]
+fn a_host_is_unreachable() {
+    let bytes = udp(at(POD, 4000), at(SERVER, 53), b"question").unwrap();
+    let packet = read(&bytes).unwrap();
+    let answer = unreachable(Ipv4Addr::new(198, 19, 0, 2), &packet, &bytes, Reason::Port).unwrap();
+    assert!(is_intact(&answer));
+    assert_eq!(answer[20..22], [3, 3]);
+    assert_eq!(answer[28..], bytes[..28]);
+}
+
+#[test]
+fn what_is_not_understood_is_left_out() {
+    let good = udp(at(POD, 4000), at(SERVER, 53), b"question").unwrap();
+    let with = |at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        read(&bytes)
+    };
+    assert!(with(6, 0x40).is_some(), "may not be fragmented");
+    for (at, value, what) in [
+        (0, 0x65, "version 6"),
+        (0, 0x44, "a short header"),
+        (0, 0x4f, "a header that is longer than the packet"),
+        (2, 0xff, "a packet that is longer than what came"),
+        (3, 19, "a packet that is shorter than its header"),
+        (6, 0x20, "more fragments follow"),
+        (7, 1, "a later fragment"),
+        (9, 47, "another protocol"),
+        (9, TCP, "a TCP header that is too short"),
+        (25, 7, "a datagram that is shorter than its header"),
+        (25, 200, "a datagram that is longer than the packet"),
+    ] {
+        assert_eq!(with(at, value), None, "{what}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        read(&bytes);
+        let mut bytes = bytes;
+        if let Some(first) = bytes.first_mut() {
+            *first = 0x45;
+            read(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_translated_packet_is_intact(ports in any::<[u16; 4]>(), hosts in any::<[u32; 4]>(), sequence: u32) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|one| at(Ipv4Addr::from(hosts[one]), ports[one]));
+        let mut bytes = syn(a, b, sequence);
+        let packet = read(&bytes).unwrap();
+        translate(&mut bytes, &packet, c, d);
+        prop_assert!(is_intact(&bytes));
+        let translated = read(&bytes).unwrap();
+        prop_assert_eq!((translated.from, translated.to), (c, d));
+        prop_assert_eq!(translated.content, packet.content);
+    }
+}
