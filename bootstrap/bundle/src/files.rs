@@ -32,11 +32,13 @@ pub enum FileKind {
     Disk,
     /// Manifests of Kubernetes objects.
     Manifests,
+    /// The files of providers, as `LABEL/VERSION/FILE`.
+    Providers,
 }
 
 impl FileKind {
     /// The kinds of files that a bundle can have.
-    pub const ALL: [Self; 4] = [Self::Program, Self::Boot, Self::Disk, Self::Manifests];
+    pub const ALL: [Self; 5] = [Self::Program, Self::Boot, Self::Disk, Self::Manifests, Self::Providers];
 
     /// Returns the name of the kind, as `list` prints it.
     pub fn name(self) -> &'static str {
@@ -45,6 +47,7 @@ impl FileKind {
             Self::Boot => "boot",
             Self::Disk => "disk",
             Self::Manifests => "manifests",
+            Self::Providers => "providers",
         }
     }
 
@@ -55,7 +58,7 @@ impl FileKind {
 
     fn media_type(self) -> &'static str {
         match self {
-            Self::Manifests => "application/yaml",
+            Self::Manifests | Self::Providers => "application/yaml",
             _ => "application/octet-stream",
         }
     }

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Result;
 use bytes::Bytes;
-use container_images::Sources;
+use container_images::{Client, Hosts, Registries, Sources};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -32,6 +33,7 @@ pub(crate) async fn kubelet(
     options: &ServerOptions,
     address: SocketAddr,
     authority: &str,
+    clock: &Clock,
 ) -> Result<Kubelet> {
     let folder = directory.path().join("pods");
     let isolation = Isolation::detect(&folder).await;
@@ -39,6 +41,10 @@ pub(crate) async fn kubelet(
     let options = Options {
         folder,
         sources: Sources::new(options.container_images.clone()),
+        registries: Arc::new(Registries::new(Client::new(
+            Hosts::new(options.registry_hosts.clone()),
+            clock.clone(),
+        ))),
         isolation,
         api: ("127.0.0.1".to_owned(), address.port()),
         authority: authority.to_owned(),
