@@ -25,6 +25,9 @@ pub(crate) const TITLE: &str = "org.opencontainers.image.title";
 /// The annotation of BuildKit with the digest of the manifest that an attestation in the same index is about.
 const REFERENCE_DIGEST: &str = "vnd.docker.reference.digest";
 
+/// How the types of the artifacts begin that have files of a bundle.
+pub(crate) const ARTIFACTS: &str = "application/vnd.firstlight.bundle.";
+
 /// A reference to a blob with its type and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -63,6 +66,11 @@ impl Descriptor {
     /// Returns whether the blob is a manifest or an index, which contain other descriptors.
     pub fn is_document(&self) -> bool {
         self.is_index() || [IMAGE_MANIFEST, DOCKER_MANIFEST].contains(&self.media_type.as_str())
+    }
+
+    /// Returns whether the blob is an artifact with files of a bundle, and no container image or referrer.
+    pub(crate) fn has_files(&self) -> bool {
+        self.artifact_type.as_deref().is_some_and(|kind| kind.starts_with(ARTIFACTS))
     }
 
     /// Returns whether the blob is an index.

@@ -82,9 +82,9 @@ fn one(text: &str, kind: ProviderType, known: &[Installed]) -> Result<Installed>
         return Err(Error::invalid(format!("failed to identify the namespace for the {name:?} provider")));
     };
     match version {
-        Some(version) if version != found.version => Err(Error::invalid(format!(
-            "failed to identify the provider {name:?} with version {version:?}"
-        ))),
+        Some(version) if version != found.version => {
+            Err(Error::invalid(format!("failed to identify the provider {name:?} with version {version:?}")))
+        }
         _ => Ok(found.clone()),
     }
 }

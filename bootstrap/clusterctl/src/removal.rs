@@ -79,9 +79,7 @@ pub(crate) async fn components(client: &Client, provider: &Installed) -> Result<
     let lists: Vec<(ApiResource, Api<DynamicObject>)> = wanted
         .map(|(resource, capabilities)| {
             let api = match capabilities.scope {
-                Scope::Namespaced => {
-                    Api::namespaced_with(client.clone(), &provider.namespace, &resource)
-                }
+                Scope::Namespaced => Api::namespaced_with(client.clone(), &provider.namespace, &resource),
                 Scope::Cluster => Api::all_with(client.clone(), &resource),
             };
             (resource, api)
@@ -91,7 +89,8 @@ pub(crate) async fn components(client: &Client, provider: &Installed) -> Result<
     let lists = stream::iter(lists).map(|(resource, api)| async move {
         let listed = api.list(selected).await;
         let listed = listed.context(|| format!("failed to list objects of the kind {}", resource.kind))?;
-        let components = listed.items.into_iter().map(move |object| Component { resource: resource.clone(), object });
+        let components =
+            listed.items.into_iter().map(move |object| Component { resource: resource.clone(), object });
         Ok::<_, Error>(components.collect::<Vec<_>>())
     });
     let found: Vec<Vec<Component>> = lists.buffered(AT_ONCE).try_collect().await?;

@@ -9,8 +9,8 @@ use bundle::{Descriptor, Digest, Hashing};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::client::{Purpose, Session};
-use crate::transport::next;
 use crate::limits;
+use crate::transport::next;
 
 impl Session<'_> {
     /// Fetches a blob to `path`, unless it is there. The file appears only when it is whole and verified.

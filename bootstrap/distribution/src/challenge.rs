@@ -76,7 +76,11 @@ mod tests {
             ("basic", Some(Challenge::Basic)),
             (
                 "Bearer realm=\"https://auth.example/token\",service=\"registry.example\",scope=\"repository:a/b:pull,push\"",
-                bearer("https://auth.example/token", Some("registry.example"), Some("repository:a/b:pull,push")),
+                bearer(
+                    "https://auth.example/token",
+                    Some("registry.example"),
+                    Some("repository:a/b:pull,push"),
+                ),
             ),
             ("bearer realm=https://a/token, service = b", bearer("https://a/token", Some("b"), None)),
             ("Bearer service=\"x\"", None),

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use crate::challenge::Challenge;
 use crate::credentials::{Credentials, Login};
 use crate::hosts::{Endpoint, Hosts};
-use crate::transport::{Http, redirected, whole};
 use crate::limits;
+use crate::transport::{Http, redirected, whole};
 
 /// A client of registries.
 pub struct Client {
@@ -229,7 +229,8 @@ impl Session<'_> {
                     bail!("{url}: {status}{reason}");
                 }
                 let text = whole(answer.into_body(), limits::ANSWER).await?;
-                let found: Token = serde_json::from_slice(&text).context("the token service gave no token")?;
+                let found: Token =
+                    serde_json::from_slice(&text).context("the token service gave no token")?;
                 let token = if found.token.is_empty() { found.access_token } else { found.token };
                 Ok(Some(secret(&format!("Bearer {token}"))?))
             }

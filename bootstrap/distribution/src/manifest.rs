@@ -58,8 +58,7 @@ impl Session<'_> {
         }
         let (mut tags, mut path) = (Vec::new(), "tags/list".to_owned());
         for _ in 0..limits::PAGES {
-            let (head, text) =
-                self.read(Purpose::Resolve, &path, &HeaderMap::new(), limits::ANSWER).await?;
+            let (head, text) = self.read(Purpose::Resolve, &path, &HeaderMap::new(), limits::ANSWER).await?;
             let is_last = !head.contains_key(header::LINK);
             let list: List = serde_json::from_slice(&text).context("the list of tags")?;
             tags.extend(list.tags.unwrap_or_default());

@@ -128,7 +128,9 @@ async fn an_index_has_the_image_for_this_machine() {
     for (tag, digest) in [(Some("both"), None), (None, Some(both)), (None, Some(manifest))] {
         assert_eq!(session.image(tag, digest.as_ref()).await.unwrap().manifest, manifest);
     }
-    for (tag, expected) in [("foreign", "but for linux/riscv64"), ("absent", "404 Not Found: manifest unknown")] {
+    for (tag, expected) in
+        [("foreign", "but for linux/riscv64"), ("absent", "404 Not Found: manifest unknown")]
+    {
         let error = format!("{:#}", session.image(Some(tag), None).await.unwrap_err());
         assert!(error.contains(expected), "{error}");
     }

@@ -5,7 +5,9 @@ mod content;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use anyhow::Result;
 use base64::Engine;
@@ -13,8 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use bundle::Digest;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
@@ -52,6 +53,8 @@ pub struct State {
     pub authorized: usize,
 }
 
+/// Answers up to this number of bytes are not cut off.
+const SMALL: usize = 1000;
 const TOKEN: &str = "token-of-the-test";
 
 impl Registry {
@@ -122,7 +125,40 @@ impl State {
     }
 }
 
-type Answer = Response<Full<Bytes>>;
+type Answer = Response<Content>;
+
+/// The content of an answer. Its length is not known, so that it may be shorter than announced: a connection that was cut off. Before its end
+/// there is a pause, in which the server sends what it has.
+struct Content {
+    bytes: Option<Bytes>,
+    was_sent: bool,
+}
+
+impl Content {
+    fn new(bytes: Bytes) -> Self {
+        Self { bytes: Some(bytes), was_sent: false }
+    }
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.bytes.take() {
+            Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            None if self.was_sent => Poll::Ready(None),
+            None => {
+                self.was_sent = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+}
 
 fn answer(state: &mut State, address: SocketAddr, request: &Request<Incoming>) -> Answer {
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -184,21 +220,20 @@ fn blob(state: &mut State, content: &Bytes, range: &str) -> Answer {
     let offset = offset.unwrap_or(0).min(content.len());
     let mut body = content.slice(offset..);
     let announced = body.len();
-    if state.cut_off > 0 {
+    if state.cut_off > 0 && announced > SMALL {
         state.cut_off -= 1;
         body.truncate(announced / 2);
     }
-    let mut answer = Response::new(Full::new(body));
+    let mut answer = Response::new(Content::new(body));
     if offset > 0 {
         *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
-    // Fewer bytes than announced are a connection that was cut off.
     answer.headers_mut().insert(header::CONTENT_LENGTH, announced.into());
     answer
 }
 
 fn typed(media_type: &str, content: &Bytes) -> Answer {
-    let mut answer = Response::new(Full::new(content.clone()));
+    let mut answer = Response::new(Content::new(content.clone()));
     if let Ok(value) = media_type.parse() {
         answer.headers_mut().insert(header::CONTENT_TYPE, value);
     }
@@ -210,7 +245,7 @@ fn failure(status: StatusCode, message: &str) -> Answer {
 }
 
 fn text(status: StatusCode, text: String) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    let mut answer = Response::new(Content::new(Bytes::from(text)));
     *answer.status_mut() = status;
     answer
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::Item;
 use super::plan::{Plan, Providers};
 use super::undo::Before;
-use super::Item;
 use crate::components::{Components, Wanted};
 use crate::configuration::{ProviderType, parse_name};
 use crate::install::{Chosen, Objects, Tools, install, wait};

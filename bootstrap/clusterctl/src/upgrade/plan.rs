@@ -54,7 +54,9 @@ impl Providers {
         let mut core = self.0.iter().filter(|(provider, _)| provider.is_core());
         let found = core.clone().count();
         core.next().filter(|_| found == 1).ok_or_else(|| {
-            Error::invalid(format!("invalid management cluster: there must be one core provider, found {found}"))
+            Error::invalid(format!(
+                "invalid management cluster: there must be one core provider, found {found}"
+            ))
         })
     }
 

@@ -34,8 +34,7 @@ impl Releases {
         let newest = versions.iter().max_by(|a, b| a.cmp_precedence(b));
         let newest = newest.ok_or_else(|| failed("get available versions"))?;
         let metadata = repository.metadata(&format!("v{newest}")).await?;
-        let current =
-            version::parse(&provider.version).ok_or_else(|| failed("parse current version"))?;
+        let current = version::parse(&provider.version).ok_or_else(|| failed("parse current version"))?;
         Self::of(instance.clone(), metadata, current, versions)
     }
 
@@ -127,7 +126,13 @@ mod tests {
         assert_eq!(Vec::from_iter(found.contracts()), ["v1beta1", "v1beta2", "v1beta3"]);
         assert_eq!(found.current_contract(), "v1beta1");
         assert_eq!(found.contract_of("v2.0.7").unwrap(), "v1beta3");
-        assert!(found.contract_of("v3.0.0").unwrap_err().to_string().contains("does not match any release series"));
+        assert!(
+            found
+                .contract_of("v3.0.0")
+                .unwrap_err()
+                .to_string()
+                .contains("does not match any release series")
+        );
     }
 
     #[test]

@@ -20,7 +20,9 @@ async fn a_provider_is_installed_and_runs() {
     assert!(site.is_available("v0.3.0").await, "--wait-providers has waited for that");
     let secret = site.get("/api/v1/namespaces/garden-system/secrets/garden-credentials").await.unwrap();
     assert_eq!(secret["data"], json!({"token": "bW9zcw==", "size": "c21hbGw="}));
-    let path = format!("/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/{NAMESPACE}/providers/infrastructure-garden");
+    let path = format!(
+        "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/{NAMESPACE}/providers/infrastructure-garden"
+    );
     let entry = site.get(&path).await.unwrap();
     let labels = json!({
         "cluster.x-k8s.io/provider": "infrastructure-garden",
@@ -104,7 +106,8 @@ async fn one_file_has_the_provider_and_its_image() {
     drop(site);
     let site = Site::start_with(folder, &["--store", "memory", "--container-images", bundle]).await;
     std::fs::remove_dir_all(site.folder.path().join("repository")).unwrap();
-    let (_, err) = site.succeed(&["init", "--infrastructure", "garden", "--bundle", bundle, "--wait-providers"]);
+    let (_, err) =
+        site.succeed(&["init", "--infrastructure", "garden", "--bundle", bundle, "--wait-providers"]);
     assert!(err.contains("version=\"v0.3.0\""), "{err}");
     assert!(site.is_available("v0.3.0").await);
     let entry: &Value = &site.inventory().await["infrastructure-garden"];
@@ -121,7 +124,10 @@ async fn a_companion_comes_with_its_provider() {
         "metadata.yaml",
         "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 0, minor: 12, contract: v1beta1}]\n",
     );
-    write("infrastructure-components.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: capo-system}\n");
+    write(
+        "infrastructure-components.yaml",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: capo-system}\n",
+    );
     write("openstack-resource-controller.yaml", &COMPANION.replace("IMAGE", image::NAME));
     let url = folder.join("infrastructure-components.yaml");
     site.configure_providers(json!([{"name": "openstack", "type": "InfrastructureProvider", "url": url}]));

@@ -37,7 +37,8 @@ async fn until_waiting(site: &Site, reason: &str, message: &str) {
     .await;
 }
 
-#[tokio::test]
+// The registry answers while the program runs.
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_is_pulled_with_the_secret_of_the_account() {
     let (site, registry) = start().await;
     registry.with(|state| {
@@ -58,27 +59,41 @@ async fn an_image_is_pulled_with_the_secret_of_the_account() {
     let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> =
         Api::namespaced(site.client.clone(), NAMESPACE);
     accounts.create(&PostParams::default(), &serde_json::from_value(account).unwrap()).await.unwrap();
-    site.succeed(&["init", "--infrastructure", "garden:v0.3.0", "--wait-providers"]);
+    let output = site.run(&["init", "--infrastructure", "garden:v0.3.0", "--wait-providers"]);
+    assert!(
+        output.status.success(),
+        "{}\n{:?}",
+        waiting(&site).await,
+        registry.with(|state| state.asked.clone())
+    );
     assert!(registry.with(|state| state.count("/token")) > 0);
 }
 
-#[tokio::test]
+// The registry answers while the program runs.
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_is_not_there_is_tried_ever_more_rarely() {
     let (site, registry) = start().await;
     site.configure(json!({"GARDEN_TOKEN": "moss", "images": {"all": {"tag": "absent"}}}));
     site.succeed(&["init", "--infrastructure", "garden:v0.3.0"]);
     until_waiting(&site, "ErrImagePull", "404 Not Found: manifest unknown").await;
-    until_waiting(&site, "ImagePullBackOff", &format!("Back-off pulling image \"{}/shell:absent\"", registry.name())).await;
+    until_waiting(
+        &site,
+        "ImagePullBackOff",
+        &format!("Back-off pulling image \"{}/shell:absent\"", registry.name()),
+    )
+    .await;
     let tag = registry.with(|state| state.tags["shell:v1"]);
     registry.with(|state| state.tags.insert("shell:absent".to_owned(), tag));
     site.until("runs", async || site.is_available("v0.3.0").await).await;
 }
 
-#[tokio::test]
+// The registry answers while the program runs.
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_of_another_architecture_is_refused_by_name() {
     let (site, registry) = start().await;
     registry.with(|state| test_registry::image(state, "shell:v1", &config(&[b""], Some("riscv64")), &[b""]));
     site.succeed(&["init", "--infrastructure", "garden:v0.3.0"]);
-    let expected = format!("the image {}/shell:v1 cannot be pulled: it is an image for linux/riscv64", registry.name());
+    let expected =
+        format!("the image {}/shell:v1 cannot be pulled: it is an image for linux/riscv64", registry.name());
     until_waiting(&site, "ErrImagePull", &expected).await;
 }

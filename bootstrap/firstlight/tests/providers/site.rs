@@ -90,6 +90,10 @@ impl Site {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
         command.args(["--config", self.folder.path().join("clusterctl.yaml").to_str().unwrap()]);
         command.args(arguments).arg("--kubeconfig").arg(self.server.kubeconfig());
+        // A provider that does not run says so in time.
+        if arguments.contains(&"--wait-providers") && !arguments.contains(&"--wait-provider-timeout") {
+            command.args(["--wait-provider-timeout", "60"]);
+        }
         // Nothing of whoever runs the test.
         command.env("XDG_CONFIG_HOME", self.folder.path()).env("HOME", self.folder.path());
         command.output().unwrap()
@@ -119,12 +123,12 @@ impl Site {
     /// Whether the provider runs, with the label that its version gives to its Pods.
     pub async fn is_available(&self, version: &str) -> bool {
         let Some(deployment) = self.deployment().await else { return false };
-        let template = deployment.spec.unwrap().template.metadata.unwrap().labels.unwrap();
+        let template = deployment.spec.template.metadata.unwrap().labels.unwrap();
         let conditions = deployment.status.and_then(|status| status.conditions).unwrap_or_default();
         template["version"] == version
-            && conditions.iter().any(|one| {
-                one.type_.as_deref() == Some("Available") && one.status.as_deref() == Some("True")
-            })
+            && conditions
+                .iter()
+                .any(|one| one.type_.as_deref() == Some("Available") && one.status.as_deref() == Some("True"))
     }
 
     /// Returns the objects of a kind from the API, as `/apis/GROUP/VERSION/…`.

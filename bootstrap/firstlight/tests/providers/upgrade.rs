@@ -75,15 +75,30 @@ async fn upgrades_that_clusterctl_refuses() {
     let site = installed().await;
     site.publish("v0.4.0", RUNS, image::NAME);
     for (arguments, expected) in [
-        (&["--contract", "v1beta1"][..], "current version of clusterctl could only upgrade to v1beta2 contract, requested v1beta1"),
+        (
+            &["--contract", "v1beta1"][..],
+            "current version of clusterctl could only upgrade to v1beta2 contract, requested v1beta1",
+        ),
         (&[], "Either the --contract flag or at least one of the following flags has to be set"),
-        (&["--contract", "v1beta2", "-i", "garden:v0.4.0"], "The --contract flag can't be used in combination with"),
-        (&["-i", "garden"], "Provider name should be in the form namespace/provider:version or provider:version"),
+        (
+            &["--contract", "v1beta2", "-i", "garden:v0.4.0"],
+            "The --contract flag can't be used in combination with",
+        ),
+        (
+            &["-i", "garden"],
+            "Provider name should be in the form namespace/provider:version or provider:version",
+        ),
         (&["-i", "pond:v1.0.0"], "unable to find default namespace for provider \"pond:v1.0.0\""),
         (&["-i", "elsewhere/garden:v0.4.0"], "in not part of the management cluster"),
-        (&["-i", "garden:v0.2.0"], "implements the v1alpha4 contract version, while the core provider supports v1beta1, v1beta2"),
+        (
+            &["-i", "garden:v0.2.0"],
+            "implements the v1alpha4 contract version, while the core provider supports v1beta1, v1beta2",
+        ),
         (&["-i", "garden:v7.0.0"], "does not match any release series"),
-        (&["--core", "cluster-api:v1.15.0"], "cluster-api runs in the process of the server, and is upgraded with it"),
+        (
+            &["--core", "cluster-api:v1.15.0"],
+            "cluster-api runs in the process of the server, and is upgraded with it",
+        ),
     ] {
         let error = site.fail(&[&["upgrade", "apply"], arguments].concat());
         assert!(error.contains(expected), "{arguments:?}: {error}");
@@ -106,7 +121,10 @@ async fn a_provider_is_deleted() {
         (&["-i", "pond"], "failed to identify the namespace for the \"pond\" provider"),
         (&["-i", "garden:v0.4.0"], "failed to identify the provider \"garden\" with version \"v0.4.0\""),
         (&["--core", "cluster-api"], "cluster-api runs in the process of the server, and is not deleted"),
-        (&["-i", "garden", "--include-crd"], "found existing objects for provider CRDs \"infrastructure-garden\": [GardenCluster]"),
+        (
+            &["-i", "garden", "--include-crd"],
+            "found existing objects for provider CRDs \"infrastructure-garden\": [GardenCluster]",
+        ),
     ] {
         let error = site.fail(&[&["delete"], arguments].concat());
         assert!(error.contains(expected), "{arguments:?}: {error}");
