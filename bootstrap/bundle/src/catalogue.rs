@@ -144,7 +144,7 @@ impl Catalogue {
                     let Reference { repository, tag } = name.parse()?;
                     by_repository.entry(repository).or_default().push((root, tag));
                 }
-                None if files::is_own(root) => {}
+                None if root.has_files() => {}
                 None => nameless.push(root.clone()),
             }
         }

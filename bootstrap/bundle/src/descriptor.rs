@@ -25,6 +25,9 @@ pub(crate) const TITLE: &str = "org.opencontainers.image.title";
 /// The annotation of BuildKit with the digest of the manifest that an attestation in the same index is about.
 const REFERENCE_DIGEST: &str = "vnd.docker.reference.digest";
 
+/// How the types of the artifacts begin that have files of a bundle.
+pub(crate) const ARTIFACTS: &str = "application/vnd.firstlight.bundle.";
+
 /// A reference to a blob with its type and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,12 +64,17 @@ impl Descriptor {
     }
 
     /// Returns whether the blob is a manifest or an index, which contain other descriptors.
-    pub(crate) fn is_document(&self) -> bool {
+    pub fn is_document(&self) -> bool {
         self.is_index() || [IMAGE_MANIFEST, DOCKER_MANIFEST].contains(&self.media_type.as_str())
     }
 
+    /// Returns whether the blob is an artifact with files of a bundle, and no container image or referrer.
+    pub(crate) fn has_files(&self) -> bool {
+        self.artifact_type.as_deref().is_some_and(|kind| kind.starts_with(ARTIFACTS))
+    }
+
     /// Returns whether the blob is an index.
-    pub(crate) fn is_index(&self) -> bool {
+    pub fn is_index(&self) -> bool {
         [IMAGE_INDEX, DOCKER_INDEX].contains(&self.media_type.as_str())
     }
 
@@ -101,12 +109,15 @@ impl Platform {
 /// A manifest or an index.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Document {
+pub struct Document {
     pub(crate) media_type: Option<String>,
     pub(crate) artifact_type: Option<String>,
-    pub(crate) config: Option<Descriptor>,
-    pub(crate) layers: Vec<Descriptor>,
-    pub(crate) manifests: Vec<Descriptor>,
+    /// The config of the image that a manifest is about.
+    pub config: Option<Descriptor>,
+    /// The layers of a manifest, the lowest first.
+    pub layers: Vec<Descriptor>,
+    /// The manifests of an index.
+    pub manifests: Vec<Descriptor>,
     pub(crate) subject: Option<Descriptor>,
     pub(crate) annotations: BTreeMap<String, String>,
 }
@@ -117,7 +128,7 @@ impl Document {
     /// # Errors
     /// It is not JSON of this form, has another media type than the descriptor, or could be read as both a manifest and an index
     /// (CVE-2021-41190).
-    pub(crate) fn parse(descriptor: &Descriptor, content: &[u8]) -> Result<Self> {
+    pub fn parse(descriptor: &Descriptor, content: &[u8]) -> Result<Self> {
         let document: Self = serde_json::from_slice(content).context("it is no manifest and no index")?;
         if let Some(own) = &document.media_type {
             ensure!(

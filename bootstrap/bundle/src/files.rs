@@ -6,20 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::descriptor::{Descriptor, Document, IMAGE_MANIFEST, TITLE};
+use crate::descriptor::{ARTIFACTS, Descriptor, Document, IMAGE_MANIFEST, TITLE};
 use crate::format::Bundle;
 use crate::names;
 
 /// The media type and content of a config that says nothing (OCI image specification, section "Guidance for an empty descriptor").
 const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
-
-/// How the types of these artifacts begin.
-const ARTIFACTS: &str = "application/vnd.firstlight.bundle.";
-
-/// Returns whether a root is an artifact of files, and no container image or referrer.
-pub(crate) fn is_own(root: &Descriptor) -> bool {
-    root.artifact_type.as_deref().is_some_and(|kind| kind.starts_with(ARTIFACTS))
-}
 
 /// A kind of files. A bundle has one artifact for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,11 +24,13 @@ pub enum FileKind {
     Disk,
     /// Manifests of Kubernetes objects.
     Manifests,
+    /// The files of providers, as `LABEL/VERSION/FILE`.
+    Providers,
 }
 
 impl FileKind {
     /// The kinds of files that a bundle can have.
-    pub const ALL: [Self; 4] = [Self::Program, Self::Boot, Self::Disk, Self::Manifests];
+    pub const ALL: [Self; 5] = [Self::Program, Self::Boot, Self::Disk, Self::Manifests, Self::Providers];
 
     /// Returns the name of the kind, as `list` prints it.
     pub fn name(self) -> &'static str {
@@ -45,6 +39,7 @@ impl FileKind {
             Self::Boot => "boot",
             Self::Disk => "disk",
             Self::Manifests => "manifests",
+            Self::Providers => "providers",
         }
     }
 
@@ -55,7 +50,7 @@ impl FileKind {
 
     fn media_type(self) -> &'static str {
         match self {
-            Self::Manifests => "application/yaml",
+            Self::Manifests | Self::Providers => "application/yaml",
             _ => "application/octet-stream",
         }
     }

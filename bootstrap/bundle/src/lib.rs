@@ -29,7 +29,7 @@ mod write;
 
 pub use boot::BootFolder;
 pub use catalogue::{Catalogue, Manifest, Repository, Stored};
-pub use descriptor::{Descriptor, IMAGE_INDEX, IMAGE_MANIFEST, Platform};
+pub use descriptor::{Descriptor, Document, IMAGE_INDEX, IMAGE_MANIFEST, Platform};
 pub use digest::{Digest, Hashing};
 pub use files::{FileKind, NewFile};
 pub use format::Bundle;

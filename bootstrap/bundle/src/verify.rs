@@ -92,7 +92,7 @@ fn images(bundle: &Bundle, problems: &mut Vec<String>) {
         }
     }
     let nameless: Vec<Descriptor> =
-        bundle.roots().iter().filter(|root| !is_image(root) && !files::is_own(root)).cloned().collect();
+        bundle.roots().iter().filter(|root| !is_image(root) && !root.has_files()).cloned().collect();
     if let Err(error) = referrers(&mut walk, &nameless) {
         problems.push(format!("{error:#}"));
     }

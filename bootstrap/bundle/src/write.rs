@@ -46,10 +46,11 @@ pub fn write(path: &Path, old: Option<&Bundle>, additions: &Additions) -> Result
     let mut lines = Vec::new();
     let artifacts = write_files(&mut writer, old, &additions.files, &mut lines)?;
     let mut roots: Vec<Descriptor> = old.map(|old| old.roots().to_vec()).unwrap_or_default();
-    roots.retain(|root| !files::is_own(root));
+    roots.retain(|root| !root.has_files());
     for container in &additions.containers {
         let source = Source::open(&container.path, scratch)?;
-        let taken = images::take(&source, container.name.as_ref(), &container.platforms)?;
+        let taken =
+            images::take(&source, container.name.as_ref(), &container.platforms, images::Files::Refused)?;
         for (digest, (size, content)) in &taken.blobs {
             let blob = || format!("{}: {}", source.path().display(), digest.path());
             let reader = taken.reader(&source, content).with_context(blob)?;

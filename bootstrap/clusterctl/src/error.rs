@@ -43,6 +43,17 @@ impl Error {
         }
     }
 
+    /// Whether the same request may succeed a little later.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::NotFound => true,
+            Self::Cluster(kube::Error::Api(status)) => status.code >= 500 || status.code == 429,
+            Self::Cluster(kube::Error::Service(_) | kube::Error::HyperError(_)) => true,
+            Self::Context(_, source) => source.may_pass(),
+            _ => false,
+        }
+    }
+
     /// An error in the user's request.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::Invalid(text.into())

@@ -1,10 +1,10 @@
 //! Reads from a management cluster whether it has Cluster API, and its providers.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
 use kube::{Api, Client};
 
-use crate::configuration::ProviderType;
+use crate::configuration::{Provider, ProviderType};
 use crate::{Context, Error, Result};
 
 /// The version of Cluster API's kinds that these verbs support.
@@ -27,18 +27,45 @@ pub async fn check(client: &Client) -> Result<()> {
 /// # Errors
 /// The server refuses or does not answer, or Clusters are stored in another version.
 pub async fn installed(client: &Client) -> Result<bool> {
+    installed_in(client, &[CONTRACT]).await
+}
+
+/// The same, for a cluster that stores Clusters in one of these versions.
+///
+/// # Errors
+/// As [`installed`].
+pub(crate) async fn installed_in(client: &Client, contracts: &[&str]) -> Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let definition = definitions.get_opt("clusters.cluster.x-k8s.io").await;
     let Some(definition) = definition.context(|| "failed to check Cluster API version".to_owned())? else {
         return Ok(false);
     };
     match definition.spec.versions.iter().find(|version| version.storage) {
-        Some(version) if version.name == CONTRACT => Ok(true),
+        Some(version) if contracts.contains(&version.name.as_str()) => Ok(true),
         Some(version) => Err(Error::invalid(format!(
             "this version of clusterctl could be used only with {CONTRACT:?} management clusters, {:?} detected",
             version.name
         ))),
         None => Err(Error::invalid("failed to check Cluster API version")),
+    }
+}
+
+/// Defines the kind of the inventory, unless the cluster has it.
+///
+/// # Errors
+/// The cluster refuses or does not answer.
+pub(crate) async fn ensure(client: &Client) -> Result<()> {
+    const NAME: &str = "providers.clusterctl.cluster.x-k8s.io";
+    let failed = || "failed to install the clusterctl inventory CRD".to_owned();
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    if definitions.get_opt(NAME).await.context(failed)?.is_some() {
+        return Ok(());
+    }
+    let text = schemas::manifests().find(|(name, _)| *name == NAME).map(|(_, text)| text).unwrap_or_default();
+    let definition = serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?;
+    match definitions.create(&PostParams::default(), &definition).await {
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        created => created.map(drop).context(failed),
     }
 }
 
@@ -53,6 +80,30 @@ pub struct Installed {
     pub version: String,
     /// The namespace of its components.
     pub namespace: String,
+}
+
+impl Installed {
+    /// The value of the label `cluster.x-k8s.io/provider` of its objects.
+    pub fn label(&self) -> String {
+        let provider_type = ProviderType::called(&self.type_name);
+        Provider { name: self.name.clone(), provider_type, url: String::new() }.label()
+    }
+
+    /// Its entry's name with the namespace.
+    pub fn instance(&self) -> String {
+        format!("{}/{}", self.namespace, self.label())
+    }
+
+    /// Whether it is the core provider.
+    pub fn is_core(&self) -> bool {
+        self.type_name == ProviderType::Core.name()
+    }
+}
+
+/// The contracts that work with a core provider of a contract.
+pub fn compatible(contract: &str) -> Vec<&str> {
+    // v1beta2 works with v1beta1 until that ends.
+    if contract == "v1beta2" { vec!["v1beta1", contract] } else { vec![contract] }
 }
 
 /// The providers of a cluster.

@@ -1,4 +1,4 @@
-//! Tests repositories of providers: simulated GitHub and GitLab, a folder, and overrides.
+//! Tests repositories of providers: simulated GitHub and GitLab, a web server, a registry, a folder, and overrides.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,11 +9,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use bundle::IMAGE_MANIFEST;
 use clusterctl::configuration::{Configuration, Environment, Provider, ProviderType};
 use clusterctl::network::{Answer, Network, Request};
 use clusterctl::repository::{Fetcher, Repository};
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
+use serde_json::json;
+use test_registry::Registry;
 
 /// Answers by address; other addresses answer 404.
 #[derive(Default)]
@@ -175,4 +178,57 @@ async fn folders_and_overrides() {
     assert_eq!(repository.components("v1.2.0").await.unwrap(), "v1.2.0");
     let error = repository.components("v7.0.0").await.unwrap_err().to_string();
     assert!(error.contains("no such file or directory"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_web_server_has_the_version_of_its_address() {
+    let base = "https://files.example/providers/acme";
+    let web = Arc::new(Web::default().with(&format!("{base}/v1.3.0/a.yaml"), "kind: A\n"));
+    let repository = open(&web, &format!("{base}/v1.3.0/a.yaml"), &[]).await.unwrap();
+    assert_eq!(repository.version, "v1.3.0");
+    assert_eq!(repository.components("v1.3.0").await.unwrap(), "kind: A\n");
+    let error = repository.metadata("v1.3.0").await.unwrap_err();
+    assert!(error.is_not_found(), "{error}");
+}
+
+#[tokio::test]
+async fn artifacts_have_files_by_version() {
+    let registry = Registry::start().await.unwrap();
+    registry.with(|state| {
+        for version in ["v1.3.0", "v1.3.1", "v1.2.0"] {
+            let files = [("metadata.yaml", METADATA), ("infrastructure-components.yaml", version)];
+            let layers = files.map(|(title, text)| {
+                let digest = state.blob(text.to_owned());
+                json!({
+                    "mediaType": "application/yaml", "digest": digest, "size": text.len(),
+                    "annotations": {"org.opencontainers.image.title": title},
+                })
+            });
+            let config = state.blob("{}");
+            let manifest = json!({
+                "schemaVersion": 2, "mediaType": IMAGE_MANIFEST,
+                "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": config, "size": 2},
+                "layers": layers,
+            });
+            state.manifest(&format!("providers/acme:{version}"), IMAGE_MANIFEST, manifest.to_string());
+        }
+    });
+    let web = Arc::new(Web::default());
+    let url = format!("oci://{}/providers/acme", registry.name());
+    for (url, version) in
+        [(url.clone(), "v1.3.1"), (format!("{url}:v1.2.0"), "v1.2.0"), (format!("{url}:latest"), "v1.3.1")]
+    {
+        let repository = open(&web, &url, &[]).await.unwrap();
+        assert_eq!(repository.version, version, "{url}");
+        assert_eq!(repository.components(version).await.unwrap(), version);
+    }
+    let repository = open(&web, &format!("{url}:v1.3.0/other.yaml"), &[]).await.unwrap();
+    let missing = repository.components("v1.3.0").await.unwrap_err();
+    assert!(missing.is_not_found() && missing.to_string().contains("other.yaml"), "{missing}");
+    let absent = repository.components("v9.0.0").await.unwrap_err().to_string();
+    assert!(absent.contains("404 Not Found: manifest unknown"), "{absent}");
+    for wrong in ["oci://registry.example", "oci://registry.example/a:one"] {
+        let error = open(&web, wrong, &[]).await.err().unwrap().to_string();
+        assert!(error.contains("an OCI repository url should be in the form"), "{error}");
+    }
 }

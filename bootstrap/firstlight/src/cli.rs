@@ -145,15 +145,13 @@ pub enum Command {
 }
 
 /// The groups of the commands in the help, with the names of their commands.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
     ("What a server has and does", &["status", "logs", "kubeconfig", "describe"]),
     ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),
-    (
-        "clusterctl's other verbs",
-        &["generate", "get", "move", "rollout", "alpha", "convert", "config", "init"],
-    ),
+    ("Providers", &["init", "upgrade", "delete"]),
+    ("clusterctl's other verbs", &["generate", "get", "move", "rollout", "alpha", "convert", "config"]),
     ("Other ways to run it", &["controllers", "envtest", "image", "completion", "version", "help"]),
 ];
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use bytes::Bytes;
-use container_images::Sources;
+use container_images::{Client, Hosts, Registries, Sources};
 use engine::network::{BoxStream as BoxedStream, Listener, Network, RealNetwork};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -38,6 +38,7 @@ pub(crate) async fn kubelet(
     address: SocketAddr,
     networks: Networks,
     authority: &str,
+    clock: &Clock,
 ) -> Result<Kubelet> {
     let folder = directory.path().join("pods");
     let isolation = Isolation::detect(&folder).await;
@@ -45,6 +46,10 @@ pub(crate) async fn kubelet(
     let options = Options {
         folder,
         sources: Sources::new(options.container_images.clone()),
+        registries: Arc::new(Registries::new(Client::new(
+            Hosts::new(options.registry_hosts.clone()),
+            clock.clone(),
+        ))),
         isolation,
         networks,
         api: ("127.0.0.1".to_owned(), address.port()),

@@ -80,7 +80,9 @@ impl Process {
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
-        let kubelet = pods::kubelet(&directory, options, address, networks, certificates.authority()).await?;
+        let authority = certificates.authority();
+        let kubelet =
+            pods::kubelet(&directory, options, address, networks, authority, &doors.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors));
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;

@@ -12,6 +12,7 @@ mod metal;
 mod picture;
 mod place;
 mod pods;
+mod providers;
 mod replicas;
 mod state;
 mod terminal;

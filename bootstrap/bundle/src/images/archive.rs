@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Content, Platforms, Taken};
+use super::{Content, Files, Platforms, Taken};
 use crate::descriptor::{Descriptor, Document, IMAGE_NAME};
 use crate::digest::Digest;
 use crate::limits;
@@ -39,7 +39,7 @@ impl Archive {
     /// It has no images, an image has no name or is for another platform than this machine, or a manifest is invalid or missing.
     pub fn open(path: &Path, scratch: &Path) -> Result<Self> {
         let (source, platforms) = (Source::open(path, scratch)?, Platforms::own());
-        let taken = super::take(&source, None, &platforms)?;
+        let taken = super::take(&source, None, &platforms, Files::PassedOver)?;
         Ok(Self { source, taken, platforms })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Content, Platforms, Taken, Walk, referrers};
+use super::{Content, Files, Platforms, Taken, Walk, referrers};
 use crate::descriptor::{Descriptor, Document, IMAGE_INDEX, IMAGE_NAME, REF_NAME};
 use crate::limits;
 use crate::reference::{Reference, is_tag};
@@ -15,10 +15,12 @@ pub(super) fn take(
     source: &Source,
     name: Option<&Reference>,
     platforms: &Platforms,
+    files: Files,
 ) -> Result<Option<Taken>> {
     let Some(index) = source.small("index.json", limits::TABLE)? else { return Ok(None) };
     let own = Descriptor::of(IMAGE_INDEX, &index);
-    let entries = Document::parse(&own, &index).context("index.json")?.manifests;
+    let mut entries = Document::parse(&own, &index).context("index.json")?.manifests;
+    entries.retain(|entry| files == Files::Refused || !entry.has_files());
     let fetch = |descriptor: &Descriptor| source.small(&descriptor.digest.path(), limits::DOCUMENT);
     let mut walk = Walk::new(&fetch, Some(platforms));
     let mut roots = Vec::new();

@@ -56,12 +56,26 @@ impl Taken {
     }
 }
 
+/// Whether files of a bundle are among the images of a source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// They are refused, because they would be lost.
+    Refused,
+    /// They are passed over.
+    PassedOver,
+}
+
 /// Finds the images of a source. `name` is the name that the user gave for them.
 ///
 /// # Errors
 /// The source has no images, an image has no name, an image is not there for a wanted platform, or a manifest is invalid or missing.
-pub(crate) fn take(source: &Source, name: Option<&Reference>, platforms: &Platforms) -> Result<Taken> {
-    layout::take(source, name, platforms)
+pub(crate) fn take(
+    source: &Source,
+    name: Option<&Reference>,
+    platforms: &Platforms,
+    files: Files,
+) -> Result<Taken> {
+    layout::take(source, name, platforms, files)
         .and_then(|taken| match taken {
             Some(taken) => Ok(taken),
             None => docker::take(source, name, platforms)?

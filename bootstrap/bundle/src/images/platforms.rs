@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
-use crate::descriptor::Platform;
+use crate::descriptor::{Descriptor, Platform};
 
 /// A set of platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,20 @@ impl Platforms {
                 && both.is_none_or(|(wanted, found)| wanted == found)
         };
         self.0.is_empty() || self.0.iter().any(equal)
+    }
+
+    /// Returns the first image of an index that is for one of these platforms.
+    ///
+    /// # Errors
+    /// There is none; the message says for which platforms there are images.
+    pub fn choose<'a>(&self, manifests: &'a [Descriptor]) -> Result<&'a Descriptor> {
+        let images = || manifests.iter().filter(|child| child.attests().is_none());
+        let is_wanted =
+            |child: &&Descriptor| child.platform.as_ref().is_none_or(|platform| self.has(platform));
+        images().find(is_wanted).with_context(|| {
+            let others = names(images().filter_map(|child| child.platform.as_ref()));
+            format!("there is no image for {}, but for {others}", self.names())
+        })
     }
 
     /// Returns the names of the platforms.

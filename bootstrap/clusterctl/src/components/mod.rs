@@ -8,7 +8,7 @@ mod typed;
 use serde_json::{Value, json};
 
 pub(crate) use images::{alter_images, images};
-pub(crate) use namespace::set_namespace;
+pub(crate) use namespace::{is_cluster_scoped, set_namespace};
 
 use crate::configuration::{Configuration, Provider};
 use crate::{Context, Error, Result, substitution, yaml};

@@ -27,6 +27,11 @@ const CLUSTER_SCOPED: [&str; 16] = [
 
 const INJECT: &str = "cert-manager.io/inject-ca-from";
 
+/// Whether objects of a kind have no namespace, as clusterctl knows it.
+pub(crate) fn is_cluster_scoped(kind: &str) -> bool {
+    CLUSTER_SCOPED.contains(&kind)
+}
+
 /// Moves all objects to `namespace`.
 ///
 /// # Errors
@@ -38,7 +43,7 @@ pub(crate) fn set_namespace(objects: &mut [Value], namespace: &str) -> Result<()
         if kind == "Namespace" {
             object["metadata"]["name"] = namespace.into();
         }
-        if !CLUSTER_SCOPED.contains(&kind.as_str()) {
+        if !is_cluster_scoped(&kind) {
             object["metadata"]["namespace"] = namespace.into();
         }
         match kind.as_str() {

@@ -7,7 +7,9 @@ pub mod repositories;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bundle::Catalogue;
 use serde_json::Value;
 
 pub use environment::Environment;
@@ -25,6 +27,8 @@ pub struct Configuration {
     /// Variables set by options of a command; they take precedence over environment and file.
     set: BTreeMap<String, String>,
     environment: Environment,
+    /// The content of bundles, in which providers are looked for before their own repositories.
+    bundles: Option<Arc<Catalogue>>,
 }
 
 impl Configuration {
@@ -36,7 +40,7 @@ impl Configuration {
     pub async fn load(path: Option<&str>, environment: Environment, network: &dyn Network) -> Result<Self> {
         let file = Self::file(path, &environment, network).await;
         let file = file.context(|| "failed to initialize the configuration reader".to_owned())?;
-        Ok(Self { file: lower_case(file), set: BTreeMap::new(), environment })
+        Ok(Self { file: lower_case(file), set: BTreeMap::new(), environment, bundles: None })
     }
 
     async fn file(path: Option<&str>, environment: &Environment, network: &dyn Network) -> Result<Value> {
@@ -67,6 +71,15 @@ impl Configuration {
     /// The environment variables.
     pub fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    /// Takes providers from bundles that have them.
+    pub fn set_bundles(&mut self, bundles: Arc<Catalogue>) {
+        self.bundles = Some(bundles);
+    }
+
+    pub(crate) fn bundles(&self) -> Option<&Arc<Catalogue>> {
+        self.bundles.as_ref()
     }
 
     /// Sets a variable; this takes precedence over everything else.

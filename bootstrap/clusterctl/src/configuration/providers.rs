@@ -64,7 +64,7 @@ impl ProviderType {
         }
     }
 
-    fn called(name: &str) -> Option<Self> {
+    pub(crate) fn called(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }

@@ -3,12 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Provider;
-use crate::{Result, yaml};
-
-/// Width of the narrowest column, including its gap.
-const COLUMN_MIN: usize = 10;
-/// Spaces after the widest cell.
-const GAP: usize = 3;
+use crate::{Result, table, yaml};
 
 /// Writes the providers as a table.
 pub fn table(providers: &[Provider]) -> String {
@@ -18,17 +13,7 @@ pub fn table(providers: &[Provider]) -> String {
     };
     let mut rows = vec![["NAME", "TYPE", "URL", "FILE"].map(str::to_owned)];
     rows.extend(providers.iter().map(row));
-    let width = |column: usize| {
-        let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-        (widest + GAP).max(COLUMN_MIN)
-    };
-    let widths = [width(0), width(1), width(2), 0];
-    let mut text = String::new();
-    for row in &rows {
-        row.iter().zip(widths).for_each(|(cell, width)| text.push_str(&format!("{cell:width$}")));
-        text.push('\n');
-    }
-    text
+    table::of(&rows)
 }
 
 /// Writes the providers as a YAML list.

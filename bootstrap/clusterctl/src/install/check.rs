@@ -5,13 +5,10 @@ use serde_json::Value;
 
 use super::{Objects, Tools};
 use crate::components::Components;
-use crate::configuration::ProviderType;
-use crate::inventory::{CONTRACT, Installed};
+use crate::inventory::{CONTRACT, Installed, compatible};
 use crate::repository::Repository;
 use crate::{Context, Error, Result, version};
 
-/// The contracts that work with a core provider of [`CONTRACT`].
-const COMPATIBLE: [&str; 2] = ["v1beta1", CONTRACT];
 /// The annotation of definitions whose name may be another than that of the contract.
 const SKIP_NAME: &str = "clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-check";
 
@@ -21,55 +18,70 @@ const SKIP_NAME: &str = "clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-che
 /// A provider is installed already, there is not exactly one core provider, a contract is not compatible, or a definition has a name that
 /// Cluster API's controllers would not find.
 pub(super) async fn check(all: &[Components], known: &[Installed], tools: &Tools<'_>) -> Result<()> {
+    let mut after: Vec<Installed> = known.to_vec();
     for components in all {
-        let (name, type_name) = (&components.provider.name, components.provider.type_name());
-        if known.iter().any(|known| known.name == *name && known.type_name == type_name) {
+        let new = installed(components);
+        let label = new.label();
+        let same = after.iter().filter(|one| one.label() == label);
+        let namespaces: Vec<&str> = same.map(|one| one.namespace.as_str()).collect();
+        if !namespaces.is_empty() {
             return Err(Error::invalid(format!(
-                "there is already an instance of the {:?} provider installed in the cluster",
-                components.provider.label()
+                "installing provider {label:?} can lead to a non functioning management cluster: there is already an instance of the {label:?} provider installed in the {:?} namespace",
+                namespaces.join(", ")
             )));
         }
-        let same = all.iter().filter(|other| other.provider.label() == components.provider.label()).count();
-        if same > 1 {
-            return Err(Error::invalid(format!("{:?} is chosen twice", components.provider.label())));
-        }
+        after.push(new);
     }
-    let is_core = |type_name: &str| type_name == ProviderType::Core.name();
-    let new = all.iter().filter(|components| is_core(components.provider.type_name())).count();
-    let old = known.iter().filter(|known| is_core(&known.type_name)).count();
-    if new + old != 1 {
+    let core = after.iter().filter(|one| one.is_core()).count();
+    if core != 1 {
         return Err(Error::invalid(format!(
-            "there must be exactly one core provider in the management cluster, and there would be {}",
-            new + old
+            "invalid management cluster: there must be one core provider, found {core}"
         )));
     }
     for components in all {
         contract(components, tools).await?;
-        names(components)?;
     }
-    Ok(())
+    all.iter().try_for_each(names)
+}
+
+/// The entry of a provider in the inventory when it is installed.
+fn installed(components: &Components) -> Installed {
+    Installed {
+        name: components.provider.name.clone(),
+        type_name: components.provider.type_name().to_owned(),
+        version: components.version.clone(),
+        namespace: components.namespace.clone(),
+    }
 }
 
 async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
     let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
-    let metadata = repository.metadata(&components.version).await?;
-    let label = components.provider.label();
-    let parsed: Version = version::parse(&components.version)
-        .ok_or_else(|| Error::invalid(format!("could not parse {:?} as version", components.version)))?;
-    let series = metadata.series_of(&parsed).ok_or_else(|| {
-        Error::invalid(format!(
-            "invalid provider metadata: version {} for the provider {label} does not match any release series",
-            components.version
-        ))
+    let (label, version) = (components.provider.label(), &components.version);
+    let metadata = repository.metadata(version).await.context(|| {
+        format!(
+            "failed to fetch metadata for provider {label:?} (version {version}). Check that the release tag exists and the repository URL is correct — the project may have moved or the tag may be missing metadata.yaml"
+        )
     })?;
-    if COMPATIBLE.contains(&series.contract.as_str()) {
+    let instance = installed(components).instance();
+    let parsed: Version = version::parse(version).ok_or_else(|| {
+        Error::invalid(format!("failed to parse current version for the {instance} provider"))
+    })?;
+    let Some(series) = metadata.series_of(&parsed) else {
+        let known = metadata.release_series.iter();
+        let known: Vec<String> = known.map(|one| format!("{}.{}", one.major, one.minor)).collect();
+        return Err(Error::invalid(format!(
+            "invalid provider metadata: version {version} for the provider {instance} does not match any release series. Available series: [{}]. This usually means the release tag lacks an updated metadata.yaml or the repository URL is stale.",
+            known.join(", ")
+        )));
+    };
+    let compatible = compatible(CONTRACT);
+    if compatible.contains(&series.contract.as_str()) {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the provider {label} {} implements the contract {}, and this management cluster needs one of {}",
-        components.version,
-        series.contract,
-        COMPATIBLE.join(", ")
+        "current version of clusterctl is only compatible with providers implementing the {} contract versions, detected contract version {} for provider {label}",
+        compatible.join(", "),
+        series.contract
     )))
 }
 
@@ -85,9 +97,7 @@ fn names(components: &Components) -> Result<()> {
             format!("{}.{}", engine::contract::plural(text("/spec/names/kind")), text("/spec/group"));
         if name != expected {
             return Err(Error::invalid(format!(
-                "ERROR: CRD name {name:?} is invalid for a CRD named {:?} of group {:?}: it must be {expected:?}",
-                text("/spec/names/kind"),
-                text("/spec/group")
+                "ERROR: CRD name {name:?} is invalid for a CRD referenced in a core Cluster API CRD,it should be {expected:?}. Support for CRDs that are referenced in core Cluster API resources with invalid names has been dropped. Note: Please check if this CRD is actually referenced in core Cluster API CRDs. If not, this warning can be hidden by setting the \"{SKIP_NAME}\"' annotation."
             )));
         }
     }

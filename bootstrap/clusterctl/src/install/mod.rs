@@ -1,8 +1,9 @@
 //! `init`: installs providers in a management cluster.
 
 mod check;
+mod companions;
 mod objects;
-mod wait;
+pub(crate) mod wait;
 
 use std::time::Duration;
 
@@ -56,6 +57,7 @@ pub struct Tools<'a> {
 /// A provider is not known, a variable is missing, a check fails, or the cluster refuses an object.
 pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> Result<bool> {
     inventory::installed(tools.client).await?;
+    inventory::ensure(tools.client).await?;
     let known = inventory::providers(tools.client).await.unwrap_or_default();
     let is_first = inventory::only_name(&known, ProviderType::Core).is_none();
     if is_first {
@@ -83,6 +85,7 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
     let objects = Objects::new(tools.client.clone());
     check::certificates(&all, &objects).await?;
     for components in &all {
+        companions::install(components, &objects, tools).await?;
         install(components, &objects, tools).await?;
     }
     if let Some(limit) = options.wait {
@@ -110,7 +113,10 @@ fn is_installed(known: &[Installed], components: &Components) -> bool {
 }
 
 /// Creates or updates the objects of a provider, and then its entry in the inventory.
-async fn install(components: &Components, objects: &Objects, tools: &Tools<'_>) -> Result<()> {
+///
+/// # Errors
+/// The cluster refuses an object.
+pub(crate) async fn install(components: &Components, objects: &Objects, tools: &Tools<'_>) -> Result<()> {
     let (provider, version, namespace) = (&components.provider, &components.version, &components.namespace);
     (tools.say)(&format!(
         "Installing provider={:?} version={version:?} targetNamespace={namespace:?}",
@@ -144,6 +150,11 @@ fn entry(components: &Components) -> Value {
 }
 
 impl Chosen {
+    /// Whether no provider is chosen.
+    pub fn is_empty(&self) -> bool {
+        self.clone().all().all(|(_, names)| names.is_empty())
+    }
+
     /// Adds the default providers of a first installation.
     pub fn add_defaults(&mut self) {
         let defaults = [

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::core::discovery::Scope;
 use kube::{Api, Client, discovery};
@@ -13,6 +15,11 @@ use crate::{Context, Error, Result};
 
 /// The field manager of clusterctl.
 const FIELD_MANAGER: &str = "clusterctl";
+
+/// How often an object is tried, and the pauses between: together half a minute.
+const TRIES: u32 = 9;
+const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_GROWTH: f32 = 1.5;
 
 type Known = BTreeMap<(String, String), (ApiResource, Scope)>;
 
@@ -29,11 +36,24 @@ impl Objects {
         Self { client, known: Arc::default() }
     }
 
-    /// Creates an object, or changes the existing one by a merge patch, as clusterctl does.
+    /// Creates an object, or changes the existing one by a merge patch, as clusterctl does. What may pass is tried again: a kind that is not
+    /// served yet, and a webhook that does not answer yet.
     ///
     /// # Errors
     /// The kind is not served, or the cluster refuses the object.
     pub async fn apply(&self, object: &Value) -> Result<()> {
+        let mut pause = PAUSE;
+        for _ in 1..TRIES {
+            match self.apply_once(object).await {
+                Err(error) if error.may_pass() => tokio::time::sleep(pause).await,
+                outcome => return outcome,
+            }
+            pause = pause.mul_f32(PAUSE_GROWTH);
+        }
+        self.apply_once(object).await
+    }
+
+    async fn apply_once(&self, object: &Value) -> Result<()> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let failed = || format!("failed to create provider object {} {name}", kind_of(object));
         let api = self.api(object).await.context(failed)?;
@@ -62,6 +82,15 @@ impl Objects {
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns whether a CustomResourceDefinition exists.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub(super) async fn has_definition(&self, name: &str) -> Result<bool> {
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        Ok(definitions.get_opt(name).await?.is_some())
     }
 
     async fn api(&self, object: &Value) -> Result<Api<DynamicObject>> {

@@ -18,7 +18,7 @@ const MANAGER: &str = "manager";
 ///
 /// # Errors
 /// One is not available within `limit`; the message names it with the reason.
-pub(super) async fn until_available(all: &[Components], limit: Duration, tools: &Tools<'_>) -> Result<()> {
+pub(crate) async fn until_available(all: &[Components], limit: Duration, tools: &Tools<'_>) -> Result<()> {
     for components in all {
         let label = components.provider.label();
         (tools.say)(&format!("Waiting for the provider {label} to be available"));

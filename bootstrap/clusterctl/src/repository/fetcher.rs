@@ -66,6 +66,11 @@ impl Fetcher {
         }
     }
 
+    /// The clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// The network itself, for a request that must be sent only once.
     pub fn network(&self) -> &dyn Network {
         self.network.as_ref()

@@ -36,6 +36,12 @@ pub struct ReleaseSeries {
 }
 
 impl Metadata {
+    /// Metadata with these series.
+    #[cfg(test)]
+    pub(crate) fn of(release_series: Vec<ReleaseSeries>) -> Self {
+        Self { api_version: API_VERSION.to_owned(), kind: String::new(), release_series }
+    }
+
     /// The series that a version belongs to.
     pub fn series_of(&self, version: &Version) -> Option<&ReleaseSeries> {
         self.release_series

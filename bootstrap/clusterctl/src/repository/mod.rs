@@ -1,6 +1,8 @@
-//! The places where providers publish their files: a folder, GitHub or GitLab. A folder of overrides takes precedence over each of
-//! them.
+//! The places where providers publish their files: a folder, GitHub, GitLab, another web server, or OCI artifacts. A bundle, and before it a
+//! folder of overrides, take precedence over each of them.
 
+mod artifact;
+mod bundled;
 mod fetcher;
 mod github;
 mod gitlab;
@@ -8,6 +10,7 @@ mod latest;
 mod local;
 mod metadata;
 mod published;
+mod website;
 
 use std::path::PathBuf;
 
@@ -37,6 +40,9 @@ enum Source {
     Local(local::Folder),
     GitHub(github::Project),
     GitLab(gitlab::Package),
+    Website(website::Website),
+    Artifacts(artifact::Artifacts),
+    Bundled(bundled::Bundled),
 }
 
 impl Repository {
@@ -56,31 +62,10 @@ impl Repository {
     }
 
     async fn of_url(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
-        let url = provider.url.as_str();
-        let Published { source, version, components_file } = match url.split_once("://") {
-            Some(("https", rest)) => {
-                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-                if host == "github.com" {
-                    let parsed = github::parse(path, configuration)
-                        .context(|| "error creating the GitHub repository client".to_owned())?;
-                    parsed.map(Source::GitHub)
-                } else if host.starts_with("gitlab.") && path.starts_with("api/v4/projects/") {
-                    let parsed = gitlab::parse(host, path, configuration)
-                        .context(|| "error creating the GitLab repository client".to_owned())?;
-                    parsed.map(Source::GitLab)
-                } else {
-                    return Err(Error::invalid(
-                        "invalid provider url. Only GitHub and GitLab are supported for \"https\" schema",
-                    ));
-                }
-            }
-            Some(("file", path)) => local::parse(url, path, provider)?.map(Source::Local),
-            None => local::parse(url, url, provider)?.map(Source::Local),
-            Some((scheme, _)) => {
-                return Err(Error::invalid(format!(
-                    "invalid provider url. there are no provider implementation for {scheme:?} schema"
-                )));
-            }
+        let bundled = configuration.bundles().and_then(|catalogue| bundled::find(catalogue, provider));
+        let Published { source, version, components_file } = match bundled {
+            Some(bundled) => bundled.map(Source::Bundled),
+            None => published(provider, configuration, fetcher)?,
         };
         let overrides = configuration.overrides_folder()?.map(|folder| folder.join(provider.label()));
         let fetcher = fetcher.clone();
@@ -94,7 +79,11 @@ impl Repository {
                 Source::GitHub(_) => {
                     "error creating the GitHub repository client: failed to get latest release"
                 }
-                Source::GitLab(_) => return Ok(repository),
+                Source::GitLab(_) | Source::Website(_) => return Ok(repository),
+                Source::Artifacts(_) => {
+                    "error creating the OCI repository client: failed to get latest version"
+                }
+                Source::Bundled(_) => "failed to get the latest version of the bundle",
             };
             repository.version = latest::of_contract(&repository).await.context(|| what.to_owned())?;
         }
@@ -137,14 +126,23 @@ impl Repository {
             Source::Local(folder) => folder.file(version, name),
             Source::GitHub(project) => project.file(&self.fetcher, version, name).await,
             Source::GitLab(package) => package.file(&self.fetcher, version, name).await,
+            Source::Website(website) => website.file(&self.fetcher, version, name).await,
+            Source::Artifacts(artifacts) => artifacts.file(version, name).await,
+            Source::Bundled(bundled) => bundled.file(version, name),
         }
     }
 
-    async fn versions(&self) -> Result<Vec<String>> {
+    /// All versions that the provider published.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub(crate) async fn versions(&self) -> Result<Vec<String>> {
         match &self.source {
             Source::Local(folder) => folder.versions(),
             Source::GitHub(project) => project.versions(&self.fetcher).await,
-            Source::GitLab(_) => Ok(vec![self.version.clone()]),
+            Source::GitLab(_) | Source::Website(_) => Ok(vec![self.version.clone()]),
+            Source::Artifacts(artifacts) => artifacts.versions().await,
+            Source::Bundled(bundled) => Ok(bundled.versions()),
         }
     }
 
@@ -179,5 +177,40 @@ impl Repository {
             || format!("failed to read \"metadata.yaml\" from the repository for provider {label:?}");
         let text = self.file(version, "metadata.yaml").await.context(failed)?;
         metadata::parse(&text, &label)
+    }
+}
+
+/// The place that a provider's URL names.
+fn published(
+    provider: &Provider,
+    configuration: &Configuration,
+    fetcher: &Fetcher,
+) -> Result<Published<Source>> {
+    let url = provider.url.as_str();
+    match url.split_once("://") {
+        Some(("https", rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            if host == "github.com" {
+                let parsed = github::parse(path, configuration)
+                    .context(|| "error creating the GitHub repository client".to_owned())?;
+                Ok(parsed.map(Source::GitHub))
+            } else if host.starts_with("gitlab.") && path.starts_with("api/v4/projects/") {
+                let parsed = gitlab::parse(host, path, configuration)
+                    .context(|| "error creating the GitLab repository client".to_owned())?;
+                Ok(parsed.map(Source::GitLab))
+            } else if let Some(parsed) = website::parse(host, path) {
+                Ok(parsed.map(Source::Website))
+            } else {
+                Err(Error::invalid(
+                    "invalid provider url. Only GitHub and GitLab are supported for \"https\" schema, and addresses in the form https://{host}/{path}/{version}/{components.yaml}",
+                ))
+            }
+        }
+        Some(("oci", path)) => Ok(artifact::parse(path, provider, fetcher.clock())?.map(Source::Artifacts)),
+        Some(("file", path)) => Ok(local::parse(url, path, provider)?.map(Source::Local)),
+        None => Ok(local::parse(url, url, provider)?.map(Source::Local)),
+        Some((scheme, _)) => Err(Error::invalid(format!(
+            "invalid provider url. there are no provider implementation for {scheme:?} schema"
+        ))),
     }
 }

@@ -46,6 +46,9 @@ pub struct ServerOptions {
     /// Folder or archive with the container images of providers: archives of `docker save`, OCI layouts and archives, bundles
     #[arg(long, value_name = "PATH")]
     pub container_images: Vec<PathBuf>,
+    /// Folder with mirrors and authorities of registries, in containerd's form: REGISTRY/hosts.toml
+    #[arg(long, value_name = "DIR")]
+    pub registry_hosts: Option<PathBuf>,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,

@@ -1,7 +1,7 @@
 //! Deployments of providers run as processes of this machine.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-mod image;
+pub mod image;
 mod network;
 mod program;
 
@@ -239,9 +239,10 @@ async fn what_cannot_run_says_why() {
     for (name, more, reason, message) in [
         (
             "image",
-            json!({"container": {"image": "registry.example/other:v1"}}),
+            // Nobody listens there.
+            json!({"container": {"image": "127.0.0.1:1/other:v1"}}),
             "ErrImagePull",
-            "registry.example/other:v1",
+            "127.0.0.1:1/other:v1",
         ),
         ("name", json!({"container": {"image": "Not A Name"}}), "InvalidImageName", "Not A Name"),
         (

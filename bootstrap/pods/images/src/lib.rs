@@ -1,5 +1,5 @@
-//! Container images for programs that run without a container runtime: [`Sources`] finds an image in folders and archives, and [`Store`]
-//! unpacks it once to the filesystem of its processes. [`Config`] says what the image runs.
+//! Container images for programs that run without a container runtime: [`Sources`] finds an image in folders and archives, [`Registries`] pulls
+//! it, and [`Store`] unpacks it once to the filesystem of its processes. [`Config`] says what the image runs.
 //!
 //! Nobody has checked what an image contains. Its layers are verified by their digests while they are unpacked, and nothing in them reaches
 //! a file outside of the image's own root folder ([`mod@root`]).
@@ -8,13 +8,17 @@ mod config;
 mod layer;
 pub mod limits;
 mod name;
+mod registries;
+mod remembered;
 mod root;
 mod sources;
 mod store;
 mod unpack;
 
 pub use config::{Config, User};
+pub use distribution::{Client, Credentials, Hosts};
 pub use name::Name;
+pub use registries::{Policy, Registries};
 pub use root::Root;
 pub use sources::Sources;
 pub use store::{Store, Unpacked};

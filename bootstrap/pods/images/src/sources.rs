@@ -19,6 +19,11 @@ impl Sources {
         Self { paths }
     }
 
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Finds an image; `scratch` is a folder for temporary files.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The unpacked images of a data directory.
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,8 @@ use bundle::{Archive, Descriptor, Digest, Image};
 use crate::config::Config;
 use crate::layer::verified;
 use crate::limits;
+use crate::name::Name;
+use crate::remembered::Remembered;
 use crate::root::{Root, remove};
 use crate::unpack::Layers;
 
@@ -29,6 +32,9 @@ pub struct Unpacked {
     /// What the image runs.
     pub config: Config,
 }
+
+/// Opens a layer of an image.
+pub(crate) type Open<'a> = dyn Fn(&Descriptor) -> Result<Box<dyn Read + 'a>> + 'a;
 
 /// The prefix of a folder that is not complete.
 const UNFINISHED: &str = "unfinished-";
@@ -60,13 +66,30 @@ impl Store {
     /// # Errors
     /// The image is for another platform, a layer is damaged or hostile, or the disk is full. Nothing of it remains then.
     pub fn unpack(&self, archive: &Archive, image: &Image) -> Result<Unpacked> {
-        let config = Config::parse(&image.config)?;
-        ensure!(
-            config.layers.len() == image.layers.len(),
-            "the config has {} layers, and the manifest {}",
-            config.layers.len(),
-            image.layers.len()
-        );
+        self.unpack_layers(image, &|layer| archive.layer(layer))
+    }
+
+    /// Returns an image that was pulled before under this name, and whose filesystem is complete.
+    pub fn remembered(&self, name: &Name) -> Option<Unpacked> {
+        let known = Remembered::read(&self.folder, name)?;
+        let root = self.folder.join(known.id.hex());
+        root.exists().then_some(Unpacked { id: known.id, root, config: known.config })
+    }
+
+    /// Remembers which image has this name, so that it is found again without its registry.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub(crate) fn remember(&self, name: &Name, image: &Image) -> Result<()> {
+        Remembered::write(&self.folder, name, image)
+    }
+
+    /// The same as [`Self::unpack`], with layers that `open` returns.
+    ///
+    /// # Errors
+    /// As [`Self::unpack`].
+    pub(crate) fn unpack_layers(&self, image: &Image, open: &Open<'_>) -> Result<Unpacked> {
+        let config = checked(image)?;
         let root = self.folder.join(image.id.hex());
         if !root.exists() {
             let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
@@ -74,7 +97,7 @@ impl Store {
                 unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
             let unfinished = unfinished.keep();
             let name = unfinished.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let filled = fill(&unfinished, archive, image, &config).and_then(|()| {
+            let filled = fill(&unfinished, image, &config, open).and_then(|()| {
                 fs::rename(&unfinished, &root).with_context(|| format!("cannot make {}", root.display()))
             });
             if let Err(error) = filled {
@@ -87,7 +110,22 @@ impl Store {
     }
 }
 
-fn fill(folder: &Path, archive: &Archive, image: &Image, config: &Config) -> Result<()> {
+/// Reads the config of an image for this machine.
+///
+/// # Errors
+/// It is for another platform, or has another number of layers than the manifest.
+pub(crate) fn checked(image: &Image) -> Result<Config> {
+    let config = Config::parse(&image.config)?;
+    ensure!(
+        config.layers.len() == image.layers.len(),
+        "the config has {} layers, and the manifest {}",
+        config.layers.len(),
+        image.layers.len()
+    );
+    Ok(config)
+}
+
+fn fill(folder: &Path, image: &Image, config: &Config, open: &Open<'_>) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     let cannot = || format!("cannot use {}", folder.display());
@@ -97,7 +135,7 @@ fn fill(folder: &Path, archive: &Archive, image: &Image, config: &Config) -> Res
     let mut left = limits::BYTES;
     for (layer, content) in image.layers.iter().zip(&config.layers) {
         let apply = || -> Result<u64> {
-            let blob = archive.layer(layer)?;
+            let blob = open(layer)?;
             let (_, length) = verified(blob, layer, content, left, |content| layers.apply(content))?;
             Ok(length)
         };

@@ -3,4 +3,5 @@
 
 mod archives;
 mod hostile;
+mod pulled;
 mod unpacked;

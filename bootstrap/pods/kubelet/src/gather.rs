@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use chrono::{DateTime, Utc};
+use container_images::Credentials;
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, ServiceAccount};
 use kube::api::PostParams;
@@ -68,6 +69,38 @@ pub(crate) async fn wants_api_access(client: &Client, pod: &Pod) -> Result<bool>
     let found = accounts.get(&name).await;
     let found = found.map_err(|error| told(error, format!("cannot read the ServiceAccount {name}")))?;
     Ok(found.automount_service_account_token != Some(false))
+}
+
+/// Returns the credentials of registries that the Pod names, or its service account.
+///
+/// # Errors
+/// The API server refuses or does not answer.
+pub(crate) async fn pull_credentials(client: &Client, pod: &Pod) -> Result<Credentials> {
+    let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+    let mut named = pod.spec.as_ref().and_then(|spec| spec.image_pull_secrets.clone()).unwrap_or_default();
+    if named.is_empty() {
+        let name = account(pod);
+        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &namespace);
+        let found = accounts.get_opt(&name).await;
+        let found = found.map_err(|error| told(error, format!("cannot read the ServiceAccount {name}")))?;
+        named = found.and_then(|account| account.image_pull_secrets).unwrap_or_default();
+    }
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let mut all = Credentials::default();
+    for name in named.into_iter().map(|reference| reference.name) {
+        let found = secrets.get_opt(&name).await;
+        let found = found.map_err(|error| told(error, format!("cannot read the Secret {name}")))?;
+        // As in Kubernetes, the registry may not need one that is missing.
+        let Some(data) = found.and_then(|secret| secret.data) else { continue };
+        let of = |key: &str| data.get(key).map(|content| content.0.as_slice());
+        let read = match (of(".dockerconfigjson"), of(".dockercfg")) {
+            (Some(content), _) => Credentials::of_docker_config(content),
+            (None, Some(content)) => Credentials::of_dockercfg(content),
+            (None, None) => continue,
+        };
+        all = all.and(read.with_context(|| format!("the Secret {name}"))?);
+    }
+    Ok(all)
 }
 
 fn account(pod: &Pod) -> String {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use anyhow::{Context as _, Result};
-use container_images::{Sources, Store};
+use container_images::{Registries, Sources, Store};
 use engine::controller::requests_of;
 use engine::{Action, Controller, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
@@ -31,6 +31,8 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where images are found.
     pub sources: Sources,
+    /// Where other images are pulled from.
+    pub registries: Arc<Registries>,
     /// The separation of processes from this machine.
     pub isolation: Isolation,
     /// The networks of Pods.
@@ -101,6 +103,7 @@ impl Kubelet {
             clock: manager.clock().clone(),
             images: self.0.images.clone(),
             sources: options.sources.clone(),
+            registries: options.registries.clone(),
             isolation: options.isolation,
             folder: self.folder(),
             api: options.api.clone(),

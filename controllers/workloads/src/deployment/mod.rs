@@ -8,11 +8,11 @@ use engine::object::{is_deleting, uid};
 use engine::{
     Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
 };
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use machinery::clock::Clock;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::namespaces::{is_within, of_namespace};
 
@@ -69,9 +69,37 @@ impl Reconciler for Deployments {
             errors.extend(self.deployments.merge(&request, None, patch).await.err());
         }
         if deployment.status.as_ref() != Some(&plan.status) {
-            let patch = json!({"status": plan.status});
+            let patch = json!({"status": with_zeros(&plan.status)});
             errors.extend(self.deployments.merge(&request, Some("status"), patch).await.err());
         }
         Error::aggregate(errors).map(|()| plan.action)
+    }
+}
+
+/// Returns a status for a merge patch. Counters of zero are not in a status, and a patch without them would keep the old ones.
+fn with_zeros(status: &DeploymentStatus) -> Value {
+    const COUNTERS: [&str; 5] =
+        ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"];
+    let mut patch = json!(status);
+    for counter in COUNTERS {
+        if patch[counter].is_null() {
+            patch[counter] = Value::Null;
+        }
+    }
+    patch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_removes_what_is_zero_now() {
+        let status = DeploymentStatus { unavailable_replicas: Some(1), ..DeploymentStatus::default() };
+        let expected = json!({
+            "replicas": null, "updatedReplicas": null, "readyReplicas": null, "availableReplicas": null,
+            "unavailableReplicas": 1,
+        });
+        assert_eq!(with_zeros(&status), expected);
     }
 }

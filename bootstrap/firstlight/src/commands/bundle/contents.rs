@@ -10,6 +10,9 @@ use clap::Args;
 use crate::image;
 use crate::manifests::read::{parse, texts};
 
+/// How far above the folders of versions a folder with providers may be.
+const PROVIDER_DEPTH: usize = 2;
+
 /// The options for the content of a bundle.
 #[derive(Debug, Args)]
 pub struct ContentOptions {
@@ -30,6 +33,10 @@ pub struct ContentOptions {
     /// Manifests for `firstlight up -f bundle:`: a file, or a folder of .yaml, .yml and .json files; may be repeated
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
+    /// Files of providers for `firstlight init --bundle`: a folder in the layout of clusterctl's local repositories, LABEL/VERSION, or one above
+    /// such folders; may be repeated
+    #[arg(long = "provider", value_name = "DIR")]
+    pub providers: Vec<PathBuf>,
 }
 
 impl ContentOptions {
@@ -39,6 +46,7 @@ impl ContentOptions {
             && self.images.is_empty()
             && self.kernels.is_empty()
             && self.manifests.is_empty()
+            && self.providers.is_empty()
     }
 
     /// Writes the bundle at `path` with the content of `old` and these additions. Returns a line for each.
@@ -57,6 +65,9 @@ impl ContentOptions {
         }
         for manifest in &self.manifests {
             additions.files.extend(manifests(manifest)?);
+        }
+        for provider in &self.providers {
+            additions.files.extend(providers(provider)?);
         }
         // These folders are removed when the bundle is written.
         let boot = BootFolder::beside(path)?;
@@ -107,4 +118,31 @@ fn manifests(source: &Path) -> Result<Vec<NewFile>> {
         files.push(NewFile { kind: FileKind::Manifests, title, path });
     }
     Ok(files)
+}
+
+/// Returns the files of all providers in or below a folder: those in folders with the name of a version.
+fn providers(folder: &Path) -> Result<Vec<NewFile>> {
+    let folder = folder.canonicalize().with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files = Vec::new();
+    releases(&folder, PROVIDER_DEPTH, &mut files)?;
+    anyhow::ensure!(!files.is_empty(), "{} has no folder LABEL/VERSION with files", folder.display());
+    Ok(files)
+}
+
+fn releases(folder: &Path, depth: usize, files: &mut Vec<NewFile>) -> Result<()> {
+    let cannot = || format!("cannot read {}", folder.display());
+    let release = name(folder)?;
+    let is_release = clusterctl::version::parse(&release).is_some();
+    for entry in std::fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.is_dir() && !is_release && depth > 0 {
+            releases(&path, depth - 1, files)?;
+        } else if path.is_file() && is_release {
+            let label = folder.parent().map(name).transpose()?.unwrap_or_default();
+            let title = format!("{label}/{release}/{}", name(&path)?);
+            files.push(NewFile { kind: FileKind::Providers, title, path });
+        }
+    }
+    files.sort_by(|a, b| a.title.cmp(&b.title));
+    Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use clusterctl::{install, list_images};
 
-use super::providers::{Providers, WaitOptions};
+use super::providers::{Bundles, Providers, WaitOptions};
 use super::tools::Tools;
 use crate::output::{say, tell};
 use crate::target::TargetOptions;
@@ -24,6 +24,8 @@ pub struct InitOptions {
     /// Check that the providers can be installed
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     validate: Option<bool>,
+    #[command(flatten)]
+    bundles: Bundles,
     #[command(flatten)]
     target: TargetOptions,
 }
@@ -48,25 +50,18 @@ pub struct ListImagesOptions {
 ///
 /// # Errors
 /// A provider is unknown, its components cannot be read, a check fails, or the cluster refuses an object.
-pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
+pub async fn run(options: InitOptions, mut tools: Tools) -> Result<()> {
     if let Some(InitCommand::ListImages(options)) = options.command {
-        return list(options, tools).await;
+        return list(options, &tools).await;
     }
+    options.bundles.open(&mut tools.configuration)?;
     let connection = options.target.connect().await?;
     let how = install::Options {
         namespace: options.target_namespace,
         validate: options.validate.unwrap_or(true),
         wait: options.install.limit(),
     };
-    let with = install::Tools {
-        client: &connection.client,
-        configuration: &tools.configuration,
-        fetcher: &tools.fetcher,
-        clock: &tools.clock,
-        // As clusterctl, which keeps its standard output for what scripts read.
-        say: &|line| tell(line),
-    };
-    let is_first = install::init(options.providers.chosen(), &how, &with).await?;
+    let is_first = install::init(options.providers.chosen(), &how, &tools.install(&connection)).await?;
     if is_first {
         tell("Your management cluster has been initialized successfully!");
     }

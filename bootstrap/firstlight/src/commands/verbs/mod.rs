@@ -2,6 +2,7 @@
 
 mod config;
 mod convert;
+mod delete;
 mod describe;
 mod generate;
 mod get;
@@ -9,7 +10,7 @@ mod init;
 mod providers;
 mod rollout;
 pub mod tools;
-mod unimplemented;
+mod upgrade;
 
 use clap::Subcommand;
 
@@ -41,11 +42,13 @@ pub enum Verb {
     /// Install providers
     Init(Box<init::InitOptions>),
     /// Upgrade providers
-    #[command(subcommand, hide = true)]
-    Upgrade(unimplemented::Upgrade),
+    #[command(subcommand)]
+    Upgrade(upgrade::Upgrade),
     /// Delete providers
-    #[command(hide = true)]
-    Delete(Box<unimplemented::DeleteOptions>),
+    #[command(
+        after_help = "Examples:\n  firstlight delete --infrastructure aws\n  firstlight delete --infrastructure aws --include-crd --include-namespace"
+    )]
+    Delete(Box<delete::DeleteOptions>),
 }
 
 /// Verbs under `alpha`.
@@ -69,8 +72,8 @@ pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
         Verb::Rollout(rollout) | Verb::Alpha(Alpha::Rollout(rollout)) => rollout::run(rollout, &tools).await,
         Verb::Convert(options) => convert::run(&options),
         Verb::Config(config) => config::run(&config, &tools),
-        Verb::Init(options) => init::run(*options, &tools).await,
-        Verb::Upgrade(_) => unimplemented::not_yet("upgrade"),
-        Verb::Delete(_) => unimplemented::not_yet("delete"),
+        Verb::Init(options) => init::run(*options, tools).await,
+        Verb::Upgrade(upgrade) => upgrade::run(upgrade, tools).await,
+        Verb::Delete(options) => delete::run(*options, &tools).await,
     }
 }

@@ -1,8 +1,11 @@
 //! Options of the verbs that install providers.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::Args;
+use clusterctl::configuration::Configuration;
 use clusterctl::install::Chosen;
 
 /// Providers as `name[:version]`, several separated by commas.
@@ -61,5 +64,26 @@ impl WaitOptions {
     /// Returns how long to wait; `None` without waiting.
     pub fn limit(&self) -> Option<Duration> {
         self.wait_providers.then(|| Duration::from_secs(self.wait_provider_timeout.into()))
+    }
+}
+
+/// The option for providers from a bundle.
+#[derive(Debug, Args)]
+pub struct Bundles {
+    /// Bundle with the files of providers, which are looked for here first; may be repeated
+    #[arg(long = "bundle", value_name = "FILE")]
+    bundles: Vec<PathBuf>,
+}
+
+impl Bundles {
+    /// Opens the bundles.
+    ///
+    /// # Errors
+    /// A file is no bundle, or damaged.
+    pub fn open(&self, configuration: &mut Configuration) -> Result<()> {
+        if !self.bundles.is_empty() {
+            configuration.set_bundles(crate::netboot::bundles::open(&self.bundles)?);
+        }
+        Ok(())
     }
 }

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use clusterctl::configuration::{Configuration, Environment};
+use clusterctl::connection::Connection;
+use clusterctl::install;
 use clusterctl::network::Https;
 use clusterctl::repository::Fetcher;
 use machinery::clock::Clock;
+
+use crate::output::tell;
 
 /// Options that all of clusterctl's verbs share.
 #[derive(Debug, Clone, Args)]
@@ -40,5 +44,17 @@ impl Tools {
         let configuration =
             Configuration::load(options.config.as_deref(), Environment::process(), network.as_ref()).await?;
         Ok(Self { configuration, fetcher: Fetcher::new(network, clock.clone()), clock })
+    }
+
+    /// Returns what installing providers in a cluster needs.
+    pub fn install<'a>(&'a self, connection: &'a Connection) -> install::Tools<'a> {
+        install::Tools {
+            client: &connection.client,
+            configuration: &self.configuration,
+            fetcher: &self.fetcher,
+            clock: &self.clock,
+            // As clusterctl, which keeps its standard output for what scripts read.
+            say: &tell,
+        }
     }
 }

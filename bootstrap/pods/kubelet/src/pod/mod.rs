@@ -1,8 +1,9 @@
 //! The life of one Pod: `state` is what is known, `plan` what is to be done next, `status` what is written. All three are pure; `worker`
-//! performs the plan with `start` and `events`.
+//! performs the plan with `image`, `start` and `events`.
 
 mod container;
 mod events;
+mod image;
 pub(crate) mod place;
 pub mod plan;
 pub(crate) mod ports;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use anyhow::Result;
-use container_images::{Sources, Store};
+use container_images::{Registries, Sources, Store};
 use engine::network::Network;
 use kube::Client;
 use machinery::clock::Clock;
@@ -24,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) images: Store,
     pub(crate) sources: Sources,
+    pub(crate) registries: Arc<Registries>,
     pub(crate) isolation: Isolation,
     pub(crate) folder: PathBuf,
     pub(crate) api: (String, u16),

@@ -5,13 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use container_images::{Name, Root, Unpacked, User};
+use container_images::{Root, Unpacked, User};
 use k8s_openapi::api::core::v1::Container;
 use kube::ResourceExt;
 use pod_processes::Mount;
 use tokio::sync::mpsc;
 
 use super::container::Running;
+use super::image::Refused;
 use super::place::Place;
 use super::state::Phase;
 use super::worker::{Event, Worker};
@@ -22,32 +23,16 @@ use crate::probe::{self, Purpose};
 use crate::root_copy;
 
 impl Worker {
-    pub(super) async fn start(&mut self, at: usize) -> Result<(), (&'static str, anyhow::Error)> {
+    pub(super) async fn start(&mut self, at: usize) -> Result<(), Refused> {
         let (container, _) = containers(&self.pod)
             .nth(at)
             .map(|(container, init)| (container.clone(), init))
             .unwrap_or_default();
-        let image = self.image(&container).await?;
+        let image = self.image(at, &container).await?;
         self.states[at].image_id =
             Some(format!("{}@{}", container.image.clone().unwrap_or_default(), image.id));
         let started = self.start_process(at, &container, &image).await;
-        started.map_err(|error| ("CreateContainerConfigError", error))
-    }
-
-    async fn image(&self, container: &Container) -> Result<Unpacked, (&'static str, anyhow::Error)> {
-        let name: Name = container
-            .image
-            .clone()
-            .unwrap_or_default()
-            .parse()
-            .map_err(|error| ("InvalidImageName", error))?;
-        let (images, sources) = (self.shared.images.clone(), self.shared.sources.clone());
-        let unpacked = tokio::task::spawn_blocking(move || {
-            let (archive, image) = sources.find(&name, images.scratch())?;
-            images.unpack(&archive, &image).with_context(|| format!("the image {name} cannot be used"))
-        });
-        let unpacked = unpacked.await.context("the image was not unpacked").and_then(|unpacked| unpacked);
-        unpacked.map_err(|error| ("ErrImagePull", error))
+        started.map_err(|error| Refused::new("CreateContainerConfigError", error))
     }
 
     async fn start_process(&mut self, at: usize, container: &Container, image: &Unpacked) -> Result<()> {

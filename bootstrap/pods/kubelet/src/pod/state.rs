@@ -17,6 +17,19 @@ pub struct State {
     pub last: Option<Termination>,
     /// The digest of its image.
     pub image_id: Option<String>,
+    /// The failure of its image, until that is there.
+    pub failed_pull: Option<FailedPull>,
+}
+
+/// An image that could not be pulled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedPull {
+    /// How often it was tried.
+    pub tries: u32,
+    /// It is not tried again before this time.
+    pub until: DateTime<Utc>,
+    /// Why the last try failed.
+    pub message: String,
 }
 
 /// What a container does.
@@ -72,6 +85,7 @@ impl State {
             restarts: 0,
             last: None,
             image_id: None,
+            failed_pull: None,
         }
     }
 

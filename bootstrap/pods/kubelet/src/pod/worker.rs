@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::container::{End, Running};
+use super::image::Refused;
 use super::place::Place;
 use super::plan::plan;
 use super::shared::Shared;
@@ -193,9 +194,10 @@ impl Worker {
         }
         let mut again = planned.wake.map_or(REFRESH, |wake| (wake - now).to_std().unwrap_or_default());
         for at in planned.start {
-            if let Err((reason, error)) = self.start(at).await {
-                again = again.min(RETRY);
-                self.wait(at, reason, &format!("{error:#}"), Some(now + RETRY));
+            if let Err(Refused { reason, error, until }) = self.start(at).await {
+                let until = until.unwrap_or_else(|| self.shared.clock.now() + RETRY);
+                again = again.min((until - self.shared.clock.now()).to_std().unwrap_or_default());
+                self.wait(at, reason, &format!("{error:#}"), Some(until));
             }
         }
         again

@@ -1,0 +1,112 @@
+//! What some providers need beside themselves, and what their own components do not contain.
+
+use semver::Version;
+use serde_json::Value;
+
+use super::{Objects, Tools};
+use crate::components::{Components, alter_images};
+use crate::network::Request;
+use crate::repository::Repository;
+use crate::{Context, Error, Result, version, yaml};
+
+/// Something that is installed with a provider.
+struct Companion {
+    /// The provider's label.
+    provider: &'static str,
+    /// The first version of the provider that needs it.
+    since: Version,
+    /// Its name. The provider's repository, or the folder of overrides, may have its manifests as `NAME.yaml`.
+    name: &'static str,
+    /// Where its manifests are otherwise.
+    url: &'static str,
+    /// A definition that is there if somebody has installed it.
+    definition: &'static str,
+}
+
+fn companions() -> [Companion; 1] {
+    [Companion {
+        provider: "infrastructure-openstack",
+        since: Version::new(0, 12, 0),
+        name: "openstack-resource-controller",
+        url: "https://github.com/k-orc/openstack-resource-controller/releases/latest/download/install.yaml",
+        definition: "images.openstack.k-orc.cloud",
+    }]
+}
+
+/// Installs what a provider needs beside itself. Its kinds get the labels with which `clusterctl move` moves their objects, and its
+/// Namespaces that of the provider, so that its Pods run where the provider's do.
+///
+/// # Errors
+/// The manifests cannot be read, or the cluster refuses an object.
+pub(super) async fn install(components: &Components, objects: &Objects, tools: &Tools<'_>) -> Result<()> {
+    let label = components.provider.label();
+    let parsed = version::parse(&components.version);
+    for companion in companions().into_iter().filter(|companion| companion.provider == label) {
+        if parsed.as_ref().is_some_and(|version| *version < companion.since) {
+            continue;
+        }
+        let name = companion.name;
+        if objects.has_definition(companion.definition).await? {
+            (tools.say)(&format!("Skipping {name}, which {label} needs: it is installed already"));
+            continue;
+        }
+        (tools.say)(&format!("Installing {name}, which {label} needs"));
+        let failed = || format!("failed to install {name}, which {label} needs");
+        let text = text(&companion, components, tools).await.context(failed)?;
+        let mut all = yaml::objects(&text).context(failed)?;
+        alter_images(&mut all, &tools.configuration.images(), name).context(failed)?;
+        for object in &mut all {
+            mark(object, &label);
+            objects.apply(object).await.context(failed)?;
+        }
+    }
+    Ok(())
+}
+
+async fn text(companion: &Companion, components: &Components, tools: &Tools<'_>) -> Result<Vec<u8>> {
+    let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
+    let file = format!("{}.yaml", companion.name);
+    if let Ok(own) = repository.file(&components.version, &file).await {
+        return Ok(own.to_vec());
+    }
+    let answer = tools.fetcher.get(Request::new(companion.url)).await?;
+    if answer.status == 200 {
+        return Ok(answer.body.to_vec());
+    }
+    Err(Error::invalid(format!("{} answers {}", companion.url, answer.status)))
+}
+
+fn mark(object: &mut Value, provider: &str) {
+    let labels: &[(&str, &str)] = match object["kind"].as_str() {
+        Some("CustomResourceDefinition") => {
+            &[("clusterctl.cluster.x-k8s.io", ""), ("clusterctl.cluster.x-k8s.io/move", "")]
+        }
+        Some("Namespace") => &[("cluster.x-k8s.io/provider", provider)],
+        _ => return,
+    };
+    for (key, value) in labels {
+        object["metadata"]["labels"][*key] = (*value).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn kinds_are_moved_and_namespaces_run() {
+        let marked = |kind: &str| {
+            let mut object = json!({"kind": kind, "metadata": {"name": "x"}});
+            mark(&mut object, "infrastructure-openstack");
+            object["metadata"]["labels"].clone()
+        };
+        assert_eq!(
+            marked("CustomResourceDefinition"),
+            json!({"clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/move": ""})
+        );
+        assert_eq!(marked("Namespace"), json!({"cluster.x-k8s.io/provider": "infrastructure-openstack"}));
+        assert_eq!(marked("Deployment"), json!(null));
+    }
+}

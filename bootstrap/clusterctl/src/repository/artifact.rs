@@ -1,0 +1,85 @@
+//! OCI artifacts in a registry: `oci://REGISTRY/REPOSITORY[:VERSION][/FILE]`. A tag is a version, and the layers are its files.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use distribution::{Artifact, Client, Credentials, Hosts};
+use machinery::clock::Clock;
+use tokio::sync::Mutex;
+
+use super::published::Published;
+use crate::configuration::Provider;
+use crate::{Context, Error, Result, version};
+
+/// The annotation of a layer with the name of its file.
+const TITLE: &str = "org.opencontainers.image.title";
+
+/// A repository of artifacts.
+pub(super) struct Artifacts {
+    client: Client,
+    credentials: Credentials,
+    /// The registry and the path.
+    repository: String,
+    known: Mutex<HashMap<String, Artifact>>,
+}
+
+/// The repository that an address names, the version in it, and the name of the components file.
+pub(super) fn parse(path: &str, provider: &Provider, clock: &Clock) -> Result<Published<Artifacts>> {
+    let form = || {
+        Error::invalid(
+            "invalid url: an OCI repository url should be in the form oci://{registry}/{repository}:{latest|version-tag}/{components.yaml}",
+        )
+    };
+    // A colon before the first slash is that of the registry's port.
+    let (registry, rest) = path.split_once('/').ok_or_else(form)?;
+    let (name, release) = rest.split_once(':').unwrap_or((rest, "latest"));
+    let (release, file) = match release.split_once('/') {
+        Some((release, file)) => (release, file.to_owned()),
+        None => (release, default_file(provider)),
+    };
+    if registry.is_empty() || name.is_empty() || (release != "latest" && version::parse(release).is_none()) {
+        return Err(form());
+    }
+    let artifacts = Artifacts {
+        client: Client::new(Hosts::default(), clock.clone()),
+        credentials: Credentials::of_this_user(),
+        repository: format!("{registry}/{name}"),
+        known: Mutex::default(),
+    };
+    Ok(Published { source: artifacts, version: release.to_owned(), components_file: file })
+}
+
+/// The usual name of a provider's components: `infrastructure-components.yaml`.
+fn default_file(provider: &Provider) -> String {
+    let label = provider.label();
+    let kind = label.strip_suffix(&format!("-{}", provider.name)).unwrap_or("core");
+    format!("{kind}-components.yaml")
+}
+
+impl Artifacts {
+    pub async fn file(&self, version: &str, name: &str) -> Result<Bytes> {
+        let failed = || format!("failed to get file {name:?} from {}:{version}", self.repository);
+        self.layer(version, name).await.context(failed)
+    }
+
+    async fn layer(&self, version: &str, name: &str) -> Result<Bytes> {
+        let network = |error: anyhow::Error| Error::Network(format!("{error:#}"));
+        let session = self.client.session(&self.repository, &self.credentials).map_err(network)?;
+        let mut known = self.known.lock().await;
+        if !known.contains_key(version) {
+            let artifact = session.artifact(version).await.map_err(network)?;
+            known.insert(version.to_owned(), artifact);
+        }
+        let layers = known.get(version).map(|artifact| artifact.layers.as_slice()).unwrap_or_default();
+        let is_named = |title: &String| title.rsplit('/').next() == Some(name);
+        let layer = layers.iter().find(|layer| layer.annotations.get(TITLE).is_some_and(is_named));
+        session.small(layer.ok_or(Error::NotFound)?).await.map_err(network)
+    }
+
+    pub async fn versions(&self) -> Result<Vec<String>> {
+        let network = |error: anyhow::Error| Error::Network(format!("{error:#}"));
+        let session = self.client.session(&self.repository, &self.credentials).map_err(network)?;
+        let tags = session.tags().await.map_err(network)?;
+        Ok(tags.into_iter().filter(|tag| version::parse(tag).is_some()).collect())
+    }
+}

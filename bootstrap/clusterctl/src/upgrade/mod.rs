@@ -1,0 +1,24 @@
+//! `upgrade`: which newer versions of providers there are (`plan`), and their installation (`apply`). `releases` has the rules, which are
+//! pure; `undo` brings the old version back when an upgrade fails.
+
+mod apply;
+mod plan;
+mod releases;
+mod undo;
+
+pub use apply::{Options, apply};
+pub use plan::{Plan, plan};
+
+use crate::inventory::{CONTRACT, Installed};
+
+/// The contracts of management clusters that can be upgraded.
+const UPGRADABLE: [&str; 2] = [CONTRACT, "v1beta1"];
+
+/// A provider with the version to which it can be, or is to be, upgraded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The provider with its present version.
+    pub provider: Installed,
+    /// The next version; `None` if there is none.
+    pub next: Option<String>,
+}

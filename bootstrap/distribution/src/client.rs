@@ -1,0 +1,284 @@
+//! Asks the endpoints of a registry, one after the other, and proves who asks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
+use hyper::body::Incoming;
+use machinery::clock::Clock;
+use serde::Deserialize;
+
+use crate::challenge::Challenge;
+use crate::credentials::{Credentials, Login};
+use crate::hosts::{Endpoint, Hosts};
+use crate::limits;
+use crate::transport::{Http, redirected, whole};
+
+/// A client of registries.
+pub struct Client {
+    hosts: Hosts,
+    pub(crate) clock: Clock,
+    clients: Mutex<HashMap<Vec<PathBuf>, Http>>,
+}
+
+/// What is fetched of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Which manifest a tag means.
+    Resolve,
+    /// Content by its digest.
+    Pull,
+}
+
+/// The requests to one repository. Tokens are kept as long as it.
+pub struct Session<'a> {
+    pub(crate) client: &'a Client,
+    /// The registry and the path, for messages.
+    pub(crate) repository: &'a str,
+    path: &'a str,
+    endpoints: Vec<Endpoint>,
+    login: Option<&'a Login>,
+    authorizations: Mutex<BTreeMap<String, HeaderValue>>,
+}
+
+/// The answer of a token service.
+#[derive(Deserialize)]
+struct Token {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    access_token: String,
+}
+
+impl Client {
+    /// Returns a client with this configuration of registries.
+    pub fn new(hosts: Hosts, clock: Clock) -> Self {
+        Self { hosts, clock, clients: Mutex::default() }
+    }
+
+    /// Begins with the requests to a repository, for example `registry.example/team/image`.
+    ///
+    /// # Errors
+    /// The configuration of the registry cannot be read.
+    pub fn session<'a>(&'a self, repository: &'a str, credentials: &'a Credentials) -> Result<Session<'a>> {
+        let (registry, path) = repository.split_once('/').context("the name has no registry")?;
+        Ok(Session {
+            client: self,
+            repository,
+            path,
+            endpoints: self.hosts.endpoints(registry)?,
+            login: credentials.find(repository),
+            authorizations: Mutex::default(),
+        })
+    }
+
+    fn http(&self, authorities: &[PathBuf]) -> Result<Http> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = clients.get(authorities) {
+            return Ok(known.clone());
+        }
+        let new = Http::new(authorities)?;
+        clients.insert(authorities.to_vec(), new.clone());
+        Ok(new)
+    }
+}
+
+impl Session<'_> {
+    /// Gets `path` of the repository from the first endpoint that has it. Silence and faults of a server are tried again.
+    ///
+    /// # Errors
+    /// No endpoint has it; the message has the answers of all.
+    pub(crate) async fn get(
+        &self,
+        purpose: Purpose,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Result<Response<Incoming>> {
+        let mut pause = limits::PAUSE;
+        for attempt in 1.. {
+            let (errors, again) = match self.ask(purpose, path, headers).await? {
+                Asked::Found(answer) => return Ok(answer),
+                Asked::Failed { errors, again } => (errors, again),
+            };
+            if !again || attempt >= limits::TRIES {
+                bail!("{}", errors.join("; "));
+            }
+            tracing::debug!(?errors, "a registry is asked again");
+            self.client.clock.sleep(pause).await;
+            pause *= 2;
+        }
+        bail!("{path} was not asked for")
+    }
+
+    /// Gets a small document, as [`Self::get`], and reads it whole. One that is cut off is asked for again.
+    ///
+    /// # Errors
+    /// As [`Self::get`]; or it has more than `most` bytes.
+    pub(crate) async fn read(
+        &self,
+        purpose: Purpose,
+        path: &str,
+        headers: &HeaderMap,
+        most: u64,
+    ) -> Result<(HeaderMap, Bytes)> {
+        let mut attempt = 1;
+        loop {
+            let answer = self.get(purpose, path, headers).await?;
+            let (head, body) = answer.into_parts();
+            match whole(body, most).await {
+                Ok(content) => return Ok((head.headers, content)),
+                Err(error) if attempt >= limits::TRIES => return Err(error).context(path.to_owned()),
+                Err(error) => tracing::debug!("{path} is read again: {error:#}"),
+            }
+            attempt += 1;
+        }
+    }
+
+    async fn ask(&self, purpose: Purpose, path: &str, headers: &HeaderMap) -> Result<Asked> {
+        let (mut errors, mut again) = (Vec::new(), false);
+        let allowed = self.endpoints.iter().filter(|endpoint| match purpose {
+            Purpose::Resolve => endpoint.resolves,
+            Purpose::Pull => endpoint.pulls,
+        });
+        for endpoint in allowed {
+            let url = self.url(endpoint, path);
+            match self.once(endpoint, &url, headers).await {
+                Ok(answer) if answer.status().is_success() => return Ok(Asked::Found(answer)),
+                // The whole of a blob is there already.
+                Ok(answer) if answer.status() == StatusCode::RANGE_NOT_SATISFIABLE => {
+                    return Ok(Asked::Found(answer));
+                }
+                Ok(answer) => {
+                    let status = answer.status();
+                    again |= status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+                    let reason = reason(answer).await;
+                    errors.push(format!("{url}: {status}{reason}"));
+                }
+                Err(error) => {
+                    again = true;
+                    errors.push(format!("{error:#}"));
+                }
+            }
+        }
+        ensure!(!errors.is_empty(), "no mirror of {} may be asked", self.repository);
+        Ok(Asked::Failed { errors, again })
+    }
+
+    fn url(&self, endpoint: &Endpoint, path: &str) -> String {
+        let url = format!("{}/{}/{path}", endpoint.base, self.path);
+        match &endpoint.mirrors {
+            Some(registry) if url.contains('?') => format!("{url}&ns={registry}"),
+            Some(registry) => format!("{url}?ns={registry}"),
+            None => url,
+        }
+    }
+
+    async fn once(&self, endpoint: &Endpoint, url: &str, sent: &HeaderMap) -> Result<Response<Incoming>> {
+        let http = self.client.http(&endpoint.authorities)?;
+        let known = self.known(&endpoint.base);
+        let answer = http.get(url, sent, known.as_ref()).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let mut headers = answer.headers().get_all(header::WWW_AUTHENTICATE).iter();
+        let challenge = headers.find_map(|header| Challenge::parse(header.to_str().ok()?));
+        let Some(challenge) = challenge else { return Ok(answer) };
+        let Some(new) = self.authorization(&http, endpoint, challenge).await? else { return Ok(answer) };
+        self.remember(&endpoint.base, &new);
+        http.get(url, sent, Some(&new)).await
+    }
+
+    fn remember(&self, base: &str, authorization: &HeaderValue) {
+        let mut all = self.authorizations.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(base.to_owned(), authorization.clone());
+    }
+
+    fn known(&self, base: &str) -> Option<HeaderValue> {
+        self.authorizations.lock().unwrap_or_else(PoisonError::into_inner).get(base).cloned()
+    }
+
+    /// Returns what the registry wants to see, if there is something to show. The credentials are those of the registry, and no mirror sees
+    /// them.
+    async fn authorization(
+        &self,
+        http: &Http,
+        endpoint: &Endpoint,
+        challenge: Challenge,
+    ) -> Result<Option<HeaderValue>> {
+        let login = self.login.filter(|_| endpoint.mirrors.is_none());
+        match challenge {
+            Challenge::Basic => login.map(basic).transpose(),
+            Challenge::Bearer { realm, service, scope } => {
+                let base: Uri = endpoint.base.parse()?;
+                let realm = redirected(&base, &realm).context("the address of the token service")?;
+                let scope = scope.unwrap_or_else(|| format!("repository:{}:pull", self.path));
+                let mut url = format!("{realm}{}scope={}", separator(&realm), encoded(&scope));
+                if let Some(service) = service {
+                    url.push_str(&format!("&service={}", encoded(&service)));
+                }
+                let own = login.map(basic).transpose()?;
+                let answer = http.get(&url, &HeaderMap::new(), own.as_ref()).await?;
+                let status = answer.status();
+                if !status.is_success() {
+                    let reason = reason(answer).await;
+                    bail!("{url}: {status}{reason}");
+                }
+                let text = whole(answer.into_body(), limits::ANSWER).await?;
+                let found: Token =
+                    serde_json::from_slice(&text).context("the token service gave no token")?;
+                let token = if found.token.is_empty() { found.access_token } else { found.token };
+                Ok(Some(secret(&format!("Bearer {token}"))?))
+            }
+        }
+    }
+}
+
+/// The outcome of one round over the endpoints.
+enum Asked {
+    Found(Response<Incoming>),
+    Failed {
+        errors: Vec<String>,
+        /// Whether another round may succeed.
+        again: bool,
+    },
+}
+
+fn separator(uri: &Uri) -> char {
+    if uri.query().is_some() { '&' } else { '?' }
+}
+
+/// A value of a query.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/,".contains(&byte);
+    text.bytes().fold(String::new(), |mut all, byte| {
+        if plain(byte) {
+            all.push(char::from(byte));
+        } else {
+            all.push_str(&format!("%{byte:02X}"));
+        }
+        all
+    })
+}
+
+fn basic(login: &Login) -> Result<HeaderValue> {
+    secret(&format!("Basic {}", STANDARD.encode(format!("{}:{}", login.user, login.password))))
+}
+
+fn secret(text: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| anyhow!("the credentials cannot be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// What a registry says about a failure, with a colon in front.
+async fn reason(answer: Response<Incoming>) -> String {
+    let Ok(text) = whole(answer.into_body(), limits::ANSWER).await else { return String::new() };
+    let Ok(body) = serde_json::from_slice::<serde_json::Value>(&text) else { return String::new() };
+    let message = body.pointer("/errors/0/message").and_then(serde_json::Value::as_str);
+    message.map(|message| format!(": {message}")).unwrap_or_default()
+}

@@ -1,0 +1,18 @@
+//! A client of registries (OCI distribution specification): [`Client`] finds images and artifacts, and fetches their blobs.
+//!
+//! Nobody has checked what a registry sends. Manifests and blobs are verified by their digests, each has a limit, and credentials are sent
+//! only to the host that they are for ([`Credentials`]). Mirrors and authorities are configured as for containerd ([`Hosts`]).
+
+mod blob;
+mod challenge;
+mod client;
+mod credentials;
+mod hosts;
+pub mod limits;
+mod manifest;
+mod transport;
+
+pub use client::{Client, Session};
+pub use credentials::{Credentials, Login};
+pub use hosts::{Endpoint, Hosts};
+pub use manifest::Artifact;

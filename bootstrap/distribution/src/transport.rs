@@ -1,0 +1,140 @@
+//! Requests to one host, over TLS by rustls.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::limits;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A client that trusts the authorities of this machine, and further ones.
+#[derive(Clone)]
+pub(crate) struct Http(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
+
+impl Http {
+    /// Returns a client that also trusts the certificates in these files.
+    ///
+    /// # Errors
+    /// A file cannot be read, or has no certificates.
+    pub(crate) fn new(authorities: &[PathBuf]) -> Result<Self> {
+        let mut roots = rustls::RootCertStore::empty();
+        let machine = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(machine.certs);
+        for path in authorities {
+            let cannot = || format!("cannot use the certificates in {}", path.display());
+            let text = std::fs::read(path).with_context(cannot)?;
+            for certificate in CertificateDer::pem_slice_iter(&text) {
+                roots.add(certificate.with_context(cannot)?).with_context(cannot)?;
+            }
+        }
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_connect_timeout(Some(CONNECT));
+        let connector = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector);
+        Ok(Self(Client::builder(TokioExecutor::new()).build(connector)))
+    }
+
+    /// Sends a GET request, and follows redirects. The authorization is sent to the first host only.
+    ///
+    /// # Errors
+    /// The network fails, or the answer's head does not come in time.
+    pub(crate) async fn get(
+        &self,
+        url: &str,
+        headers: &HeaderMap,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Response<Incoming>> {
+        let mut uri: Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+        let first = uri.authority().cloned();
+        for _ in 0..=limits::REDIRECTS {
+            let mut request = Request::get(&uri).body(Empty::new())?;
+            *request.headers_mut() = headers.clone();
+            request.headers_mut().insert(header::USER_AGENT, HeaderValue::from_static("firstlight"));
+            if let Some(authorization) = authorization.filter(|_| uri.authority() == first.as_ref()) {
+                request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+            }
+            let answer = tokio::time::timeout(limits::SILENCE, self.0.request(request)).await;
+            let answer = answer.with_context(|| format!("{uri} does not answer"))?;
+            let answer = answer.map_err(|error| causes(&error)).with_context(|| uri.to_string())?;
+            let target = answer.headers().get(header::LOCATION).filter(|_| answer.status().is_redirection());
+            let Some(target) = target.and_then(|target| target.to_str().ok()) else { return Ok(answer) };
+            uri = redirected(&uri, target)?;
+        }
+        bail!("{url} is redirected more than {} times", limits::REDIRECTS)
+    }
+}
+
+/// Reads a whole body of at most `most` bytes.
+///
+/// # Errors
+/// It is longer, is cut off, or does not come in time.
+pub(crate) async fn whole(mut body: Incoming, most: u64) -> Result<Bytes> {
+    let mut content = Vec::new();
+    while let Some(bytes) = next(&mut body).await? {
+        content.extend_from_slice(&bytes);
+        ensure!(content.len() as u64 <= most, "the answer has more than {most} bytes");
+    }
+    Ok(content.into())
+}
+
+/// Returns the next piece of a body.
+///
+/// # Errors
+/// The connection ends too soon, or is silent for too long.
+pub(crate) async fn next(body: &mut Incoming) -> Result<Option<Bytes>> {
+    loop {
+        let frame = tokio::time::timeout(limits::SILENCE, body.frame()).await;
+        let frame = frame.with_context(|| format!("nothing came for {:?}", limits::SILENCE))?;
+        let Some(frame) = frame else { return Ok(None) };
+        if let Ok(bytes) = frame.context("the connection was cut off")?.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+}
+
+/// The errors below hyper's own, which says little.
+fn causes(error: &dyn std::error::Error) -> anyhow::Error {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        text.push_str(&format!(": {error}"));
+        below = error.source();
+    }
+    anyhow::anyhow!(text)
+}
+
+/// The address to which an answer points.
+pub(crate) fn redirected(base: &Uri, target: &str) -> Result<Uri> {
+    let uri: Uri = target.parse().with_context(|| format!("redirected to {target:?}"))?;
+    if uri.scheme().is_some() {
+        let is_weaker = base.scheme_str() == Some("https") && uri.scheme_str() != Some("https");
+        ensure!(!is_weaker, "redirected from https to {target:?}");
+        return Ok(uri);
+    }
+    let mut parts = uri.into_parts();
+    parts.scheme = base.scheme().cloned();
+    parts.authority = base.authority().cloned();
+    Uri::from_parts(parts).with_context(|| format!("redirected to {target:?}"))
+}
