@@ -81,8 +81,7 @@ impl Process {
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
         let authority = certificates.authority();
-        let kubelet =
-            pods::kubelet(&directory, options, address, networks, authority, &doors.clock).await?;
+        let kubelet = pods::kubelet(&directory, options, address, networks, authority, &doors.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors));
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;

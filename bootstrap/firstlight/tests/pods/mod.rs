@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 pub mod image;
+#[allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says why it skips")]
 mod network;
+#[allow(clippy::print_stdout, reason = "what a container prints is its log")]
 mod program;
 
 use std::path::Path;
@@ -280,7 +282,8 @@ async fn what_cannot_run_says_why() {
 async fn no_process_outlives_the_server() {
     let mut machine = Machine::start().await;
     machine.deploy("orphan", "echo never-an-orphan; while true; do sleep 1; done", json!({})).await;
-    machine.pod("orphan", "ready", is_ready).await;
+    let pod = machine.pod("orphan", "ready", is_ready).await;
+    machine.logged(&pod, "never-an-orphan").await;
     assert!(is_running("never-an-orphan"));
     machine.server.kill().await.unwrap();
     let ended = wait(async || Ok((!is_running("never-an-orphan")).then_some(())));

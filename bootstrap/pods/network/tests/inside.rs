@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use machinery::clock::Clock;
-use metrics::Limits;
+use metrics::{Limits, Metrics};
 use nix::ifaddrs::getifaddrs;
 use nix::sched::{CloneFlags, setns};
 use pod_network::helper::{Program, process};
@@ -29,7 +29,7 @@ fn as_helper() {
 pub struct Machine {
     pub networks: Networks,
     pub api: TcpListener,
-    pub reached: Limits,
+    metrics: Metrics,
 }
 
 impl Machine {
@@ -49,12 +49,19 @@ impl Machine {
             program: Program { name: HELPER.to_owned(), arguments },
             clock: Clock::system(),
         };
-        Some(Self { networks: Networks::new(options), api, reached: Limits::default() })
+        Some(Self { networks: Networks::new(options), api, metrics: Metrics::default() })
     }
 
     pub async fn pod(&self) -> Arc<Network> {
-        let made = self.networks.make(None, &self.reached).await.unwrap();
+        let made = self.networks.make(None, &Limits::of(&self.metrics)).await.unwrap();
         Arc::new(made.expect("this machine allows no networks of Pods"))
+    }
+
+    /// Returns how often a limit was reached.
+    pub fn reached(&self, limit: &str) -> usize {
+        let text = self.metrics.text();
+        let line = format!("firstlight_limit_reached_total{{limit=\"{limit}\"}} ");
+        text.lines().find_map(|found| found.strip_prefix(&line)?.parse().ok()).unwrap_or_default()
     }
 }
 

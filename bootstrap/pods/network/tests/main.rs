@@ -1,5 +1,10 @@
 //! Networks of Pods, tried from inside. They need root and `/dev/net/tun`.
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be, and says why it skips"
+)]
 
 mod inside;
 mod lookup;

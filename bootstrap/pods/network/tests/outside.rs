@@ -123,6 +123,33 @@ async fn datagrams_go_out_and_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_destinations_is_limited() {
+    let Some(machine) = Machine::start(PathBuf::new()).await else { return };
+    let pod = machine.pod().await;
+    let sink = UdpSocket::bind(at(own_address(), 0)).unwrap();
+    sink.set_read_timeout(Some(DEADLINE)).unwrap();
+    let to = sink.local_addr().unwrap();
+    let send = move |count: usize| {
+        let sockets: Vec<_> = (0..count).map(|_| UdpSocket::bind("0.0.0.0:0").unwrap()).collect();
+        for socket in &sockets {
+            socket.send_to(b"!", to).unwrap();
+            // One after the other, so that none is lost for want of room.
+            sink.recv(&mut [0; 1]).unwrap();
+        }
+        let beyond = UdpSocket::bind("0.0.0.0:0").unwrap();
+        beyond.send_to(b"?", to).unwrap();
+        sockets.len()
+    };
+    assert_eq!(within(&pod, move || send(limits::UDP_FLOWS)).await, limits::UDP_FLOWS);
+    let reached = async {
+        while machine.reached("pod_udp_flows") == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, reached).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_connections_is_limited() {
     let Some(machine) = Machine::start(PathBuf::new()).await else { return };
     // Both sides of each connection, and those of the gateway, are files of this process.
@@ -153,6 +180,7 @@ async fn the_number_of_connections_is_limited() {
     });
     let (held, beyond) = held.await;
     assert_eq!((held.len(), beyond), (limits::TCP_FLOWS, ErrorKind::ConnectionRefused));
+    assert_eq!(machine.reached("pod_tcp_flows"), 1);
     drop(held);
     // Those that have ended make room.
     let again = async { while connects(&pod, to).await.is_err() {} };

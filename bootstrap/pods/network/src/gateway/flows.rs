@@ -46,6 +46,10 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
         Self { numbers: HashMap::new(), flows: HashMap::new(), last: 0, limit }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
     /// Returns the number of the connection between these two.
     pub(crate) fn number(&self, client: SocketAddrV4, server: SocketAddrV4) -> Option<Number> {
         self.numbers.get(&(client, server)).copied()

@@ -101,7 +101,7 @@ impl Gateway {
                 },
                 Some(event) = self.events.recv() => self.on(event),
                 Some(_) = self.tasks.join_next() => {}
-                () = tokio::time::sleep_until(sweep) => {
+                () = tokio::time::sleep_until(sweep), if !self.flows.is_empty() => {
                     let now = self.router.clock.monotonic();
                     self.flows.forget(before(now, limits::OFFERED), before(now, limits::ENDED));
                     sweep = now + limits::SWEEP;
