@@ -13,6 +13,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use kubelet::{Kubelet, Options, logs};
 use machinery::clock::Clock;
+use machinery::random::Random;
 use machinery::status::Status;
 use pod_network::Networks;
 use pod_network::helper::Program;
@@ -59,18 +60,21 @@ pub(crate) async fn kubelet(
     Kubelet::new(options)
 }
 
-/// Returns the networks of the Pods of a server that listens on this address.
-pub(crate) fn networks(address: SocketAddr, clock: &Clock) -> Networks {
-    Networks::new(pod_network::Options {
+/// Returns the doors of a server that listens on this address, and the networks of its Pods, to which they lead, too.
+pub(crate) fn doors(address: SocketAddr) -> (Doors, Networks) {
+    let clock = Clock::system();
+    let networks = Networks::new(pod_network::Options {
         api: reachable(address),
         resolv_conf: "/etc/resolv.conf".into(),
         program: Program::default(),
         clock: clock.clone(),
-    })
+    });
+    let network = Arc::new(Door(networks.clone()));
+    (Doors { clock, random: Random::system(), network }, networks)
 }
 
 /// The network of this machine and those of its Pods: the one door through which the server reaches webhooks, Services and Pods.
-pub(crate) struct Door(pub(crate) Networks);
+struct Door(Networks);
 
 impl Network for Door {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxedStream>> {

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
 use kubelet::Kubelet;
 use machinery::clock::Clock;
-use machinery::random::Random;
 use serving::Listener;
 use serving::Tls;
 use store::{Embedded, HistoryLimits, Memory, Store};
@@ -24,7 +23,7 @@ use crate::merge_kubeconfig;
 use crate::netboot::{self, BareMetal};
 use crate::open_files;
 use crate::options::server::{ServerOptions, StoreChoice};
-use crate::plane::{Doors, Plane};
+use crate::plane::Plane;
 use crate::pods;
 use crate::providers;
 use crate::token_keys;
@@ -63,10 +62,7 @@ impl Process {
         directory.create()?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
-        let clock = Clock::system();
-        let networks = pods::networks(address, &clock);
-        let network = Arc::new(pods::Door(networks.clone()));
-        let doors = Doors { clock, random: Random::system(), network };
+        let (doors, networks) = pods::doors(address);
         // Making the keys and syncing them to disk takes as long as opening the store, and is independent of it.
         let certificates = tokio::task::spawn_blocking({
             let (directory, doors) = (directory.clone(), doors.clone());

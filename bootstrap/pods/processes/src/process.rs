@@ -148,7 +148,7 @@ fn spawn(instruction: &Instruction) -> Result<Child> {
             .context("cannot make a namespace of processes")?;
     }
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(shim::NAME).env_clear().process_group(0);
+    command.arg0(shim::NAME).env_clear().envs([shim::ONE_THREAD]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().context("cannot start the shim of a container")
 }

@@ -96,7 +96,8 @@ fn spawn(program: &Program) -> Result<(Child, OwnedFd)> {
         .context("cannot make a socket")?;
     sockopt::set_socket_timeout(&own, sockopt::Timeout::Recv, Some(limits::HELPER))?;
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(&program.name).args(&program.arguments).env_clear().process_group(0);
+    command.arg0(&program.name).args(&program.arguments).process_group(0);
+    command.env_clear().envs([pod_processes::shim::ONE_THREAD]);
     command.stdin(Stdio::from(other)).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().context("cannot start the helper of the Pods' networks")?;
     Ok((child, own))

@@ -19,6 +19,8 @@ pub use identity::user_namespace;
 
 /// The name under which this program is a shim.
 pub const NAME: &str = "firstlight-container";
+/// A variable with which the allocator starts no thread. Only a process with one thread can enter a user namespace.
+pub const ONE_THREAD: (&str, &str) = ("_RJEM_MALLOC_CONF", "background_thread:false");
 /// The exit code of a shim that could not start the program.
 pub const CANNOT_START: i32 = 127;
 /// The largest instruction in bytes.
