@@ -92,7 +92,7 @@ async fn what_cannot_be_installed_says_why() {
 #[tokio::test]
 async fn one_file_has_the_provider_and_its_image() {
     let folder = tempfile::tempdir().unwrap();
-    let (archive, bundle) = (image::write(folder.path()), folder.path().join("site.bundle"));
+    let (archive, bundle) = (image::write(folder.path(), false), folder.path().join("site.bundle"));
     let (archive, bundle) = (archive.to_str().unwrap(), bundle.to_str().unwrap());
     let other = tempfile::tempdir().unwrap();
     let site = Site::start_with(other, &["--store", "memory"]).await;

@@ -12,7 +12,7 @@ use crate::pods::image;
 /// A server without local images, and a registry with the image `shell:v1`.
 async fn start() -> (Site, Registry) {
     let folder = tempfile::tempdir().unwrap();
-    let archive = image::write(folder.path());
+    let archive = image::write(folder.path(), false);
     let registry = Registry::start().await.unwrap();
     registry.with(|state| layout(state, "shell:v1", &archive)).unwrap();
     std::fs::remove_file(archive).unwrap();

@@ -29,7 +29,7 @@ impl Site {
     /// Starts a server whose images are in an archive, and a repository with version v0.3.0 of the provider.
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let images = image::write(folder.path());
+        let images = image::write(folder.path(), false);
         let options = ["--store", "memory", "--container-images", images.to_str().unwrap()];
         Self::start_with(folder, &options).await
     }
