@@ -81,6 +81,7 @@ transcripts! {
     older,
     pivot,
     portforward,
+    processes,
     providers,
     start,
     verbs,
