@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The registry under whose name Docker keeps the credentials of Docker Hub.
 const DOCKER_HUB: &str = "index.docker.io";
@@ -25,12 +26,6 @@ pub struct Login {
 pub struct Credentials(Vec<(String, Login)>);
 
 #[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    auths: BTreeMap<String, Entry>,
-}
-
-#[derive(Deserialize)]
 struct Entry {
     #[serde(default)]
     auth: String,
@@ -46,8 +41,12 @@ impl Credentials {
     /// # Errors
     /// It has another form.
     pub fn of_docker_config(content: &[u8]) -> Result<Self> {
-        let file: File = serde_json::from_slice(content).context("it is no configuration of Docker")?;
-        Ok(Self::of(file.auths))
+        let read = |content| -> serde_json::Result<Option<BTreeMap<String, Entry>>> {
+            let mut file: BTreeMap<String, Value> = serde_json::from_slice(content)?;
+            file.remove("auths").map(serde_json::from_value).transpose()
+        };
+        let auths = read(content).context("it is no configuration of Docker")?;
+        Ok(Self::of(auths.unwrap_or_default()))
     }
 
     /// Reads a `.dockercfg`, the older form, which Secrets of the type `kubernetes.io/dockercfg` have.
