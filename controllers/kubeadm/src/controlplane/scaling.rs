@@ -8,7 +8,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use schemas::defaults::MAX_SURGE;
 
 use super::desired::Entry;
-use super::observed::{ControlPlaneMachine, Observed, Template};
+use super::observed::{ControlPlaneMachine, Observed, Template, is_ready};
 use super::preflight::{self, Preflight};
 use super::removal::forward_leadership;
 use super::situation::{Decision, Situation};
@@ -130,7 +130,7 @@ fn settled(situation: &Situation<'_>) -> Vec<Step> {
         .observed
         .machines
         .iter()
-        .filter(|member| member.node().is_some() && !member.is_deleting())
+        .filter(|member| !member.is_deleting() && shows_certificate(situation.observed, member))
         .filter(|member| {
             member.config.as_ref().is_some_and(|config| {
                 object::annotation(config.as_ref(), names::CERTIFICATES_EXPIRY).is_none()
@@ -142,4 +142,10 @@ fn settled(situation: &Situation<'_>) -> Vec<Step> {
         steps.push(Step::ReadCertificateExpiry(unknown));
     }
     steps
+}
+
+/// Returns whether the API server of a Machine runs. Another one is asked in vain, and then not again for minutes.
+fn shows_certificate(observed: &Observed, member: &ControlPlaneMachine) -> bool {
+    let (Some(node), Some(view)) = (member.node(), &observed.workload) else { return false };
+    view.pods.get(&format!("kube-apiserver-{node}")).is_some_and(|pod| is_ready(pod))
 }
