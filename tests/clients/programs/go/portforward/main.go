@@ -185,7 +185,8 @@ func (w *workload) etcdStatus(ctx context.Context, form, pod string) error {
 		return err
 	}
 	config := w.etcd.Clone()
-	config.ServerName = pod
+	// The name of the node; that of the Pod is not in the certificate.
+	config.ServerName = strings.TrimPrefix(pod, "etcd-")
 	secured := tls.Client(stream{data, connection}, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return err
