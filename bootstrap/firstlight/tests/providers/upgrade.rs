@@ -54,7 +54,8 @@ async fn a_failed_upgrade_is_undone() {
     });
     let request = http::Request::post(GARDENS).header("content-type", "application/json");
     site.client.request::<Value>(request.body(garden.to_string().into_bytes()).unwrap()).await.unwrap();
-    site.publish("v0.4.0", "exit 1", image::NAME);
+    // A program that ends at once would be ready for a moment.
+    site.publish("v0.4.0", RUNS, "registry.example/missing:v1");
     let apply = ["upgrade", "apply", "--infrastructure", "garden:v0.4.0"];
     let waiting = [&apply[..], &["--wait-providers", "--wait-provider-timeout", "3"]].concat();
     let error = site.fail(&waiting);
