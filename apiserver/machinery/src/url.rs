@@ -116,6 +116,20 @@ fn escapes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Percent-encodes content that is to be one value of a query, or the data of a URL: everything but unreserved characters (RFC 3986).
+pub fn encode(content: impl AsRef<[u8]>) -> String {
+    let content = content.as_ref();
+    let mut encoded = String::with_capacity(content.len());
+    for byte in content {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+            encoded.push(char::from(*byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
 /// Returns the path with all necessary escapes. A path that needs none is returned as written.
 pub fn escaped(path: &str) -> String {
     let plain = |c: u8| c.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&c);
@@ -140,4 +154,15 @@ pub fn escaped(path: &str) -> String {
         at += 1;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_queries() {
+        assert_eq!(encode("a-1._~"), "a-1._~");
+        assert_eq!(encode("app=a b/c"), "app%3Da%20b%2Fc");
+    }
 }

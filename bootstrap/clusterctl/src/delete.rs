@@ -2,7 +2,7 @@
 
 use crate::configuration::{ProviderType, parse_name};
 use crate::deployments::is_in_process;
-use crate::install::{Chosen, Tools};
+use crate::install::{Chosen, FLAGS, Tools};
 use crate::inventory::{self, Installed};
 use crate::removal::{Removal, joined, kinds_with_objects};
 use crate::{Error, Result, removal};
@@ -17,8 +17,6 @@ pub struct Options {
     /// Whether their namespaces are deleted, too.
     pub include_namespace: bool,
 }
-
-const FLAGS: &str = "--core, --bootstrap, --control-plane, --infrastructure, --ipam, --extension, --addon";
 
 /// Deletes the chosen providers, or all.
 ///
@@ -71,8 +69,7 @@ pub async fn delete(chosen: Chosen, options: Options, tools: &Tools<'_>) -> Resu
 
 /// Finds the chosen providers among the installed ones.
 fn named(chosen: Chosen, known: &[Installed]) -> Result<Vec<Installed>> {
-    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
-    names.map(|(name, kind)| one(&name, kind, known)).collect()
+    chosen.each().map(|(name, kind)| one(&name, kind, known)).collect()
 }
 
 fn one(text: &str, kind: ProviderType, known: &[Installed]) -> Result<Installed> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use serde_json::json;
@@ -32,8 +32,7 @@ pub(crate) async fn is_in_process(client: &Client, provider: &Installed) -> Resu
 /// # Errors
 /// The cluster does not answer.
 pub(crate) async fn of(client: &Client, provider: &Installed) -> Result<Vec<Deployment>> {
-    let labels = format!("clusterctl.cluster.x-k8s.io=,cluster.x-k8s.io/provider={}", provider.label());
-    let found = api(client, provider).list(&ListParams::default().labels(&labels)).await;
+    let found = api(client, provider).list(&provider.selected()).await;
     Ok(found.context(|| format!("failed to list Deployments for provider {}", provider.name))?.items)
 }
 

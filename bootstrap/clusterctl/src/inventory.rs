@@ -4,6 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
 use kube::{Api, Client};
 
+use crate::components::Components;
 use crate::configuration::{Provider, ProviderType};
 use crate::{Context, Error, Result};
 
@@ -83,6 +84,31 @@ pub struct Installed {
 }
 
 impl Installed {
+    /// The entry of a provider that is not installed yet.
+    pub(crate) fn of(components: &Components) -> Self {
+        Self {
+            name: components.provider.name.clone(),
+            type_name: components.provider.type_name().to_owned(),
+            version: components.version.clone(),
+            namespace: components.namespace.clone(),
+        }
+    }
+
+    /// Its type.
+    ///
+    /// # Errors
+    /// This version does not know the type.
+    pub(crate) fn provider_type(&self) -> Result<ProviderType> {
+        ProviderType::called(&self.type_name)
+            .ok_or_else(|| Error::invalid(format!("{:?} is no type of providers", self.type_name)))
+    }
+
+    /// Selects its objects by their labels.
+    pub(crate) fn selected(&self) -> ListParams {
+        let labels = format!("clusterctl.cluster.x-k8s.io=,cluster.x-k8s.io/provider={}", self.label());
+        ListParams::default().labels(&labels)
+    }
+
     /// The value of the label `cluster.x-k8s.io/provider` of its objects.
     pub fn label(&self) -> String {
         let provider_type = ProviderType::called(&self.type_name);

@@ -90,7 +90,7 @@ impl Https {
             let answer = self.0.request(message).await.map_err(|error| failed(causes(&error)))?;
             let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
             if let Some(target) = header("location").filter(|_| answer.status().is_redirection()) {
-                uri = relative(&uri, target).map_err(failed)?;
+                uri = distribution::redirected(&uri, target).map_err(|error| failed(format!("{error:#}")))?;
                 continue;
             }
             let (status, exhausted) =
@@ -124,19 +124,4 @@ fn causes(error: &dyn std::error::Error) -> String {
         below = error.source();
     }
     text
-}
-
-/// The address that a `Location` points to.
-fn relative(base: &Uri, target: &str) -> Result<Uri, String> {
-    let uri: Uri = target.parse().map_err(|error| format!("redirected to {target:?}: {error}"))?;
-    if uri.scheme().is_some() {
-        if base.scheme_str() == Some("https") && uri.scheme_str() != Some("https") {
-            return Err(format!("redirected from https to {target:?}"));
-        }
-        return Ok(uri);
-    }
-    let mut parts = uri.into_parts();
-    parts.scheme = base.scheme().cloned();
-    parts.authority = base.authority().cloned();
-    Uri::from_parts(parts).map_err(|error| format!("redirected to {target:?}: {error}"))
 }

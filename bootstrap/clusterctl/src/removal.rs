@@ -74,8 +74,6 @@ pub(crate) async fn components(client: &Client, provider: &Installed) -> Result<
         let can = |verb| capabilities.supports_operation(verb);
         can(verbs::LIST) && can(verbs::DELETE) && !is_foreign
     });
-    let labels = format!("clusterctl.cluster.x-k8s.io=,{PROVIDER}={}", provider.label());
-    let selected = ListParams::default().labels(&labels);
     let lists: Vec<(ApiResource, Api<DynamicObject>)> = wanted
         .map(|(resource, capabilities)| {
             let api = match capabilities.scope {
@@ -85,7 +83,7 @@ pub(crate) async fn components(client: &Client, provider: &Installed) -> Result<
             (resource, api)
         })
         .collect();
-    let selected = &selected;
+    let selected = &provider.selected();
     let lists = stream::iter(lists).map(|(resource, api)| async move {
         let listed = api.list(selected).await;
         let listed = listed.context(|| format!("failed to list objects of the kind {}", resource.kind))?;
@@ -139,9 +137,8 @@ pub(crate) async fn delete(client: &Client, provider: &Installed, removal: Remov
 /// The cluster refuses or does not answer.
 pub(crate) async fn kinds_with_objects(client: &Client, provider: &Installed) -> Result<Vec<String>> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let labels = format!("clusterctl.cluster.x-k8s.io=,{PROVIDER}={}", provider.label());
     let mut found = Vec::new();
-    for definition in definitions.list(&ListParams::default().labels(&labels)).await?.items {
+    for definition in definitions.list(&provider.selected()).await?.items {
         let spec = definition.spec;
         let Some(version) = spec.versions.iter().find(|version| version.storage) else { continue };
         let resource = ApiResource {

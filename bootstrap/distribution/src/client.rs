@@ -1,8 +1,7 @@
-//! Asks the endpoints of a registry, one after the other, and proves who asks.
+//! Sends requests to the endpoints of a registry in their order, with the credentials that each of them asks for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine;
@@ -11,6 +10,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use machinery::clock::Clock;
+use machinery::url::encode;
+use parking_lot::Mutex;
 use serde::Deserialize;
 
 use crate::challenge::Challenge;
@@ -78,7 +79,7 @@ impl Client {
     }
 
     fn http(&self, authorities: &[PathBuf]) -> Result<Http> {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         if let Some(known) = clients.get(authorities) {
             return Ok(known.clone());
         }
@@ -99,8 +100,8 @@ impl Session<'_> {
         path: &str,
         headers: &HeaderMap,
     ) -> Result<Response<Incoming>> {
-        let mut pause = limits::PAUSE;
-        for attempt in 1.. {
+        let (mut attempt, mut pause) = (1, limits::PAUSE);
+        loop {
             let (errors, again) = match self.ask(purpose, path, headers).await? {
                 Asked::Found(answer) => return Ok(answer),
                 Asked::Failed { errors, again } => (errors, again),
@@ -110,9 +111,8 @@ impl Session<'_> {
             }
             tracing::debug!(?errors, "a registry is asked again");
             self.client.clock.sleep(pause).await;
-            pause *= 2;
+            (attempt, pause) = (attempt + 1, pause * 2);
         }
-        bail!("{path} was not asked for")
     }
 
     /// Gets a small document, as [`Self::get`], and reads it whole. One that is cut off is asked for again.
@@ -194,12 +194,11 @@ impl Session<'_> {
     }
 
     fn remember(&self, base: &str, authorization: &HeaderValue) {
-        let mut all = self.authorizations.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(base.to_owned(), authorization.clone());
+        self.authorizations.lock().insert(base.to_owned(), authorization.clone());
     }
 
     fn known(&self, base: &str) -> Option<HeaderValue> {
-        self.authorizations.lock().unwrap_or_else(PoisonError::into_inner).get(base).cloned()
+        self.authorizations.lock().get(base).cloned()
     }
 
     /// Returns what the registry wants to see, if there is something to show. The credentials are those of the registry, and no mirror sees
@@ -217,9 +216,9 @@ impl Session<'_> {
                 let base: Uri = endpoint.base.parse()?;
                 let realm = redirected(&base, &realm).context("the address of the token service")?;
                 let scope = scope.unwrap_or_else(|| format!("repository:{}:pull", self.path));
-                let mut url = format!("{realm}{}scope={}", separator(&realm), encoded(&scope));
+                let mut url = format!("{realm}{}scope={}", separator(&realm), encode(&scope));
                 if let Some(service) = service {
-                    url.push_str(&format!("&service={}", encoded(&service)));
+                    url.push_str(&format!("&service={}", encode(&service)));
                 }
                 let own = login.map(basic).transpose()?;
                 let answer = http.get(&url, &HeaderMap::new(), own.as_ref()).await?;
@@ -250,19 +249,6 @@ enum Asked {
 
 fn separator(uri: &Uri) -> char {
     if uri.query().is_some() { '&' } else { '?' }
-}
-
-/// A value of a query.
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/,".contains(&byte);
-    text.bytes().fold(String::new(), |mut all, byte| {
-        if plain(byte) {
-            all.push(char::from(byte));
-        } else {
-            all.push_str(&format!("%{byte:02X}"));
-        }
-        all
-    })
 }
 
 fn basic(login: &Login) -> Result<HeaderValue> {

@@ -30,13 +30,9 @@ struct File {
     server: Option<String>,
     #[serde(default)]
     host: BTreeMap<toml::Spanned<String>, Host>,
-    // The rest is about the server.
-    capabilities: Option<Vec<String>>,
-    ca: Option<Files>,
-    #[serde(default)]
-    skip_verify: bool,
-    #[serde(default)]
-    override_path: bool,
+    /// The registry itself.
+    #[serde(flatten)]
+    own: Host,
 }
 
 #[derive(Deserialize)]
@@ -121,11 +117,9 @@ fn parse(text: &str, registry: &str, folder: &Path) -> Result<Vec<Endpoint>> {
         endpoint.mirrors = Some(registry.to_owned());
         endpoints.push(endpoint);
     }
-    let File { server, capabilities, ca, skip_verify, override_path, .. } = file;
-    let own = Host { capabilities, ca, skip_verify, override_path };
-    endpoints.push(match &server {
-        Some(url) => own.endpoint(url, folder)?,
-        None => Endpoint { authorities: own.authorities(folder), ..Endpoint::of(registry) },
+    endpoints.push(match &file.server {
+        Some(url) => file.own.endpoint(url, folder)?,
+        None => Endpoint { authorities: file.own.authorities(folder), ..Endpoint::of(registry) },
     });
     Ok(endpoints)
 }

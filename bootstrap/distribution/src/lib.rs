@@ -16,3 +16,4 @@ pub use client::{Client, Session};
 pub use credentials::{Credentials, Login};
 pub use hosts::{Endpoint, Hosts};
 pub use manifest::Artifact;
+pub use transport::redirected;

@@ -1,4 +1,4 @@
-//! Every limit of what a registry sends, and of the patience with it.
+//! The limits of what a registry sends, and of the time that it may take.
 
 use std::time::Duration;
 

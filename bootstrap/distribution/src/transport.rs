@@ -77,7 +77,7 @@ impl Http {
             }
             let answer = tokio::time::timeout(limits::SILENCE, self.0.request(request)).await;
             let answer = answer.with_context(|| format!("{uri} does not answer"))?;
-            let answer = answer.map_err(|error| causes(&error)).with_context(|| uri.to_string())?;
+            let answer = answer.with_context(|| uri.to_string())?;
             let target = answer.headers().get(header::LOCATION).filter(|_| answer.status().is_redirection());
             let Some(target) = target.and_then(|target| target.to_str().ok()) else { return Ok(answer) };
             uri = redirected(&uri, target)?;
@@ -114,19 +114,11 @@ pub(crate) async fn next(body: &mut Incoming) -> Result<Option<Bytes>> {
     }
 }
 
-/// The errors below hyper's own, which says little.
-fn causes(error: &dyn std::error::Error) -> anyhow::Error {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        text.push_str(&format!(": {error}"));
-        below = error.source();
-    }
-    anyhow::anyhow!(text)
-}
-
-/// The address to which an answer points.
-pub(crate) fn redirected(base: &Uri, target: &str) -> Result<Uri> {
+/// Returns the address that the header `Location` of an answer from `base` names.
+///
+/// # Errors
+/// It is no address, or leads from https to http.
+pub fn redirected(base: &Uri, target: &str) -> Result<Uri> {
     let uri: Uri = target.parse().with_context(|| format!("redirected to {target:?}"))?;
     if uri.scheme().is_some() {
         let is_weaker = base.scheme_str() == Some("https") && uri.scheme_str() != Some("https");

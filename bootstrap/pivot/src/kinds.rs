@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use machinery::url::encode;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::names;
-use crate::server::{Server, encode};
+use crate::server::Server;
 
 /// A kind of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -274,6 +274,17 @@ fn tokens_need_the_workload_cluster() {
 }
 
 #[test]
+fn an_error_after_the_data_exist_leaves_no_condition_behind() {
+    let mut config = empty();
+    let failed = json!({"type": "DataSecretAvailable", "status": "False", "reason": "NotAvailable"});
+    let created = json!({"dataSecretCreated": true});
+    config["status"] = json!({"dataSecretName": "m", "initialization": created, "conditions": [failed]});
+    let plan = plan(&observed(config, machine(true), cluster(true, true)), now());
+    let available = plan.conditions.iter().find(|found| found.type_ == "DataSecretAvailable");
+    assert_eq!(available.map(|found| found.status.as_str()), Some("True"));
+}
+
+#[test]
 fn the_data_belong_to_their_config() {
     let mut config = with_token();
     config["metadata"]["uid"] = json!("u");

@@ -48,7 +48,7 @@ impl Platforms {
     /// Returns the first image of an index that is for one of these platforms.
     ///
     /// # Errors
-    /// There is none; the message says for which platforms there are images.
+    /// No image is for these platforms; the message names the platforms of the images.
     pub fn choose<'a>(&self, manifests: &'a [Descriptor]) -> Result<&'a Descriptor> {
         let images = || manifests.iter().filter(|child| child.attests().is_none());
         let is_wanted =

@@ -20,7 +20,7 @@ const SKIP_NAME: &str = "clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-che
 pub(super) async fn check(all: &[Components], known: &[Installed], tools: &Tools<'_>) -> Result<()> {
     let mut after: Vec<Installed> = known.to_vec();
     for components in all {
-        let new = installed(components);
+        let new = Installed::of(components);
         let label = new.label();
         let same = after.iter().filter(|one| one.label() == label);
         let namespaces: Vec<&str> = same.map(|one| one.namespace.as_str()).collect();
@@ -44,16 +44,6 @@ pub(super) async fn check(all: &[Components], known: &[Installed], tools: &Tools
     all.iter().try_for_each(names)
 }
 
-/// The entry of a provider in the inventory when it is installed.
-fn installed(components: &Components) -> Installed {
-    Installed {
-        name: components.provider.name.clone(),
-        type_name: components.provider.type_name().to_owned(),
-        version: components.version.clone(),
-        namespace: components.namespace.clone(),
-    }
-}
-
 async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
     let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
     let (label, version) = (components.provider.label(), &components.version);
@@ -62,7 +52,7 @@ async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
             "failed to fetch metadata for provider {label:?} (version {version}). Check that the release tag exists and the repository URL is correct — the project may have moved or the tag may be missing metadata.yaml"
         )
     })?;
-    let instance = installed(components).instance();
+    let instance = Installed::of(components).instance();
     let parsed: Version = version::parse(version).ok_or_else(|| {
         Error::invalid(format!("failed to parse current version for the {instance} provider"))
     })?;

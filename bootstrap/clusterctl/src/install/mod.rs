@@ -70,7 +70,7 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         let fetched = fetch(&name, provider_type, tools, &wanted).await;
         let fetched =
             fetched.context(|| format!("failed to get provider components for the {name:?} provider"))?;
-        if is_installed(&known, &fetched) {
+        if known.contains(&Installed::of(&fetched)) {
             (tools.say)(&format!("Skipping {}: it is installed already", fetched.provider.label()));
             continue;
         }
@@ -82,7 +82,7 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         }
         (tools.say)(&format!("Ignoring validation errors: {error}"));
     }
-    let objects = Objects::new(tools.client.clone());
+    let objects = Objects::new(tools);
     check::certificates(&all, &objects).await?;
     for components in &all {
         companions::install(components, &objects, tools).await?;
@@ -101,15 +101,6 @@ async fn fetch(
     wanted: &Wanted,
 ) -> Result<Components> {
     Components::fetch(name, provider_type, tools.configuration, tools.fetcher, wanted).await
-}
-
-fn is_installed(known: &[Installed], components: &Components) -> bool {
-    known.iter().any(|known| {
-        known.name == components.provider.name
-            && known.type_name == components.provider.type_name()
-            && known.namespace == components.namespace
-            && known.version == components.version
-    })
 }
 
 /// Creates or updates the objects of a provider, and then its entry in the inventory.
@@ -149,10 +140,19 @@ fn entry(components: &Components) -> Value {
     })
 }
 
+/// The flags that choose providers, for messages.
+pub(crate) const FLAGS: &str =
+    "--core, --bootstrap, --control-plane, --infrastructure, --ipam, --extension, --addon";
+
 impl Chosen {
     /// Whether no provider is chosen.
     pub fn is_empty(&self) -> bool {
-        self.clone().all().all(|(_, names)| names.is_empty())
+        self.clone().each().next().is_none()
+    }
+
+    /// Each chosen name with its type, in the order of [`ProviderType::ALL`].
+    pub(crate) fn each(self) -> impl Iterator<Item = (String, ProviderType)> {
+        self.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)))
     }
 
     /// Adds the default providers of a first installation.
@@ -178,6 +178,5 @@ pub fn named(chosen: Chosen) -> Result<Vec<(String, ProviderType)>> {
     if chosen.core.iter().any(|name| name == NOTHING) {
         return Err(Error::invalid("the '-' value can not be used for the core provider"));
     }
-    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
-    Ok(names.filter(|(name, _)| name != NOTHING).collect())
+    Ok(chosen.each().filter(|(name, _)| name != NOTHING).collect())
 }

@@ -8,9 +8,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::core::discovery::Scope;
 use kube::{Api, Client, discovery};
+use machinery::clock::Clock;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
+use super::Tools;
 use crate::{Context, Error, Result};
 
 /// The field manager of clusterctl.
@@ -27,13 +29,14 @@ type Known = BTreeMap<(String, String), (ApiResource, Scope)>;
 #[derive(Clone)]
 pub struct Objects {
     client: Client,
+    clock: Clock,
     known: Arc<Mutex<Known>>,
 }
 
 impl Objects {
-    /// Creates a writer for a cluster.
-    pub fn new(client: Client) -> Self {
-        Self { client, known: Arc::default() }
+    /// Creates a writer for the cluster of `tools`.
+    pub fn new(tools: &Tools<'_>) -> Self {
+        Self { client: tools.client.clone(), clock: tools.clock.clone(), known: Arc::default() }
     }
 
     /// Creates an object, or changes the existing one by a merge patch, as clusterctl does. What may pass is tried again: a kind that is not
@@ -45,7 +48,7 @@ impl Objects {
         let mut pause = PAUSE;
         for _ in 1..TRIES {
             match self.apply_once(object).await {
-                Err(error) if error.may_pass() => tokio::time::sleep(pause).await,
+                Err(error) if error.may_pass() => self.clock.sleep(pause).await,
                 outcome => return outcome,
             }
             pause = pause.mul_f32(PAUSE_GROWTH);

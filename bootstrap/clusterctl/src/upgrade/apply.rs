@@ -7,7 +7,7 @@ use super::plan::{Plan, Providers};
 use super::undo::Before;
 use crate::components::{Components, Wanted};
 use crate::configuration::{ProviderType, parse_name};
-use crate::install::{Chosen, Objects, Tools, install, wait};
+use crate::install::{Chosen, FLAGS, Objects, Tools, install, wait};
 use crate::inventory::{CONTRACT, Installed, compatible};
 use crate::removal::{self, Removal};
 use crate::{Context, Error, Result, deployments, version};
@@ -21,7 +21,6 @@ pub struct Options {
     pub wait: Option<Duration>,
 }
 
-const FLAGS: &str = "--core, --bootstrap, --control-plane, --infrastructure, --ipam, --extension, --addon";
 /// The versions that Cluster API's own providers may be upgraded by at once, from this one on.
 const MINORS: u64 = 3;
 const SKEW_SINCE: (u64, u64) = (1, 10);
@@ -66,8 +65,8 @@ pub async fn apply(chosen: Chosen, options: &Options, tools: &Tools<'_>) -> Resu
 
 /// Returns the plan for the providers that the user chose, if it leaves a cluster whose providers work together.
 fn custom(chosen: Chosen, providers: &Providers) -> Result<Plan> {
-    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
-    let items: Vec<Item> = names.map(|(text, kind)| item(&text, kind, providers)).collect::<Result<_>>()?;
+    let items = chosen.each().map(|(text, kind)| item(&text, kind, providers));
+    let items = items.collect::<Result<Vec<Item>>>()?;
     let next_of = |provider: &Installed| {
         let item = items.iter().find(|item| item.provider == *provider);
         item.and_then(|item| item.next.as_deref())
@@ -205,7 +204,7 @@ async fn install_all(
         (tools.say)(&format!("Scaling down provider={:?} version={:?}", provider.label(), provider.version));
         deployments::scale_down(tools.client, provider, tools.clock).await?;
     }
-    let objects = Objects::new(tools.client.clone());
+    let objects = Objects::new(tools);
     for ((item, _), components) in items.iter().zip(all) {
         let provider = &item.provider;
         (tools.say)(&format!("Deleting provider={:?} version={:?}", provider.label(), provider.version));
@@ -219,8 +218,7 @@ async fn install_all(
 }
 
 async fn fetch(provider: &Installed, next: &str, tools: &Tools<'_>) -> Result<Components> {
-    let kind = ProviderType::called(&provider.type_name)
-        .ok_or_else(|| Error::invalid(format!("{:?} is no type of providers", provider.type_name)))?;
+    let kind = provider.provider_type()?;
     let wanted = Wanted { namespace: Some(provider.namespace.clone()), raw: false };
     let name = format!("{}:{next}", provider.name);
     Components::fetch(&name, kind, tools.configuration, tools.fetcher, &wanted).await

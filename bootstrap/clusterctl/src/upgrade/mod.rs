@@ -19,6 +19,6 @@ const UPGRADABLE: [&str; 2] = [CONTRACT, "v1beta1"];
 pub struct Item {
     /// The provider with its present version.
     pub provider: Installed,
-    /// The next version; `None` if there is none.
+    /// The version to which it is upgraded; `None` if it stays as it is.
     pub next: Option<String>,
 }

@@ -1,10 +1,7 @@
 //! `upgrade plan`: the newer versions of all providers, for each contract.
 
-use std::collections::BTreeMap;
-
 use super::releases::Releases;
 use super::{Item, UPGRADABLE};
-use crate::configuration::ProviderType;
 use crate::deployments::is_in_process;
 use crate::install::Tools;
 use crate::inventory::{self, CONTRACT, Installed, compatible};
@@ -16,7 +13,7 @@ use crate::{Error, Result, table};
 pub struct Plan {
     /// The contract of the core provider afterwards.
     pub contract: String,
-    /// All providers.
+    /// The providers, sorted by type, label and namespace.
     pub items: Vec<Item>,
 }
 
@@ -49,7 +46,7 @@ impl Providers {
     /// The core provider.
     ///
     /// # Errors
-    /// There is none, or there are several.
+    /// The cluster has no core provider, or several.
     pub(super) fn core(&self) -> Result<&(Installed, Option<Releases>)> {
         let mut core = self.0.iter().filter(|(provider, _)| provider.is_core());
         let found = core.clone().count();
@@ -76,9 +73,7 @@ impl Providers {
 /// # Errors
 /// The provider is not known.
 pub(super) async fn repository(provider: &Installed, tools: &Tools<'_>) -> Result<Repository> {
-    let kind = ProviderType::called(&provider.type_name)
-        .ok_or_else(|| Error::invalid(format!("{:?} is no type of providers", provider.type_name)))?;
-    let known = tools.configuration.provider(&provider.name, kind)?;
+    let known = tools.configuration.provider(&provider.name, provider.provider_type()?)?;
     Repository::open(&known, tools.configuration, tools.fetcher).await
 }
 
@@ -106,14 +101,10 @@ impl Plan {
         let contract = &self.contract;
         let mut rows =
             vec![["NAME", "NAMESPACE", "TYPE", "CURRENT VERSION", "NEXT VERSION"].map(str::to_owned)];
-        let mut items: BTreeMap<_, &Item> = BTreeMap::new();
-        for item in &self.items {
-            let provider = &item.provider;
-            items.insert((&provider.type_name, provider.label(), &provider.namespace), item);
-        }
-        for ((type_name, label, namespace), item) in items {
-            let next = item.next.clone().unwrap_or_else(|| "Already up to date".to_owned());
-            rows.push([label, namespace.clone(), type_name.clone(), item.provider.version.clone(), next]);
+        for Item { provider, next } in &self.items {
+            let next = next.clone().unwrap_or_else(|| "Already up to date".to_owned());
+            let Installed { type_name, namespace, version, .. } = provider.clone();
+            rows.push([provider.label(), namespace, type_name, version, next]);
         }
         let advice = if self.items.iter().all(|item| item.next.is_none()) {
             "You are already up to date!\n".to_owned()

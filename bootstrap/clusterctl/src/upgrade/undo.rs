@@ -45,7 +45,7 @@ impl Before {
     /// The cluster refuses another object.
     pub(super) async fn restore(&self, tools: &Tools<'_>) -> Result<()> {
         removal::delete(tools.client, &self.provider, Removal::default()).await?;
-        let objects = Objects::new(tools.client.clone());
+        let objects = Objects::new(tools);
         for object in &self.objects {
             match objects.apply(object).await {
                 Err(error) if object["kind"] == "CustomResourceDefinition" => {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
+use machinery::url::encode;
 use serde_json::{Value, json};
 
 use super::write::uid_of;
@@ -17,7 +18,7 @@ use crate::normal::fingerprint;
 use crate::object::Key;
 use crate::plan::Step;
 use crate::progress::Phase;
-use crate::server::{PatchKind, encode};
+use crate::server::PatchKind;
 
 /// The custom resources of a kind and namespace that are marked for deletion: the mark tells webhooks the reason, and finalizers are
 /// removed with it. One request deletes many of them.

@@ -1,5 +1,6 @@
 //! Writes single objects at the target.
 
+use machinery::url::encode;
 use serde_json::{Value, json};
 
 use super::{Pivot, path};
@@ -11,7 +12,7 @@ use crate::limits;
 use crate::names;
 use crate::normal::{difference, managers, without_status};
 use crate::object::Key;
-use crate::server::{PatchKind, encode};
+use crate::server::PatchKind;
 
 impl Pivot {
     /// Creates an object; `None` if its name exists already.

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use machinery::clock::Clock;
+use machinery::url::encode;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -311,29 +312,5 @@ fn is_passing(error: &kube::Error) -> bool {
         kube::Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
         kube::Error::Service(_) | kube::Error::HyperError(_) => true,
         _ => false,
-    }
-}
-
-/// Percent-encodes a value in a query.
-pub fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_queries() {
-        assert_eq!(encode("a-1._~"), "a-1._~");
-        assert_eq!(encode("app=a b/c"), "app%3Da%20b%2Fc");
     }
 }

@@ -4,10 +4,11 @@ use futures::stream::{self, BoxStream, StreamExt};
 use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
+use machinery::url::encode;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Server, encode};
+use super::Server;
 use crate::error::Result;
 
 /// The media type of responses with only the objects' metadata.

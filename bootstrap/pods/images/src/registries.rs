@@ -19,7 +19,7 @@ const FOLDER: &str = "blobs";
 /// When a registry is asked about an image that was pulled before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Never again.
+    /// Only if this machine does not have the image.
     IfNotPresent,
     /// Before each start; only what has changed is pulled.
     Always,

@@ -19,7 +19,7 @@ impl Sources {
         Self { paths }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether no folder and no archive is named.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

@@ -127,7 +127,9 @@ struct Situation<'a> {
 impl Situation<'_> {
     fn provisioned(&self, initialized: bool, now: DateTime<Utc>) -> Plan {
         if has_data(&self.observed.config) {
-            return Plan::of(self.with_data(now));
+            // An error of an earlier reconcile, like that of releasing the lock, may have set it to False.
+            let available = conditions::is_true(condition::DATA_SECRET_AVAILABLE, "Available");
+            return Plan { conditions: vec![available], ..Plan::of(self.with_data(now)) };
         }
         if let Some(name) = self.owner.bootstrap().data_secret_name.clone() {
             return Plan::of(Step::Adopt(name));

@@ -59,11 +59,16 @@ impl ControlPlaneController {
             pki::tls::client_config_for_any_name(&authority.certificate, None, alpn, self.manager.clock());
         let tls = Arc::new(tls.map_err(Error::certificate("the cluster's certificate authority"))?);
         let port = bind_port(member).and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
-        let expires = read(&connected, &format!("kube-apiserver-{node}"), port, tls).await?;
+        let expires = read(&connected, &api_server_pod(node), port, tls).await?;
         let patch = json!({"metadata": {"annotations": {names::CERTIFICATES_EXPIRY: rfc3339(expires)}}});
         self.configs.merge(&NamespacedName::of(config.as_ref()), None, patch).await?;
         Ok(())
     }
+}
+
+/// Returns the name of the Pod of a node's API server.
+pub(super) fn api_server_pod(node: &str) -> String {
+    format!("kube-apiserver-{node}")
 }
 
 /// Returns the port of a node's API server if its KubeadmConfig sets one.

@@ -8,6 +8,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use schemas::defaults::MAX_SURGE;
 
 use super::desired::Entry;
+use super::expiry::api_server_pod;
 use super::observed::{ControlPlaneMachine, Observed, Template, is_ready};
 use super::preflight::{self, Preflight};
 use super::removal::forward_leadership;
@@ -147,5 +148,5 @@ fn settled(situation: &Situation<'_>) -> Vec<Step> {
 /// Returns whether the API server of a Machine runs. Another one is asked in vain, and then not again for minutes.
 fn shows_certificate(observed: &Observed, member: &ControlPlaneMachine) -> bool {
     let (Some(node), Some(view)) = (member.node(), &observed.workload) else { return false };
-    view.pods.get(&format!("kube-apiserver-{node}")).is_some_and(|pod| is_ready(pod))
+    view.pods.get(&api_server_pod(node)).is_some_and(|pod| is_ready(pod))
 }

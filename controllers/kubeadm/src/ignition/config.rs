@@ -39,16 +39,7 @@ impl Config {
 
 /// Returns a URL with `content` as its data.
 pub fn data_url(content: &[u8]) -> String {
-    let mut url = String::from("data:,");
-    for byte in content {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                url.push(char::from(*byte))
-            }
-            _ => url.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    url
+    format!("data:,{}", machinery::url::encode(content))
 }
 
 /// Returns the bits of a file mode in octal digits.

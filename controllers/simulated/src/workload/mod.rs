@@ -102,6 +102,10 @@ fn without_sessions(mut config: ServerConfig) -> ServerConfig {
     config
 }
 
+fn api_server_pod(host: &str) -> String {
+    format!("kube-apiserver-{host}")
+}
+
 /// One workload cluster.
 pub struct Workload {
     rows: Rows,
@@ -282,7 +286,7 @@ impl Workload {
         authority: &CertificateAuthority,
         now: DateTime<Utc>,
     ) -> Result<(), Error> {
-        let pod = format!("kube-apiserver-{}", host.name);
+        let pod = api_server_pod(&host.name);
         if !self.pods.api_servers.lock().contains_key(&pod) {
             let names = [
                 "localhost",
@@ -316,7 +320,7 @@ impl Workload {
 
     fn stop_api_server(&self, name: &str) {
         let mut running = self.pods.api_servers.lock();
-        if running.remove(&format!("kube-apiserver-{name}")).is_some() {
+        if running.remove(&api_server_pod(name)).is_some() {
             *self.listener.lock() = running.values().next().cloned();
         }
     }

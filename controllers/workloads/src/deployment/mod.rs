@@ -8,11 +8,11 @@ use engine::object::{is_deleting, uid};
 use engine::{
     Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
 };
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use machinery::clock::Clock;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::namespaces::{is_within, of_namespace};
 
@@ -64,42 +64,36 @@ impl Reconciler for Deployments {
         for set in &plan.delete {
             errors.extend(self.sets.delete(set.as_ref()).await.err());
         }
-        if deployment.annotations().get(plan::REVISION) != Some(&plan.revision) {
-            let patch = json!({"metadata": {"annotations": {plan::REVISION: plan.revision}}});
-            errors.extend(self.deployments.merge(&request, None, patch).await.err());
-        }
-        if deployment.status.as_ref() != Some(&plan.status) {
-            let patch = json!({"status": with_zeros(&plan.status)});
-            errors.extend(self.deployments.merge(&request, Some("status"), patch).await.err());
-        }
+        let mut wanted = deployment.as_ref().clone();
+        wanted.annotations_mut().insert(plan::REVISION.to_owned(), plan.revision);
+        wanted.status = Some(plan.status);
+        errors.extend(self.deployments.patch(&deployment, &wanted, &[]).await.err());
         Error::aggregate(errors).map(|()| plan.action)
     }
 }
 
-/// Returns a status for a merge patch. Counters of zero are not in a status, and a patch without them would keep the old ones.
-fn with_zeros(status: &DeploymentStatus) -> Value {
-    const COUNTERS: [&str; 5] =
-        ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"];
-    let mut patch = json!(status);
-    for counter in COUNTERS {
-        if patch[counter].is_null() {
-            patch[counter] = Value::Null;
-        }
-    }
-    patch
-}
-
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::apps::v1::DeploymentStatus;
+
     use super::*;
 
     #[test]
     fn a_patch_removes_what_is_zero_now() {
+        let with =
+            |status: DeploymentStatus| json!(Deployment { status: Some(status), ..Deployment::default() });
+        let running = DeploymentStatus {
+            replicas: Some(1),
+            updated_replicas: Some(1),
+            ready_replicas: Some(1),
+            available_replicas: Some(1),
+            ..DeploymentStatus::default()
+        };
         let status = DeploymentStatus { unavailable_replicas: Some(1), ..DeploymentStatus::default() };
         let expected = json!({
             "replicas": null, "updatedReplicas": null, "readyReplicas": null, "availableReplicas": null,
             "unavailableReplicas": 1,
         });
-        assert_eq!(with_zeros(&status), expected);
+        assert_eq!(engine::patch::difference(&with(running), &with(status)).status, Some(expected));
     }
 }

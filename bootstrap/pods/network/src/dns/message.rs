@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use crate::packet::word;
+
 const HEADER: usize = 12;
 /// The longest part of a name.
 const LABEL: usize = 63;
@@ -31,9 +33,8 @@ pub(crate) struct Question {
 impl Question {
     /// Reads a message with one question; `None` if it is none.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
-        let word = |at: usize| Some(u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]));
         let is_query = message.get(2)? & 0xf8 == 0;
-        if !is_query || word(4)? != 1 {
+        if !is_query || word(message, 4)? != 1 {
             return None;
         }
         let (mut at, mut name) = (HEADER, String::new());
@@ -54,7 +55,7 @@ impl Question {
             name.push_str(&String::from_utf8_lossy(label));
             at += length;
         }
-        let is_address = word(at)? == A && word(at + 2)? == INTERNET;
+        let is_address = word(message, at)? == A && word(message, at + 2)? == INTERNET;
         Some(Self { name, is_address, end: at + 4 })
     }
 }

@@ -56,7 +56,8 @@ impl Segment {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+/// Returns the 16 bits at this place.
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
