@@ -1,6 +1,5 @@
 //! The caches of one cluster, management or workload: one for each kind.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -13,12 +12,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Contents};
 use crate::object::Kind;
 use crate::objects::Objects;
 use crate::quota::Quota;
 use crate::scope::Scope;
-use crate::watch::Watcher;
+use crate::watch::{Watched, Watcher};
 
 pub(crate) struct Caches {
     pub client: Client,
@@ -29,7 +28,8 @@ pub(crate) struct Caches {
     pub quota: Option<Arc<Quota>>,
     /// The scope of a cache that is opened without one.
     pub scope: Scope,
-    open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
+    /// By version, plural, type and scope: all objects of an entry have one type.
+    open: Mutex<BTreeMap<String, Arc<Contents>>>,
     /// For each open cache, whether it is synced.
     synced: Mutex<Vec<watch::Receiver<bool>>>,
 }
@@ -58,23 +58,28 @@ impl Caches {
         let (version, plural) = (K::api_version(dynamic), K::plural(dynamic));
         let name = format!("{version} {plural} {} {}", std::any::type_name::<K>(), scope.key());
         let mut open = self.open.lock();
-        let existing = open.get(&name).and_then(|cache| cache.clone().downcast::<Cache<K>>().ok());
-        let cache = existing.unwrap_or_else(|| {
-            let cache = Arc::new(Cache::<K>::default());
-            open.insert(name, cache.clone());
-            self.synced.lock().push(cache.synced());
-            let watcher = Watcher {
-                client: self.client.clone(),
-                dynamic: dynamic.clone(),
-                scope: scope.clone(),
-                cache: cache.clone(),
-                clock: self.clock.clone(),
-                quota: self.quota.clone(),
-            };
-            self.spawn(watcher.run());
-            cache
+        let contents = open.get(&name).cloned().unwrap_or_else(|| {
+            let contents = self.open(Watched::new::<K>(dynamic, scope), scope);
+            open.insert(name, contents.clone());
+            contents
         });
-        Objects::new(self.client.clone(), dynamic.clone(), cache)
+        Objects::new(self.client.clone(), dynamic.clone(), Arc::new(Cache::of(contents)))
+    }
+
+    /// Starts the watch of `resource`.
+    fn open(&self, resource: Watched, scope: &Scope) -> Arc<Contents> {
+        let contents = Arc::<Contents>::default();
+        self.synced.lock().push(contents.synced());
+        let watcher = Watcher {
+            client: self.client.clone(),
+            resource,
+            scope: scope.clone(),
+            contents: contents.clone(),
+            clock: self.clock.clone(),
+            quota: self.quota.clone(),
+        };
+        self.spawn(watcher.run());
+        contents
     }
 
     /// Returns whether all open caches are synced.

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Debug, Display};
 
-use kube::{Resource, ResourceExt};
+use kube::Resource;
+use kube::core::ObjectMeta;
 use schemas::FromJson;
 use serde::Serialize;
 
@@ -51,7 +52,12 @@ impl NamespacedName {
 
     /// Returns the namespace and name of `object`.
     pub fn of<K: Resource>(object: &K) -> Self {
-        Self::new(object.namespace().unwrap_or_default(), object.name_any())
+        Self::of_metadata(object.meta())
+    }
+
+    pub(crate) fn of_metadata(metadata: &ObjectMeta) -> Self {
+        let name = metadata.name.as_deref().or(metadata.generate_name.as_deref());
+        Self::new(metadata.namespace.as_deref().unwrap_or_default(), name.unwrap_or_default())
     }
 
     /// Parses `namespace/name`, the text of a name with a namespace; `None` if the text has another form.
@@ -80,7 +86,11 @@ impl Display for NamespacedName {
 /// Returns the `resourceVersion` as a number, 0 if absent. Kubernetes guarantees that the versions of one
 /// resource can be compared.
 pub fn version<K: Resource>(object: &K) -> u64 {
-    object.meta().resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
+    version_of(object.meta())
+}
+
+pub(crate) fn version_of(metadata: &ObjectMeta) -> u64 {
+    metadata.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 /// Returns whether `object` is being deleted.
@@ -100,7 +110,11 @@ pub fn annotation<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> 
 
 /// Returns the UID, empty for an object that was never stored.
 pub fn uid<K: Resource>(object: &K) -> &str {
-    object.meta().uid.as_deref().unwrap_or_default()
+    uid_of(object.meta())
+}
+
+pub(crate) fn uid_of(metadata: &ObjectMeta) -> &str {
+    metadata.uid.as_deref().unwrap_or_default()
 }
 
 #[cfg(test)]

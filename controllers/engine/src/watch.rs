@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answers::{Identity, without_managed_fields};
-use crate::cache::Cache;
+use crate::cache::{Contents, Stored, stored};
 use crate::error::{Error, Result};
 use crate::object::{Kind, NamespacedName};
 use crate::quota::Quota;
@@ -42,15 +42,36 @@ struct List {
     items: Option<Vec<Box<RawValue>>>,
 }
 
-pub(crate) struct Watcher<K: Kind> {
+pub(crate) struct Watcher {
     pub client: Client,
-    pub dynamic: K::DynamicType,
+    pub resource: Watched,
     pub scope: Scope,
-    pub cache: Arc<Cache<K>>,
+    pub contents: Arc<Contents>,
     pub clock: Clock,
     /// What may be kept of a workload cluster; `None` for the management cluster. A workload cluster may disappear at any time, so its
     /// failures are logged at debug level only.
     pub quota: Option<Arc<Quota>>,
+}
+
+/// What is watched, and how its objects are decoded.
+pub(crate) struct Watched {
+    kind: String,
+    plural: String,
+    path: String,
+    is_metadata: bool,
+    decode: fn(&str) -> serde_json::Result<Stored>,
+}
+
+impl Watched {
+    pub fn new<K: Kind>(dynamic: &K::DynamicType, scope: &Scope) -> Self {
+        Self {
+            kind: K::kind(dynamic).into_owned(),
+            plural: K::plural(dynamic).into_owned(),
+            path: scope.path::<K>(dynamic),
+            is_metadata: self.resource.is_metadata,
+            decode: |text| Ok(stored(K::from_json(text.as_bytes())?)),
+        }
+    }
 }
 
 /// The action after the end of a watch.
@@ -61,9 +82,9 @@ enum End {
     Expired,
 }
 
-impl<K: Kind> Watcher<K> {
+impl Watcher {
     fn request(&self) -> Request {
-        Request::new(self.scope.path::<K>(&self.dynamic))
+        Request::new(self.resource.path.as_str())
     }
 
     /// Runs until it is dropped.
@@ -90,7 +111,7 @@ impl<K: Kind> Watcher<K> {
             match result {
                 Ok(()) => back_off = BACK_OFF_BASE,
                 Err(error) => {
-                    let kind = K::kind(&self.dynamic);
+                    let kind = &self.resource.kind;
                     if self.quota.is_some() {
                         tracing::debug!(%kind, %error, "watching failed, trying again");
                     } else {
@@ -121,24 +142,24 @@ impl<K: Kind> Watcher<K> {
             parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if parameters.continue_token.is_none() {
                 let version = page.metadata.resource_version.unwrap_or_default();
-                self.cache.observe_list(objects, &kept, version.parse().unwrap_or(u64::MAX));
+                self.contents.observe_list(objects, &kept, version.parse().unwrap_or(u64::MAX));
                 self.count_again();
                 return Ok(version);
             }
         }
-        Err(Error::failed(format!("list {}: more than {REMOTE_PAGES} pages", K::plural(&self.dynamic))))
+        Err(Error::failed(format!("list {}: more than {REMOTE_PAGES} pages", self.resource.plural)))
     }
 
     /// Returns the name of an object that the cache already has in this version, so that it need not be decoded.
     fn unchanged(&self, text: &str) -> Option<NamespacedName> {
         let identity = Identity::read(text)?;
         let key = identity.key();
-        self.cache.has(&key, &identity.uid, &identity.resource_version).then_some(key)
+        self.contents.has(&key, &identity.uid, &identity.resource_version).then_some(key)
     }
 
     async fn page(&self, parameters: &ListParams) -> Result<List> {
-        let what = || format!("list {}", K::plural(&self.dynamic));
-        let request = if K::metadata_api() {
+        let what = || format!("list {}", self.resource.plural);
+        let request = if self.resource.is_metadata {
             self.request().list_metadata(parameters)
         } else {
             self.request().list(parameters)
@@ -151,14 +172,13 @@ impl<K: Kind> Watcher<K> {
     /// Stops counting the objects that a list did not have any more.
     fn count_again(&self) {
         let Some(quota) = &self.quota else { return };
-        let kept: BTreeSet<String> =
-            self.cache.all().iter().map(|object| NamespacedName::of(object.as_ref()).to_string()).collect();
+        let kept: BTreeSet<String> = self.contents.names().iter().map(ToString::to_string).collect();
         quota.retain(&self.counted_kind(), |name| kept.contains(name));
     }
 
     /// Returns the name under which the objects of this cache are counted.
     fn counted_kind(&self) -> String {
-        format!("{} {}", K::plural(&self.dynamic), self.scope.key())
+        format!("{} {}", self.resource.plural, self.scope.key())
     }
 
     /// Returns whether an object may be kept.
@@ -172,15 +192,15 @@ impl<K: Kind> Watcher<K> {
     ///
     /// # Errors
     /// The object's name, if it has one.
-    fn decode(&self, text: &str) -> std::result::Result<K, Option<NamespacedName>> {
+    fn decode(&self, text: &str) -> std::result::Result<Stored, Option<NamespacedName>> {
         let text = without_managed_fields(text);
         let key = Identity::read(&text).map(|identity| identity.key());
-        let (kind, object) = (K::kind(&self.dynamic), key.as_ref().map(ToString::to_string));
+        let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
         if key.as_ref().is_some_and(|key| !self.is_admitted(key, &text)) {
             tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
             return Err(key);
         }
-        K::from_json(text.as_bytes()).map_err(|error| {
+        (self.resource.decode)(&text).map_err(|error| {
             if self.quota.is_some() {
                 tracing::debug!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
             } else {
@@ -191,9 +211,9 @@ impl<K: Kind> Watcher<K> {
     }
 
     async fn watch(&self, version: &mut String) -> Result<End> {
-        let what = || format!("watch {}", K::plural(&self.dynamic));
+        let what = || format!("watch {}", self.resource.plural);
         let parameters = self.scope.watch_parameters(u32::try_from(WATCH_TIMEOUT.as_secs()).ok());
-        let request = if K::metadata_api() {
+        let request = if self.resource.is_metadata {
             self.request().watch_metadata(&parameters, version)
         } else {
             self.request().watch(&parameters, version)
@@ -219,19 +239,19 @@ impl<K: Kind> Watcher<K> {
     }
 
     fn event(&self, event: WatchEvent<Box<RawValue>>, version: &mut String) -> Result<Option<End>> {
-        let what = || format!("watch {}", K::plural(&self.dynamic));
+        let what = || format!("watch {}", self.resource.plural);
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 if !self.has(object.get(), version)
                     && let Ok(object) = self.decode(object.get())
                 {
-                    self.cache.observe(object);
+                    self.contents.observe(object);
                 }
             }
             WatchEvent::Deleted(object) => {
                 if let Some(identity) = Identity::read(object.get()) {
                     (*identity.resource_version).clone_into(version);
-                    self.cache.observe_deleted(&identity.key(), &identity.uid);
+                    self.contents.observe_deleted(&identity.key(), &identity.uid);
                     if let Some(quota) = &self.quota {
                         quota.forget(&self.counted_kind(), &identity.key().to_string());
                     }
@@ -249,7 +269,7 @@ impl<K: Kind> Watcher<K> {
     fn has(&self, text: &str, version: &mut String) -> bool {
         let Some(identity) = Identity::read(text) else { return false };
         (*identity.resource_version).clone_into(version);
-        self.cache.has(&identity.key(), &identity.uid, &identity.resource_version)
+        self.contents.has(&identity.key(), &identity.uid, &identity.resource_version)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::v1beta1::{self, Severity};
 use engine::{Action, Error, Outcome, conditions};
 use schemas::addons::ClusterResourceSet;
-use schemas::meta::Condition;
+use schemas::meta::{Condition, V1Beta1Condition};
 
 use super::outcome::Applied;
 use super::plan::Plan;
@@ -32,6 +33,9 @@ pub fn conclude(
     applied.into_iter().for_each(|applied| conclusion.add(applied));
     let mut set = plan.set;
     if let Some(condition) = conclusion.condition(has_targets) {
+        let status = set.status.get_or_insert_default();
+        let older = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+        v1beta1::set(&mut older.conditions, now, conclusion.for_older_clients(&condition));
         conditions::set(&mut set, now, condition);
     }
     let action = if conclusion.is_conflicting && conclusion.errors.is_empty() {
@@ -49,6 +53,7 @@ struct Conclusion {
     not_applied: Vec<String>,
     internal: Vec<String>,
     is_conflicting: bool,
+    is_unconnected: bool,
     errors: Vec<Error>,
 }
 
@@ -68,6 +73,7 @@ impl Conclusion {
             if self.names_clusters { format!("Cluster {}: ", applied.cluster) } else { String::new() };
         if applied.is_unconnected {
             // An event reports the connection.
+            self.is_unconnected = true;
             let message = format!("Cluster {} is not connected yet", applied.cluster);
             self.errors.push(Error::Terminal(message.clone()));
             self.internal.push(message);
@@ -105,6 +111,18 @@ impl Conclusion {
         }
         let is_applied = has_targets && !self.is_conflicting;
         is_applied.then(|| conditions::is_true(RESOURCES_APPLIED, "Applied"))
+    }
+
+    /// Returns the condition for clients of the API version v1beta1, with the reasons that Cluster API's controller gives there.
+    fn for_older_clients(&self, condition: &Condition) -> V1Beta1Condition {
+        let (severity, reason) = match condition.reason.as_str() {
+            _ if condition.status == conditions::TRUE => return v1beta1::is_true(RESOURCES_APPLIED),
+            "WrongSecretType" => (Severity::Warning, "WrongSecretType"),
+            "NotApplied" => (Severity::Warning, "ApplyFailed"),
+            _ if self.is_unconnected => (Severity::Error, "RemoteClusterClientFailed"),
+            _ => (Severity::Warning, "RetrievingResourceFailed"),
+        };
+        v1beta1::is_false(RESOURCES_APPLIED, severity, reason, condition.message.as_str())
     }
 }
 

@@ -36,6 +36,24 @@ fn said(plan: Plan, errors: Vec<Error>, all: Vec<Applied>) -> ((String, String, 
 }
 
 #[test]
+fn older_clients_see_their_condition() {
+    let wrong = Plan { wrong_types: vec!["s".to_owned()], ..Plan::default() };
+    let failed = || applied("a", failure("no", false));
+    // Columns: the plan, the outcome, severity and reason.
+    for (plan, outcome, expected) in [
+        (Plan::default(), applied("a", None), (None, None)),
+        (Plan::default(), failed(), (Some("Warning"), Some("ApplyFailed"))),
+        (Plan::default(), unconnected("a"), (Some("Error"), Some("RemoteClusterClientFailed"))),
+        (wrong, failed(), (Some("Warning"), Some("WrongSecretType"))),
+    ] {
+        let set = conclude(plan, Vec::new(), vec![outcome], DateTime::UNIX_EPOCH).wanted.unwrap();
+        let older = set.status.and_then(|status| status.deprecated?.v1beta1).unwrap_or_default();
+        let found = older.conditions.first().map(|found| (found.severity.as_deref(), found.reason.as_deref()));
+        assert_eq!(found, Some(expected));
+    }
+}
+
+#[test]
 fn conditions() {
     let stop = || failure("key \"k\": no", false);
     let long = "é".repeat(MAX_REASON);

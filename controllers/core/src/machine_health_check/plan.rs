@@ -7,11 +7,13 @@ use chrono::{DateTime, Utc};
 use engine::conditions::{self, is_false, is_true, is_unknown};
 use engine::names::{CLUSTER_NAME, PAUSED};
 use engine::object::annotation;
+use engine::v1beta1::{self, Severity};
 use engine::{Action, Error, ExternalObject, owners};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineHealthCheck};
+use schemas::meta::{Condition, V1Beta1Condition};
 
 use super::health::{self, Health};
 use super::observe::{Observed, Target};
@@ -128,9 +130,23 @@ fn decide(plan: &mut Plan, observed: &Observed, counts: Counts) -> bool {
     if condition.status == conditions::FALSE && counts.failed > 0 && before != Some(&condition.message) {
         plan.events.push(Event::warning("RemediationRestricted", condition.message.clone()));
     }
-    plan.check.status.get_or_insert_default().remediations_allowed = Some(more.unwrap_or(0));
+    let status = plan.check.status.get_or_insert_default();
+    status.remediations_allowed = Some(more.unwrap_or(0));
+    let older = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+    v1beta1::set(&mut older.conditions, observed.now, for_older_clients(&condition));
     conditions::set(&mut plan.check, observed.now, condition);
     more.is_some()
+}
+
+/// Returns `RemediationAllowed` for clients of the API version v1beta1.
+fn for_older_clients(condition: &Condition) -> V1Beta1Condition {
+    match condition.status.as_str() {
+        conditions::TRUE => v1beta1::is_true(ALLOWED),
+        conditions::FALSE => {
+            v1beta1::is_false(ALLOWED, Severity::Warning, &condition.reason, condition.message.as_str())
+        }
+        _ => v1beta1::is_unknown(ALLOWED, &condition.reason, condition.message.as_str()),
+    }
 }
 
 fn healthy(plan: &mut Plan, observed: &Observed, target: &Target) {
@@ -145,7 +161,7 @@ fn unhealthy(
     plan: &mut Plan,
     observed: &Observed,
     target: &Target,
-    condition: schemas::meta::Condition,
+    condition: Condition,
     is_allowed: bool,
 ) {
     let mut mark = Mark {

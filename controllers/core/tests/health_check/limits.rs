@@ -28,6 +28,9 @@ fn too_many_unhealthy_machines_are_left_alone() {
         first.events.iter().map(|event| (event.warning, event.reason, event.message.as_str())).collect();
     assert_eq!(events, [(true, "RemediationRestricted", message)]);
     let status = first.check.status.clone().unwrap();
+    let older = status.deprecated.clone().and_then(|deprecated| deprecated.v1beta1).unwrap().conditions;
+    let older = older.iter().map(|found| (found.severity.as_deref(), found.reason.as_deref()));
+    assert_eq!(older.collect::<Vec<_>>(), [(Some("Warning"), Some("TooManyUnhealthy"))]);
     assert_eq!(status.targets, ["a", "b", "c", "d", "e"]);
     assert_eq!(
         (status.expected_machines, status.current_healthy, status.remediations_allowed),

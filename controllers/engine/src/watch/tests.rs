@@ -12,7 +12,7 @@ use super::*;
 use crate::quota::LIMIT;
 
 /// Returns a watcher of a server that has this many pages with one object each, and the number of requests.
-fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher<ConfigMap>, Arc<AtomicUsize>) {
+fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher, Arc<AtomicUsize>) {
     let requests = Arc::new(AtomicUsize::new(0));
     let count = requests.clone();
     let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -30,9 +30,9 @@ fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher<ConfigMap>, Arc<AtomicUs
     });
     let watcher = Watcher {
         client: Client::new(service, "default"),
-        dynamic: (),
+        resource: Watched::new::<ConfigMap>(&(), &Scope::default()),
         scope: Scope::default(),
-        cache: Arc::default(),
+        contents: Arc::default(),
         clock: Clock::system(),
         quota: Some(quota),
     };
@@ -43,7 +43,7 @@ fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher<ConfigMap>, Arc<AtomicUs
 async fn a_workload_cluster_is_read_in_pages() {
     let (watcher, requests) = watcher(3, Arc::default());
     assert_eq!(watcher.list().await.unwrap(), "9");
-    assert_eq!((watcher.cache.all().len(), requests.load(Ordering::Relaxed)), (3, 3));
+    assert_eq!((watcher.contents.all().len(), requests.load(Ordering::Relaxed)), (3, 3));
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn pages_without_end_are_an_error() {
     let error = watcher.list().await.unwrap_err().to_string();
     assert!(error.ends_with("more than 100 pages"), "{error}");
     assert_eq!(requests.load(Ordering::Relaxed), REMOTE_PAGES);
-    assert!(!watcher.cache.is_synced());
+    assert!(!*watcher.contents.synced().borrow());
 }
 
 #[tokio::test]
@@ -61,11 +61,11 @@ async fn an_object_for_which_there_is_no_room_is_not_kept() {
     assert!(quota.admit("nodes", "large", LIMIT));
     let (full, _) = watcher(2, quota.clone());
     full.list().await.unwrap();
-    assert!(full.cache.is_synced() && full.cache.all().is_empty(), "the cluster works without them");
+    assert!(*full.contents.synced().borrow() && full.contents.all().is_empty(), "the cluster works without them");
     quota.forget("nodes", "large");
     let (empty, _) = watcher(2, quota);
     empty.list().await.unwrap();
-    assert_eq!(empty.cache.all().len(), 2);
+    assert_eq!(empty.contents.all().len(), 2);
 }
 
 /// A server whose watches say nothing, although the object changes after the first list.
