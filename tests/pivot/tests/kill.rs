@@ -47,26 +47,24 @@ async fn recover(scene: &Scene, original: &Objects, back: bool) -> Vec<String> {
     }
 }
 
-#[test]
-fn at_every_record() {
+/// Stops the pivot at each of its records, before or after the record is written, and finishes it or rolls it back.
+fn at_every_record(written: bool, back: bool) {
     let mut failures = Vec::new();
     for record in 1.. {
         let mut reached = false;
-        for (written, back) in [(false, false), (true, false), (false, true), (true, true)] {
-            let stop = Stop { record, written };
-            let wrong = simulated(async {
-                let scene = Scene::new(&FIXTURE).await.unwrap();
-                let original = content(scene.source.objects());
-                let pivot = scene.pivot_with(Options::default(), Some(stop)).unwrap();
-                if pivot.run().await.is_ok() {
-                    return wrong_after_move(&scene, &original, stays);
-                }
-                reached = true;
-                recover(&scene, &original, back).await
-            });
-            if !wrong.is_empty() {
-                failures.push(format!("{stop:?}, back: {back}:\n  {}", wrong.join("\n  ")));
+        let stop = Stop { record, written };
+        let wrong = simulated(async {
+            let scene = Scene::new(&FIXTURE).await.unwrap();
+            let original = content(scene.source.objects());
+            let pivot = scene.pivot_with(Options::default(), Some(stop)).unwrap();
+            if pivot.run().await.is_ok() {
+                return wrong_after_move(&scene, &original, stays);
             }
+            reached = true;
+            recover(&scene, &original, back).await
+        });
+        if !wrong.is_empty() {
+            failures.push(format!("{stop:?}:\n  {}", wrong.join("\n  ")));
         }
         if !reached {
             assert!(record > 12, "only {record} records");
@@ -74,6 +72,27 @@ fn at_every_record() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+// Each of these takes half a minute, and they run beside each other.
+#[test]
+fn finished_after_a_stop_before_every_record() {
+    at_every_record(false, false);
+}
+
+#[test]
+fn finished_after_a_stop_behind_every_record() {
+    at_every_record(true, false);
+}
+
+#[test]
+fn rolled_back_after_a_stop_before_every_record() {
+    at_every_record(false, true);
+}
+
+#[test]
+fn rolled_back_after_a_stop_behind_every_record() {
+    at_every_record(true, true);
 }
 
 /// The distance between two tested requests. `PIVOT_EVERY_REQUEST=1` tests all requests.

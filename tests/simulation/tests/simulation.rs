@@ -11,7 +11,7 @@ use crate::seeds::number;
 /// The number of seeds of a short life. `cargo xtask simulate --thorough` tries 80.
 const SEEDS: u64 = 16;
 /// The distance of the writes at which a short life is killed. `cargo xtask simulate --thorough` takes every second one.
-const STRIDE: u64 = 8;
+const STRIDE: u64 = 16;
 
 #[test]
 fn a_seed_reproduces_every_request() {

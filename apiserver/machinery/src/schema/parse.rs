@@ -241,8 +241,12 @@ fn boxed(value: &Value, depth: usize) -> Result<Box<Schema>, Problem> {
 
 fn list(value: &Value, depth: usize) -> Result<Vec<Schema>, Problem> {
     let list = value.as_array().ok_or_else(|| Problem::new("must be a list"))?;
-    let child = |(i, value)| node(value, depth + 1).map_err(|problem| problem.under(format!("[{i}]")));
-    list.iter().enumerate().map(child).collect()
+    let mut schemas = Vec::with_capacity(list.len());
+    // A plain loop, because the adapters of an iterator would put further copies of the schema on the stack at each level.
+    for (index, child) in list.iter().enumerate() {
+        schemas.push(node(child, depth + 1).map_err(|problem| problem.under(format!("[{index}]")))?);
+    }
+    Ok(schemas)
 }
 
 fn rules(value: &Value) -> Result<Vec<Rule>, Problem> {
