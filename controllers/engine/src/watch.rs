@@ -68,7 +68,7 @@ impl Watched {
             kind: K::kind(dynamic).into_owned(),
             plural: K::plural(dynamic).into_owned(),
             path: scope.path::<K>(dynamic),
-            is_metadata: self.resource.is_metadata,
+            is_metadata: K::metadata_api(),
             decode: |text| Ok(stored(K::from_json(text.as_bytes())?)),
         }
     }

@@ -48,7 +48,8 @@ fn older_clients_see_their_condition() {
     ] {
         let set = conclude(plan, Vec::new(), vec![outcome], DateTime::UNIX_EPOCH).wanted.unwrap();
         let older = set.status.and_then(|status| status.deprecated?.v1beta1).unwrap_or_default();
-        let found = older.conditions.first().map(|found| (found.severity.as_deref(), found.reason.as_deref()));
+        let found =
+            older.conditions.first().map(|found| (found.severity.as_deref(), found.reason.as_deref()));
         assert_eq!(found, Some(expected));
     }
 }

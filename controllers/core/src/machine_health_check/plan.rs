@@ -157,13 +157,7 @@ fn healthy(plan: &mut Plan, observed: &Observed, target: &Target) {
 }
 
 /// Marks a Machine of which a check fails, and has it remediated if this is allowed.
-fn unhealthy(
-    plan: &mut Plan,
-    observed: &Observed,
-    target: &Target,
-    condition: Condition,
-    is_allowed: bool,
-) {
+fn unhealthy(plan: &mut Plan, observed: &Observed, target: &Target, condition: Condition, is_allowed: bool) {
     let mut mark = Mark {
         machine: target.machine.clone(),
         wanted: target.machine.as_ref().clone(),

@@ -61,7 +61,10 @@ async fn an_object_for_which_there_is_no_room_is_not_kept() {
     assert!(quota.admit("nodes", "large", LIMIT));
     let (full, _) = watcher(2, quota.clone());
     full.list().await.unwrap();
-    assert!(*full.contents.synced().borrow() && full.contents.all().is_empty(), "the cluster works without them");
+    assert!(
+        *full.contents.synced().borrow() && full.contents.all().is_empty(),
+        "the cluster works without them"
+    );
     quota.forget("nodes", "large");
     let (empty, _) = watcher(2, quota);
     empty.list().await.unwrap();
@@ -86,16 +89,16 @@ async fn a_lost_event_is_made_good_by_the_next_list() {
             Ok(Response::new(Body::from(list.to_string().into_bytes())))
         }
     });
-    let cache = Arc::<Cache<ConfigMap>>::default();
-    let watcher = Watcher::<ConfigMap> {
+    let contents = Arc::<Contents>::default();
+    let watcher = Watcher {
         client: Client::new(service, "default"),
-        dynamic: (),
+        resource: Watched::new::<ConfigMap>(&(), &Scope::default()),
         scope: Scope::default(),
-        cache: cache.clone(),
+        contents: contents.clone(),
         clock: Clock::system(),
         quota: None,
     };
-    let version = || cache.all().first().map(|object| crate::object::version(object.as_ref()));
+    let version = || contents.all().first().map(|object| crate::object::version_of(object.metadata()));
     let running = tokio::spawn(watcher.run());
     tokio::time::sleep(LIST_INTERVAL - Duration::from_secs(1)).await;
     assert_eq!(version(), Some(5), "the watch is resumed without a list");
