@@ -9,7 +9,6 @@ pub mod addons;
 pub mod admission;
 pub mod bmc_address;
 pub mod bootstrap;
-mod catalogue;
 pub mod cluster;
 pub mod contract;
 pub mod controlplane;
@@ -30,19 +29,31 @@ pub mod reboot;
 pub mod runtime;
 pub mod version;
 
+use std::io;
+
 pub use from_json::FromJson;
 pub use kind::HasConditions;
 use serde_json::Value;
 
+/// Name and JSON text of each CustomResourceDefinition, see `build.rs`.
+const MANIFESTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/manifests.zst"));
+
 /// Returns name and JSON text of every CustomResourceDefinition of this crate, sorted by name.
-pub fn manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
-    catalogue::MANIFESTS.into_iter()
+///
+/// # Errors
+/// Fails if they cannot be decompressed, which a test rules out.
+pub fn manifests() -> io::Result<Vec<(String, String)>> {
+    let text = String::from_utf8(zstd::decode_all(MANIFESTS)?).map_err(io::Error::other)?;
+    let mut parts = text.split_terminator('\0');
+    let pair = || Some((parts.next()?.to_owned(), parts.next()?.to_owned()));
+    Ok(std::iter::from_fn(pair).collect())
 }
 
 /// Returns every CustomResourceDefinition of this crate, sorted by name.
 ///
 /// # Errors
 /// Fails if a manifest is not JSON, which a test rules out.
-pub fn crds() -> Result<Vec<Value>, serde_json::Error> {
-    catalogue::MANIFESTS.iter().map(|(_, text)| serde_json::from_str(text)).collect()
+pub fn crds() -> io::Result<Vec<Value>> {
+    let all = manifests()?;
+    all.iter().map(|(_, text)| serde_json::from_str(text).map_err(io::Error::from)).collect()
 }

@@ -62,8 +62,9 @@ pub(crate) async fn ensure(client: &Client) -> Result<()> {
     if definitions.get_opt(NAME).await.context(failed)?.is_some() {
         return Ok(());
     }
-    let text = schemas::manifests().find(|(name, _)| *name == NAME).map(|(_, text)| text).unwrap_or_default();
-    let definition = serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?;
+    let all = schemas::crds().map_err(|error| Error::invalid(error.to_string()))?;
+    let built_in = all.into_iter().find(|definition| definition["metadata"]["name"] == NAME).unwrap_or_default();
+    let definition = serde_json::from_value(built_in).map_err(|error| Error::invalid(error.to_string()))?;
     match definitions.create(&PostParams::default(), &definition).await {
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
         created => created.map(drop).context(failed),

@@ -124,11 +124,12 @@ impl Plane {
     /// Installs the kinds of Cluster API, and `more`: names and texts of definitions.
     async fn install_kinds(&self, more: &'static [(&'static str, &'static str)]) -> Result<()> {
         // Installed concurrently, so that they share the disk's syncs and the processor's cores.
-        let install = |(name, text)| {
-            let plane = self.clone();
-            (name, tokio::spawn(async move { plane.install(name, text).await }))
+        let install = |(name, text): (String, String)| {
+            let (plane, named) = (self.clone(), name.clone());
+            (name, tokio::spawn(async move { plane.install(&named, &text).await }))
         };
-        let installing: Vec<_> = schemas::manifests().chain(more.iter().copied()).map(install).collect();
+        let more = more.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        let installing: Vec<_> = schemas::manifests()?.into_iter().chain(more).map(install).collect();
         for (name, installed) in installing {
             let failed = || format!("cannot install {name}");
             installed.await.with_context(failed)?.with_context(failed)?;

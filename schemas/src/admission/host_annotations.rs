@@ -1,6 +1,7 @@
 //! Admission rules of the annotations of a BareMetalHost that request an action.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use machinery::schema::{self, Schema};
 use serde::de::DeserializeOwned;
@@ -167,23 +168,32 @@ fn exactly<T: DeserializeOwned + Serialize>(crd: &str, path: &[&str], text: &str
         return Err("it is not an object".to_owned());
     }
     let schema = schema_of(crd)?;
-    if let Some(field) = schema::prune(&schema, &mut within(path, value.clone())).first() {
+    if let Some(field) = schema::prune(schema, &mut within(path, value.clone())).first() {
         return Err(format!("unknown field {field:?}"));
     }
     let typed: T = serde_json::from_value(without_empty(value)).map_err(|problem| problem.to_string())?;
     let stored = serde_json::to_value(&typed).map_err(|problem| problem.to_string())?;
-    match schema::validate_values(&schema, &within(path, stored), None).first() {
+    match schema::validate_values(schema, &within(path, stored), None).first() {
         Some(problem) => Err(format!("{}: {}", problem.field, problem.body())),
         None => Ok(typed),
     }
 }
 
-fn schema_of(crd: &str) -> Result<Schema, String> {
-    let manifest = crate::manifests().find(|(name, _)| *name == crd).map(|(_, text)| text);
-    let definition: Value =
-        serde_json::from_str(manifest.unwrap_or_default()).map_err(|problem| problem.to_string())?;
-    Schema::parse(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
-        .map_err(|problem| problem.to_string())
+/// The schemas of annotations, by the names of their definitions.
+static SCHEMAS: LazyLock<Result<BTreeMap<String, Schema>, String>> = LazyLock::new(|| {
+    let definitions = crate::crds().map_err(|problem| problem.to_string())?;
+    let ours = definitions.iter().filter(|definition| definition["spec"]["group"] == "metal3.io");
+    let parsed = ours.map(|definition| {
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+        let schema = Schema::parse(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
+        Ok((name.to_owned(), schema.map_err(|problem| problem.to_string())?))
+    });
+    parsed.collect()
+});
+
+fn schema_of(crd: &str) -> Result<&'static Schema, String> {
+    let schemas = SCHEMAS.as_ref().map_err(Clone::clone)?;
+    schemas.get(crd).ok_or_else(|| format!("there is no definition {crd}"))
 }
 
 /// Returns an object that has only `value` at `path`.

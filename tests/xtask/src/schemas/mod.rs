@@ -12,7 +12,7 @@
 //!   the newest version does not have.
 //! - `older/types/<file>.yaml`: named types that only older versions have.
 //!
-//! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs`, `src/catalogue.rs` and
+//! Generated files: `src/<module>/<file>.rs`, `src/<module>/mod.rs` and
 //! `manifests/<plural>.<group>.json`.
 
 mod crd;

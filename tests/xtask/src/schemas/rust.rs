@@ -32,7 +32,6 @@ pub fn files(source: &Source) -> anyhow::Result<Vec<(String, String)>> {
     for (module, names) in modules {
         files.push((format!("{module}/mod.rs"), module_file(module, &names)));
     }
-    files.push(("catalogue.rs".to_owned(), catalogue(source)?));
     for ((module, file), body) in bodies {
         let (body, uses) = shorten(source, &module, &file, body);
         let title = format!("//! Types of the API, `{module}`: {}.\n", file.replace('_', " "));
@@ -108,17 +107,6 @@ fn module_file(module: &str, names: &BTreeSet<&str>) -> String {
         let _ = writeln!(text, "pub use {name}::*;");
     }
     text
-}
-
-fn catalogue(source: &Source) -> anyhow::Result<String> {
-    let mut text = format!("{HEAD}//! The CustomResourceDefinitions, as text.\n\n");
-    text.push_str("/// Name and JSON of each CustomResourceDefinition, sorted by name.\n");
-    let _ = writeln!(text, "pub(crate) const MANIFESTS: [(&str, &str); {}] = [", source.kinds.len());
-    for name in source.kinds.keys() {
-        let _ = writeln!(text, "(\"{name}\", include_str!(\"../manifests/{name}.json\")),");
-    }
-    text.push_str("];\n");
-    Ok(text)
 }
 
 /// The struct of a kind with its `kube::Resource` implementation.
