@@ -39,20 +39,3 @@ fn parse(version: &str) -> Option<(u8, u32, u32)> {
     }
     Some((2, rest.parse().ok()?, 0))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_version_of_the_newest_contract() {
-        assert_eq!(newest("v1alpha4_v1beta1"), Some("v1beta1"));
-        assert_eq!(newest("v1beta10_v1beta9"), Some("v1beta10"));
-        assert_eq!(newest("v1_v2beta1"), Some("v1"));
-        assert_eq!(newest(""), None);
-        let older = |name: &str| (name == "cluster.x-k8s.io/v1beta1").then_some("v1beta1_v1");
-        assert_eq!(implemented(older), Some(("v1beta1", "v1")));
-        assert_eq!(implemented(|_| None), None);
-        assert_eq!(implemented(|_| Some("v3")), Some(("v1beta2", "v3")));
-    }
-}

@@ -1,5 +1,13 @@
-//! Tests of the types with recorded objects, and of the conversion between versions.
+//! Tests of the types, their defaults and rules, and of the conversion between versions.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod admission;
+mod bmc_address;
+mod contract;
 mod conversion;
+mod naming;
+mod reboot;
 mod recorded;
 mod round_trip;
+mod version;

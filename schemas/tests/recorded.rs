@@ -2,7 +2,6 @@
 //! fields, and the rules allow them.
 
 // Everything here is test code.
-#![allow(clippy::unwrap_used)]
 
 use apiextensions::CompiledSchema;
 use cel::{Known, Rules};

@@ -1,7 +1,6 @@
 //! An object of each kind with every field set passes through its Rust type unchanged.
 
 // Everything here is test code.
-#![allow(clippy::unwrap_used)]
 
 use schemas::{
     addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, metal3_ipam, netboot, runtime,

@@ -6,6 +6,7 @@ mod cost;
 mod depth;
 mod language;
 mod library;
+mod program;
 mod work;
 
 use cel::{Known, Rules};

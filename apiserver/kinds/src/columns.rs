@@ -75,17 +75,6 @@ pub(crate) fn counter(name: &'static str, description: &'static str, cell: Compu
     Column { kind: "integer", ..column(name, description, cell) }
 }
 
-/// The current time in the tests of this module and its submodules.
-#[cfg(test)]
-pub(crate) const NOW: &str = "2026-01-01T00:01:00Z";
-
-/// Returns the cells of `object` at [`NOW`].
-#[cfg(test)]
-pub(crate) fn cells(columns: &[Column], object: &Value) -> Vec<Value> {
-    let now = parse_rfc3339(NOW).unwrap_or_default();
-    columns.iter().map(|column| (column.cell)(object, now)).collect()
-}
-
 /// Returns a number or string as text, without quotes.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

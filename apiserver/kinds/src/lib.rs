@@ -27,7 +27,7 @@ mod flow_control;
 mod groups;
 mod jobs;
 mod kind;
-mod limits;
+pub mod limits;
 pub mod metadata;
 mod namespaces;
 mod networking;

@@ -1,7 +1,11 @@
-//! Tests of the public functions: protobuf bodies, deeply nested and damaged ones among them.
+//! Tests of the tables of types, of columns, defaults and validation, and of protobuf bodies, deeply nested and damaged ones among them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod client_config;
+mod columns;
 mod damaged_bodies;
 mod depth;
 mod protobuf;
+mod types;
+mod validation;

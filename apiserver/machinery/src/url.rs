@@ -155,14 +155,3 @@ pub fn escaped(path: &str) -> String {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_queries() {
-        assert_eq!(encode("a-1._~"), "a-1._~");
-        assert_eq!(encode("app=a b/c"), "app%3Da%20b%2Fc");
-    }
-}

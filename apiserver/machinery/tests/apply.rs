@@ -1,8 +1,6 @@
 //! Server-side apply compared with recorded responses of a kube-apiserver. The tests replay the pure part of each write
 //! in order.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use chrono::{DateTime, Utc};
 use machinery::apply::{self, Reset, Writer};
 use machinery::schema::{Schema, default, prune};

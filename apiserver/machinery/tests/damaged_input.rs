@@ -1,7 +1,5 @@
 //! The JSON parser accepts exactly the damaged input that `serde_json` accepts, and damaged input causes no panic.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::random::Random;
 use machinery::selector::{FieldSelector, LabelSelector};
 use machinery::table::Path;

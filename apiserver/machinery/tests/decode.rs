@@ -1,7 +1,5 @@
 //! Decoding of JSON and YAML.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::decode::{json, yaml, yaml_documents};
 use machinery::limits::{MAX_DEPTH, MAX_YAML_ALIASES};
 use serde_json::json;
@@ -107,4 +105,19 @@ fn documents_know_where_they_begin() {
     let found: Vec<_> = documents.into_iter().map(|(line, decoded)| (line, decoded.value)).collect();
     assert_eq!(found, [(1, json!({"a": 1})), (8, json!({"b": 2, "c": "---\nd\n"}))]);
     assert_eq!(yaml(b"").unwrap().value, json!(null));
+}
+
+#[test]
+fn errors_of_go_yaml() {
+    let cases = [
+        ("a: [", "yaml: line 1: did not find expected node content"),
+        ("a: [b", "yaml: line 1: did not find expected ',' or ']'"),
+        ("a: {b: c", "yaml: line 1: did not find expected ',' or '}'"),
+        ("a: b: c", "yaml: mapping values are not allowed in this context"),
+        ("x: y\na: b: c\n", "yaml: line 2: mapping values are not allowed in this context"),
+        ("a: @b\n", "yaml: found character that cannot start any token"),
+    ];
+    let found: Vec<String> =
+        cases.iter().map(|(text, _)| yaml(text.as_bytes()).err().unwrap_or_default()).collect();
+    assert_eq!(found, cases.map(|(_, wanted)| wanted.to_owned()));
 }

@@ -1,8 +1,6 @@
 //! Nested input of all formats. Input at the limit is accepted on half the stack of a thread, and deeper input is
 //! refused, even with a million levels. A stack overflow would abort the test program.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::apply::{self, Reset, Writer};
 use machinery::clock::Clock;
 use machinery::limits::{MAX_DEPTH, MAX_PATH_FILTERS};

@@ -1,15 +1,25 @@
 //! Tests of the public functions: decoding, patches, apply, selectors, tables, and damaged input.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod apply;
 mod apply_cases;
 mod damaged_input;
 mod decode;
 mod depth;
+mod duration;
+mod field_path;
+mod hash;
 mod ownership;
 mod patch;
+mod pattern;
+mod quantity;
 mod selector;
+mod splice;
 mod table;
+mod url;
 mod work;
+mod yaml;
 
 use machinery::apply::Versions;
 use machinery::schema::Schema;

@@ -1,7 +1,5 @@
 //! Ownership rules that no single recorded response shows.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use chrono::{DateTime, Duration, Utc};
 use machinery::apply::{self, Reset, Versions, Writer, scale};
 use machinery::limits::MAX_UPDATE_MANAGERS;

@@ -1,7 +1,5 @@
 //! The patch formats.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::limits::MAX_DEPTH;
 use machinery::patch::{json_patch, merge_patch, strategic_merge_patch};
 use machinery::schema::Schema;

@@ -1,7 +1,5 @@
 //! Label selectors and field selectors.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::limits::MAX_SELECTOR_TERMS;
 use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! Cells and ages of tables.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use chrono::{DateTime, Duration, Utc};
 use machinery::limits::MAX_PATH_VALUES;
 use machinery::table::{Column, Path, human_duration};

@@ -1,8 +1,6 @@
 //! Input that is cheap to send must be cheap to process. Without limits, each of these inputs takes minutes or all of
 //! the memory, so the work is linear in the input or counted against a budget.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use machinery::limits::{MAX_DECODE_PROBLEMS, MAX_DECODE_PROBLEMS_TEXT, MAX_FIELD_ERRORS, MAX_PATHS_TEXT};
 use machinery::schema::{self, Schema};
 use machinery::{decode, patch, quantity};

@@ -52,30 +52,3 @@ impl Metrics {
         text
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use prometheus_client::metrics::counter::Counter;
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Doors(Counter);
-
-    #[test]
-    fn two_of_a_kind_count_together() {
-        let metrics = Metrics::default();
-        let doors = || {
-            metrics.part(|registry| {
-                let doors = Doors::default();
-                registry.register("doors_opened", "Doors opened", doors.0.clone());
-                doors
-            })
-        };
-        doors().0.inc();
-        doors().0.inc();
-        let expected =
-            "# HELP doors_opened Doors opened.\n# TYPE doors_opened counter\ndoors_opened_total 2\n# EOF\n";
-        assert_eq!(metrics.text(), expected);
-    }
-}

@@ -32,24 +32,3 @@ impl Limits {
         self.0.get_or_create(&LimitLabels { limit }).inc();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_parts_count_in_one_family() {
-        let metrics = Metrics::default();
-        Limits::of(&metrics).reached("body");
-        Limits::of(&metrics).reached("body");
-        Limits::of(&metrics).reached("netboot_offers");
-        let text = metrics.text();
-        assert_eq!(text.matches("# TYPE firstlight_limit_reached counter").count(), 1, "{text}");
-        for line in [
-            "firstlight_limit_reached_total{limit=\"body\"} 2\n",
-            "firstlight_limit_reached_total{limit=\"netboot_offers\"} 1\n",
-        ] {
-            assert!(text.contains(line), "{text}");
-        }
-    }
-}

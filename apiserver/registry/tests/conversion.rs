@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{self, Webhook, context, converted, definition, version};
 use registry::{
     Converter, Definition, EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource,
-    WatchOptions,
+    WatchOptions, WebhookResponse,
 };
 use serde_json::{Value, json};
 
@@ -314,4 +314,64 @@ async fn services_need_endpoints() {
         "conversion webhook for test.example.com/v1, Kind=Widget failed: Post \
          \"https://converter.system.svc:443/convert?timeout=30s\": service \"converter\" not found"
     );
+}
+
+#[tokio::test]
+async fn responses_in_the_words_of_client_go() {
+    let plane = plane("v2").await;
+    for (code, content_type, body, wanted) in [
+        (404, "text/plain", "404 page not found", "the server could not find the requested resource"),
+        (
+            500,
+            "text/plain",
+            "boom\n",
+            "an error on the server (\"boom\") has prevented the request from succeeding",
+        ),
+        (500, "application/json", r#"{"kind":"Status","message":"said so"}"#, "said so"),
+        (
+            302,
+            "text/html",
+            "",
+            "the server responded with the status code 302 but did not return more information",
+        ),
+        (
+            200,
+            "text/html",
+            "<html>",
+            "couldn't get version/kind; json parse error: invalid character '<' looking for beginning of value",
+        ),
+    ] {
+        let response = WebhookResponse { code, content_type: content_type.into(), body: body.into() };
+        *plane.webhook.response.lock().unwrap() = Some(response);
+        let wanted = format!("conversion webhook for test.example.com/v1, Kind=Widget failed: {wanted}");
+        assert_eq!(plane.create("a").await.unwrap_err(), wanted);
+    }
+}
+
+/// Each of these objects takes a little less than half of the cache.
+#[tokio::test]
+async fn what_is_converted_is_kept_up_to_a_limit_and_until_the_definition_changes() {
+    let mut definition = widgets("v2");
+    let mut plane = plane_with(definition.clone()).await;
+    plane.webhook.answers(|review| {
+        let colour = "x".repeat(4 * 1024 * 1024 - 4096);
+        Ok(converted(review, |object| object["spec"]["colour"] = colour.as_str().into()))
+    });
+    for name in ["a", "b", "c"] {
+        let object = json!({"apiVersion": "test.example.com/v2", "kind": "Widget",
+            "metadata": {"name": name}, "spec": {}});
+        plane.registry.create(&mut context(), &plane.v2, "default", Input::new(object)).await.unwrap();
+    }
+    let converts = async |plane: &Plane, name: &str| {
+        let before = plane.webhook.calls();
+        plane.get(&plane.v1, name).await;
+        plane.webhook.calls() > before
+    };
+    assert!(converts(&plane, "a").await && converts(&plane, "b").await);
+    assert!(!converts(&plane, "a").await && !converts(&plane, "b").await, "both are kept");
+    assert!(converts(&plane, "c").await && converts(&plane, "a").await, "there is no room for three");
+    assert!(!converts(&plane, "c").await);
+    definition["spec"]["names"]["categories"] = json!(["other"]);
+    plane.v1 = common::serve(&plane.registry, &definition).await;
+    assert!(converts(&plane, "c").await);
 }

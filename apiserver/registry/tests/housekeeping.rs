@@ -7,8 +7,8 @@ use std::time::Duration;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{
-    Context, DeleteOptions, EventType, Input, Options, PatchBody, Propagation, Registry, Served, Subresource,
-    WatchOptions,
+    Context, DeleteOptions, EventType, Input, ListOptions, Options, PatchBody, Propagation, Registry, Served,
+    Subresource, WatchOptions,
 };
 use serde_json::{Value, json};
 use store::{Memory, Store};
@@ -191,4 +191,59 @@ async fn nobody_is_led_to_an_address_of_loopback() {
     gone(&registry, &endpoints, "default", "kubernetes").await;
     let slices = registry.served("discovery.k8s.io", "v1", "endpointslices").unwrap();
     assert!(registry.get(&slices, "default", "kubernetes", Subresource::None, "").await.is_err());
+}
+
+/// Waits until all default objects of a kind are there.
+async fn defaults(registry: &Registry, plural: &str, count: usize) -> Vec<Value> {
+    let served = registry.served("rbac.authorization.k8s.io", "v1", plural).unwrap();
+    let mut watch =
+        registry.watch(&mut Context::default(), &served, "", &WatchOptions::default()).await.unwrap();
+    let selector = "kubernetes.io/bootstrapping=rbac-defaults".to_owned();
+    let options = ListOptions { label_selector: selector, ..ListOptions::default() };
+    let waiting = async {
+        loop {
+            let list = registry.list(&mut Context::default(), &served, "", &options).await.unwrap();
+            if list.items.len() >= count {
+                return list.items.iter().map(|item| serde_json::from_slice(&item.object).unwrap()).collect();
+            }
+            watch.next().await.expect("the watch goes on");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(7200), waiting).await.expect("they come")
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_default_role_is_there_with_its_rules() {
+    const SOURCE: &str = include_str!("../policy/roles.txt");
+    let registry = open().await;
+    let (mut found, mut rules) = (0, 0);
+    for plural in ["clusterroles", "roles", "clusterrolebindings", "rolebindings"] {
+        let head = format!("{} ", plural.trim_end_matches('s'));
+        let wanted = SOURCE.lines().filter(|line| line.starts_with(&head)).count();
+        let all = defaults(&registry, plural, wanted).await;
+        assert_eq!(all.len(), wanted, "{plural}");
+        found += all.len();
+        let own = all.iter().filter(|one| one.get("aggregationRule").is_none());
+        rules += own.map(|one| one["rules"].as_array().map_or(0, Vec::len)).sum::<usize>();
+        if plural == "clusterroles" {
+            let named = |name: &str| all.iter().find(|one| one["metadata"]["name"] == name).unwrap();
+            assert_eq!(
+                named("system:basic-user")["rules"][0],
+                json!({
+                    "verbs": ["create"], "apiGroups": ["authorization.k8s.io"],
+                    "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+                })
+            );
+            let count = |name: &str| named(name)["rules"].as_array().unwrap().len();
+            let (view, edit, admin) = (count("view"), count("edit"), count("admin"));
+            assert_eq!(view, count("system:aggregate-to-view"));
+            assert_eq!(edit, view + count("system:aggregate-to-edit"));
+            assert_eq!(admin, edit + count("system:aggregate-to-admin"));
+        }
+    }
+    assert_eq!(
+        found,
+        SOURCE.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).count()
+    );
+    assert_eq!(rules, SOURCE.lines().filter(|line| line.starts_with("  ")).count());
 }

@@ -8,3 +8,4 @@ mod housekeeping;
 mod model;
 mod rules;
 mod verbs;
+mod webhooks;

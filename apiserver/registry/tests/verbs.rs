@@ -109,3 +109,59 @@ async fn a_custom_object_lives() {
         assert_eq!(watch.next().await.unwrap().kind, wanted);
     }
 }
+
+/// The store writes the revision into the text of an object. Clients get the text of a sorted map nevertheless.
+#[tokio::test]
+async fn the_revision_goes_where_a_sorted_map_has_it() {
+    let registry = open().await;
+    let served = registry.served("", "v1", "configmaps").unwrap();
+    for (name, metadata, data) in [
+        ("a", json!({}), json!({})),
+        ("b", json!({"labels": {"resourceVersion": "no"}}), json!({"resourceVersion": "no"})),
+        (
+            "c",
+            json!({"annotations": {"z": "{\"resourceVersion\":\"1\"}"}, "finalizers": ["x/y"]}),
+            json!({"z": "}"}),
+        ),
+        ("d", json!({"selfLink": "s", "generateName": "g"}), Value::Null),
+    ] {
+        let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+        object["metadata"]["name"] = name.into();
+        let mut dry = Context { dry_run: true, ..context() };
+        let dry = registry.create(&mut dry, &served, "default", Input::new(object.clone())).await.unwrap();
+        let created = registry.create(&mut context(), &served, "default", Input::new(object)).await.unwrap();
+        let revision = parse(&created.object)["metadata"]["resourceVersion"].clone();
+        assert!(
+            revision.as_str().is_some_and(|revision| revision.parse::<u64>().is_ok()),
+            "{name}: {revision}"
+        );
+        assert_eq!(parse(&dry.object)["metadata"].get("resourceVersion"), None, "{name}");
+        let got = registry.get(&served, "default", name, Subresource::None, "").await.unwrap();
+        assert_eq!(got, created.object, "{name}");
+
+        let options =
+            WatchOptions { resource_version: revision.as_str().unwrap().into(), ..WatchOptions::default() };
+        let mut watch = registry.watch(&mut context(), &served, "default", &options).await.unwrap();
+        let unfinished = PatchBody::Merge(Bytes::from_static(br#"{"metadata":{"finalizers":null}}"#));
+        registry
+            .patch(&mut context(), &served, "default", name, Subresource::None, unfinished)
+            .await
+            .unwrap();
+        registry.delete(&mut context(), &served, "default", name, &DeleteOptions::default()).await.unwrap();
+        let mut texts = vec![dry.object, created.object];
+        while texts.len() < 3 {
+            let event = watch.next().await.unwrap();
+            if event.kind == EventType::Deleted {
+                texts.push(event.object);
+            }
+        }
+        assert_ne!(
+            parse(&texts[2])["metadata"]["resourceVersion"],
+            revision,
+            "{name}: it is that of the deletion"
+        );
+        for text in texts {
+            assert_eq!(text, serde_json::to_vec(&parse(&text)).unwrap(), "{name}");
+        }
+    }
+}

@@ -31,8 +31,6 @@ mod metal3_machine;
 mod metal3_remediation;
 mod request;
 mod runtime;
-#[cfg(test)]
-mod tests;
 
 use machinery::field::FieldError;
 use serde::de::DeserializeOwned;

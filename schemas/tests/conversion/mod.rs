@@ -1,7 +1,6 @@
 //! Tests of the conversion between the versions of kinds: known objects, and laws that hold for any object.
 
 // Everything here is test code.
-#![allow(clippy::unwrap_used)]
 
 mod any;
 mod known;

@@ -157,9 +157,36 @@ fn no_unit_test_is_switched_off() {
         let programs = manifest.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
         let paths = programs.filter(|program| is_off(program)).filter_map(|program| program["path"].as_str());
         files.extend(paths.map(|path| folder.join(path)));
-        found.extend(files.into_iter().filter(|file| read(file).contains("#[test]")));
+        let has_tests = |text: String| text.contains("#[test]") || text.contains("#[tokio::test");
+        found.extend(files.into_iter().filter(|file| has_tests(read(file))));
     }
     assert!(found.is_empty(), "{found:?}");
+}
+
+/// An example in the documentation of a library with `doctest = false` would never be compiled.
+#[test]
+fn no_example_of_the_documentation_is_switched_off() {
+    let mut found = Vec::new();
+    for folder in crates() {
+        let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().expect("TOML");
+        let is_off = manifest.get("lib").and_then(|library| library.get("doctest")?.as_bool()) == Some(false);
+        let mut files = Vec::new();
+        if is_off {
+            sources(&folder.join("src"), &mut files);
+        }
+        found.extend(files.into_iter().filter(|file| has_example(&read(file))));
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Returns whether a doc comment has a block of code that is not marked as text.
+fn has_example(source: &str) -> bool {
+    let fences = source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    fences.step_by(2).any(|language| !language.starts_with("text"))
 }
 
 /// All folders with their own manifest.

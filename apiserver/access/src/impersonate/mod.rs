@@ -7,6 +7,8 @@
 
 mod headers;
 
+pub use headers::requested;
+
 use std::collections::BTreeMap;
 
 use http::HeaderMap;

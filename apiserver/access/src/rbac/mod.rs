@@ -12,8 +12,8 @@ use machinery::field::aggregate;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use store::{EventKind, Page, Prefix, Store, Watcher};
 
-pub use rule::Rule;
 pub(crate) use rule::quoted;
+pub use rule::{Rule, beyond};
 
 use crate::attributes::Attributes;
 use crate::authorize::{Authorizer, Decision, UserRules};

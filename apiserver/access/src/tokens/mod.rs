@@ -1,6 +1,6 @@
 //! Bearer tokens: service account tokens and bootstrap tokens.
 
-mod bootstrap;
+pub mod bootstrap;
 mod claims;
 mod jwt;
 mod service_account;

@@ -62,21 +62,3 @@ pub(crate) fn check_certificates(text: &[u8]) -> Result<(), String> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_found_between_their_lines() {
-        let labels = |text: &str| blocks(text).into_iter().map(|block| block.label).collect::<Vec<_>>();
-        let block = |label: &str| format!("-----BEGIN {label}-----\nYWJj\n-----END {label}-----\n");
-        assert_eq!(labels(&format!("x\n{}y{}", block("A"), block("B C"))), ["A", "B C"]);
-        assert_eq!(labels(&format!("-----BEGIN A-----\n{}", block("B"))), [""; 0]);
-        assert_eq!(labels("-----BEGIN A-----\n!\n-----END A-----"), [""; 0]);
-        assert_eq!(labels("-----BEGIN A-----\nYWJj\n-----END B-----"), [""; 0]);
-        // BEGIN lines without an END line must not make the parser quadratic.
-        assert_eq!(labels(&"-----BEGIN A-----\n".repeat(200_000)), [""; 0]);
-        assert_eq!(labels(&"-----BEGIN A-----\n-----END B-----\n".repeat(100_000)), [""; 0]);
-    }
-}

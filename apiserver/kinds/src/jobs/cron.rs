@@ -136,36 +136,3 @@ pub(crate) fn is_zone(name: &str) -> bool {
         None => plain(name),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn schedules() {
-        for text in
-            ["* * * * *", "*/5 1-3 1,15 JAN mon", "@hourly", "@every 1h30m", "? 0 * * 0-6/2", "5/15 * * * *"]
-        {
-            assert_eq!(check(text), Ok(()), "{text}");
-        }
-        for (text, why) in [
-            ("x", "expected exactly 5 fields, found 1: [x]"),
-            ("61 * * * *", "end of range (61) above maximum (59): 61"),
-            ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
-            ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
-            ("*/0 * * * *", "step of range should be a positive number: */0"),
-            ("@odd", "unrecognized descriptor: @odd"),
-            ("@every x", "failed to parse duration @every x: time: invalid duration \"x\""),
-            ("a * * * *", "failed to parse int from a: strconv.Atoi: parsing \"a\": invalid syntax"),
-        ] {
-            assert_eq!(check(text), Err(why.to_owned()), "{text}");
-        }
-    }
-
-    #[test]
-    fn zones() {
-        for (name, good) in [("UTC", true), ("Europe/Berlin", true), ("Odd/Zone", false), ("/etc", false)] {
-            assert_eq!(is_zone(name), good, "{name}");
-        }
-    }
-}

@@ -63,20 +63,3 @@ pub(crate) fn first_common(one: &[(i64, i64)], other: &[(i64, i64)]) -> Option<i
     }
     None
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts() {
-        assert_eq!(parse("0-2,4", 5), Ok(vec![(0, 2), (4, 4)]));
-        assert_eq!(parse("", 5), Ok(Vec::new()));
-        assert_eq!(count(&[(0, 2), (4, 4)]), 4);
-        assert_eq!(first_common(&[(0, 2)], &[(2, 4)]), Some(2));
-        assert_eq!(first_common(&[(0, 1)], &[(2, 4)]), None);
-        for text in ["x", "1,0", "2-1", "5", "0-5", "1,", "0-1-2", "-1"] {
-            assert!(parse(text, 5).is_err(), "{text}");
-        }
-    }
-}

@@ -185,22 +185,3 @@ pub(crate) fn app_armor_agrees(pod: &Value) -> Vec<FieldError> {
     }
     errors
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_and_profiles() {
-        for (text, good) in
-            [("5", true), ("-5", true), ("+5", false), ("05", false), ("x", false), ("0", true)]
-        {
-            assert_eq!(is_cost(text), good, "{text}");
-        }
-        for (text, good) in
-            [("unconfined", true), ("localhost/a/b", true), ("localhost//a", false), ("odd", false)]
-        {
-            assert_eq!(is_seccomp(text), good, "{text}");
-        }
-    }
-}

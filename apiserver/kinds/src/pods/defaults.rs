@@ -110,25 +110,3 @@ fn pull_policy(image: &str) -> &'static str {
     }
     if tag == "latest" && !digest { "Always" } else { "IfNotPresent" }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pull_policies() {
-        for (image, policy) in [
-            ("nginx", "Always"),
-            ("nginx:latest", "Always"),
-            ("nginx:1.2", "IfNotPresent"),
-            ("host:5000/nginx", "Always"),
-            ("host:5000/nginx:1", "IfNotPresent"),
-            ("nginx@sha256:ab", "IfNotPresent"),
-            ("", "IfNotPresent"),
-            (" nginx", "IfNotPresent"),
-            ("Nginx", "IfNotPresent"),
-        ] {
-            assert_eq!(pull_policy(image), policy, "{image}");
-        }
-    }
-}

@@ -24,18 +24,3 @@ fn used(quota: &Value, limits: bool) -> Value {
     let shown = names.iter().map(|name| format!("{name}: {}/{}", amount(&used[*name]), amount(&hard[*name])));
     shown.collect::<Vec<_>>().join(", ").into()
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::columns::cells;
-
-    #[test]
-    fn what_is_used_of_a_quota() {
-        let quota = json!({"status": {"hard": {"pods": "2", "limits.cpu": "1"}, "used": {"pods": "1"}}});
-        let shown = cells(&super::quota(), &quota);
-        assert_eq!(Value::from(&shown[1..3]), json!(["pods: 1/2", "limits.cpu: 0/1"]));
-    }
-}

@@ -209,33 +209,3 @@ fn single(ty: &str, value: &Value, out: &mut String) {
         (_, value) => out.push_str(&json(value)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn values_and_changes() {
-        let claim = json!({"name": "x"});
-        let expected = r#"{"Name":"x","ResourceClaimName":null,"ResourceClaimTemplateName":null}"#;
-        assert_eq!(shown("core.PodResourceClaim", &claim), expected);
-        let (old, new) = (json!({"nodeName": "n1"}), json!({"nodeName": "n2", "hostNetwork": true}));
-        let changed = changes("core.PodSpec", &old, &new);
-        for line in ["- \"NodeName\": \"n1\",\n", "+ \"NodeName\": \"n2\",\n", "+  \"HostNetwork\": true,\n"]
-        {
-            assert!(changed.contains(line), "{changed}");
-        }
-        assert_eq!(changes("core.PodSpec", &old, &old), "");
-    }
-
-    #[test]
-    fn every_type_is_known() {
-        for field in TYPES.values().flatten() {
-            let ty = field.ty.trim_start_matches(['?', '[', ']', '{', '}']);
-            let simple = ["text", "bool", "number", "quantity", "time", "any"];
-            assert!(simple.contains(&ty) || TYPES.contains_key(ty), "{ty}");
-        }
-    }
-}

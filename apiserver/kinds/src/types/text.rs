@@ -65,20 +65,3 @@ fn value(ty: &FieldType, found: &Value, text: &mut String) {
 pub fn escaped(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::go_text;
-
-    #[test]
-    fn fields_stand_in_the_order_of_their_declaration() {
-        let pods = json!({"selector": {"matchLabels": {"b": "1", "a": "<"}}, "metricName": "p", "other": 1});
-        let expected = r#"{"metricName":"p","targetAverageValue":"0","selector":{"matchLabels":{"a":"\u003c","b":"1"}}}"#;
-        assert_eq!(go_text("autoscaling.v1.PodsMetricSource", &pods), expected);
-        let source = json!({"target": null});
-        let expected = r#"{"target":{"kind":"","name":""},"metricName":"","targetValue":"0"}"#;
-        assert_eq!(go_text("autoscaling.v1.ObjectMetricSource", &source), expected);
-    }
-}

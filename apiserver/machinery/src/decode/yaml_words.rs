@@ -80,23 +80,3 @@ fn unfinished(document: &str) -> &'static str {
     let open = text.rfind(['[', '{']).and_then(|at| text[at..].chars().next());
     if open == Some('{') { "did not find expected ',' or '}'" } else { "did not find expected ',' or ']'" }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::decode::yaml;
-
-    #[test]
-    fn errors_of_go_yaml() {
-        let cases = [
-            ("a: [", "yaml: line 1: did not find expected node content"),
-            ("a: [b", "yaml: line 1: did not find expected ',' or ']'"),
-            ("a: {b: c", "yaml: line 1: did not find expected ',' or '}'"),
-            ("a: b: c", "yaml: mapping values are not allowed in this context"),
-            ("x: y\na: b: c\n", "yaml: line 2: mapping values are not allowed in this context"),
-            ("a: @b\n", "yaml: found character that cannot start any token"),
-        ];
-        let found: Vec<String> =
-            cases.iter().map(|(text, _)| yaml(text.as_bytes()).err().unwrap_or_default()).collect();
-        assert_eq!(found, cases.map(|(_, wanted)| wanted.to_owned()));
-    }
-}

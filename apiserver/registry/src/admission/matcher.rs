@@ -131,28 +131,3 @@ fn resource(rule: &str, plural: &str, part: &str) -> bool {
     let (resource, wanted) = rule.split_once('/').unwrap_or((rule, ""));
     (resource == "*" || resource == plural) && (wanted == "*" || wanted == part)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::resource;
-
-    #[test]
-    fn resources() {
-        for (rule, plural, part, matches) in [
-            ("pods", "pods", "", true),
-            ("pods", "pods", "status", false),
-            ("pods/status", "pods", "status", true),
-            ("pods/status", "pods", "", false),
-            ("pods/*", "pods", "status", true),
-            ("pods/*", "pods", "", true),
-            ("*", "pods", "", true),
-            ("*", "pods", "status", false),
-            ("*/*", "pods", "status", true),
-            ("*/scale", "pods", "scale", true),
-            ("*/scale", "pods", "", false),
-            ("nodes", "pods", "", false),
-        ] {
-            assert_eq!(resource(rule, plural, part), matches, "{rule} {plural}/{part}");
-        }
-    }
-}

@@ -151,35 +151,3 @@ pub(crate) fn text(object: &Value) -> Bytes {
     write(&mut text, object);
     Bytes::from(text)
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::Document;
-
-    #[test]
-    fn the_revision_goes_where_a_sorted_map_has_it() {
-        for object in [
-            json!({"apiVersion": "v1", "metadata": {"name": "a", "uid": "u"}, "z": [1, {"resourceVersion": "no"}]}),
-            json!({"metadata": {"uid": "u"}}),
-            json!({"metadata": {"name": "a"}, "spec": {}}),
-            json!({"metadata": {}}),
-            json!({"metadata": {"name": "a", "resourceVersion": "3", "selfLink": "s", "uid": "u"}}),
-        ] {
-            let mut wanted = object.clone();
-            wanted["metadata"]["resourceVersion"] = "17".into();
-            let written = Document::new(&object).at(17);
-            assert_eq!(
-                written,
-                serde_json::to_vec(&wanted).unwrap(),
-                "{}",
-                String::from_utf8_lossy(&written)
-            );
-            let again = Document::from_text(&written).unwrap();
-            assert_eq!(again.at(17), written);
-            wanted["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-            assert_eq!(serde_json::from_slice::<Value>(&again.unversioned()).unwrap(), wanted);
-        }
-    }
-}

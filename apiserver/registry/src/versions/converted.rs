@@ -45,24 +45,3 @@ impl Converted {
         *self.0.lock() = Kept::default();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cache_is_bounded_and_cleared() {
-        let (cache, large) = (Converted::default(), Bytes::from(vec![0; BYTES / 2]));
-        for revision in 1..=2 {
-            cache.add(revision, "v1", large.clone());
-            cache.add(revision, "v1", large.clone());
-        }
-        assert!(cache.get(1, "v1").is_some() && cache.get(1, "v2").is_none());
-        cache.add(3, "v1", large.clone());
-        assert!(cache.get(1, "v1").is_none() && cache.get(3, "v1").is_some());
-        cache.add(4, "v1", Bytes::from(vec![0; BYTES]));
-        assert_eq!(cache.0.lock().size, BYTES);
-        cache.clear();
-        assert!(cache.get(4, "v1").is_none());
-    }
-}

@@ -21,12 +21,18 @@ type Answer = dyn Fn(&Value) -> Result<Value, String> + Send + Sync;
 #[derive(Clone)]
 pub struct Webhook {
     answer: Arc<Mutex<Arc<Answer>>>,
+    /// If it is there, it is the response to every request.
+    pub response: Arc<Mutex<Option<WebhookResponse>>>,
     pub requests: Arc<Mutex<Vec<(WebhookRequest, Value)>>>,
 }
 
 impl Webhook {
     pub fn new(answer: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static) -> Self {
-        Self { answer: Arc::new(Mutex::new(Arc::new(answer))), requests: Arc::default() }
+        Self {
+            answer: Arc::new(Mutex::new(Arc::new(answer))),
+            response: Arc::default(),
+            requests: Arc::default(),
+        }
     }
 
     pub fn answers(&self, answer: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static) {
@@ -43,7 +49,11 @@ impl WebhookCaller for Webhook {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         self.requests.lock().unwrap().push((request, body.clone()));
         let answer = self.answer.lock().unwrap().clone();
+        let response = self.response.lock().unwrap().clone();
         async move {
+            if let Some(response) = response {
+                return Ok(response);
+            }
             let body = answer(&body)?;
             let content_type = "application/json".to_owned();
             Ok(WebhookResponse { code: 200, content_type, body: body.to_string().into() })

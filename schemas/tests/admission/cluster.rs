@@ -1,9 +1,9 @@
 //! Tests of Cluster, Machine and the kinds that create Machines.
 
+use schemas::admission::Features;
 use serde_json::{Value, json};
 
 use super::{created_with, creations, updates, with_features};
-use crate::admission::Features;
 
 const GROUP: &str = "cluster.x-k8s.io";
 

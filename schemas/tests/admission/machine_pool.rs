@@ -1,8 +1,8 @@
 //! Tests of MachinePools.
 
+use schemas::admission::{Features, check};
 use serde_json::json;
 
-use super::super::{Features, check};
 use super::{creations, updates, with_features};
 
 const GROUP: &str = "cluster.x-k8s.io";

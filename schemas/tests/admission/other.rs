@@ -1,9 +1,9 @@
 //! Tests of add-ons, addresses, extensions and infrastructure.
 
+use schemas::admission::{Operation, admit};
 use serde_json::{Value, json};
 
 use super::{creations, merge, updates, with_features};
-use crate::admission::{Operation, admit};
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 

@@ -1,9 +1,9 @@
 //! Tests of defaults.
 
+use schemas::admission::{Operation, admit};
 use serde_json::{Value, json};
 
 use super::merge;
-use crate::admission::{Operation, admit};
 
 /// Returns the object with its defaults, whether or not it is accepted.
 fn defaulted(group: &str, kind: &str, object: Value, old: Option<&Value>) -> Value {

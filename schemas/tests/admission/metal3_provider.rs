@@ -1,9 +1,9 @@
 //! Tests of the kinds of Metal3's provider for Cluster API, and of its IPPool.
 
+use schemas::admission::{Operation, admit};
 use serde_json::{Value, json};
 
 use super::{Case, creations, merge, updates};
-use crate::admission::{Operation, admit};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 const IPAM: &str = "ipam.metal3.io";

@@ -1,9 +1,9 @@
 //! Tests of Metal3's kinds.
 
+use schemas::admission::{Operation, admit};
 use serde_json::{Value, json};
 
 use super::{Case, creations, merge, updates};
-use crate::admission::{Operation, admit};
 
 const GROUP: &str = "metal3.io";
 

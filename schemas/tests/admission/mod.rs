@@ -1,7 +1,8 @@
-//! Table tests of [`super::admit`].
+//! Table tests of defaults and rules.
 
 mod cluster;
 mod defaults;
+mod features;
 mod host_claim;
 mod kubeadm;
 mod machine_pool;
@@ -9,9 +10,8 @@ mod metal3;
 mod metal3_provider;
 mod other;
 
+use schemas::admission::{Features, Operation, admit, check, set_defaults};
 use serde_json::{Map, Value, json};
-
-use super::{Features, Operation, admit, check, set_defaults};
 
 /// Applies a JSON merge patch.
 pub fn merge(target: &mut Value, patch: &Value) {

@@ -1,9 +1,9 @@
 //! Tests of KubeadmConfig and KubeadmControlPlane.
 
+use schemas::admission::{Features, admit_scale};
 use serde_json::{Value, json};
 
 use super::{created_with, creations, updates, with_features};
-use crate::admission::{Features, admit_scale};
 
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 

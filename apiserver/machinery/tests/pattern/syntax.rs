@@ -1,0 +1,81 @@
+//! Patterns that Go refuses.
+
+use machinery::pattern::syntax::error;
+
+#[test]
+fn what_go_refuses() {
+    for pattern in [
+        "",
+        "a{1000}",
+        "(a{10}){100}",
+        "a{,3}",
+        "(?<n>a)",
+        "\\p{Greek}",
+        "^*",
+        "$+",
+        "()*",
+        "a+?",
+        "a{0}",
+        "\\Q*\\E*",
+        "\\Qa",
+        "\\07",
+        "\\x{41}",
+        "\\pN",
+        "[[:alpha:]]",
+        "x{2}{",
+        "\\_",
+        "é*",
+        "a{2,1000}",
+        "[\\d-z]",
+        "[]a]",
+        "[^]a]",
+        "[a-]",
+        "(?i)a",
+        "(?i-s:a)b",
+        "a|b",
+        "[+-]",
+        "[\\w.-]+",
+    ] {
+        assert_eq!(error(pattern), None, "{pattern}");
+    }
+    for (pattern, wanted) in [
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("a{1001,}", "invalid repeat count: `{1001,}`"),
+        ("(a{100}){100}", "invalid repeat count: `{100}`"),
+        ("(a{2}|b{600}){2}", "invalid repeat count: `{2}`"),
+        ("a{2,1}", "invalid repeat count: `{2,1}`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+        ("a{2}?{3}", "invalid nested repetition operator: `{2}?{3}`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a|*", "missing argument to repetition operator: `*`"),
+        ("{2}", "missing argument to repetition operator: `{2}`"),
+        ("(?i)*", "missing argument to repetition operator: `*`"),
+        ("(", "missing closing ): `(`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[b-a]", "invalid character class range: `b-a`"),
+        ("[", "missing closing ]: `[`"),
+        ("x[a-z", "missing closing ]: `[a-z`"),
+        ("[a\\]", "missing closing ]: `[a\\]`"),
+        ("[^]", "missing closing ]: `[^]`"),
+        ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
+        ("[a-\\d]", "invalid escape sequence: `\\d`"),
+        ("\\8", "invalid escape sequence: `\\8`"),
+        ("\\1", "invalid escape sequence: `\\1`"),
+        ("\\Z", "invalid escape sequence: `\\Z`"),
+        ("\\xg", "invalid escape sequence: `\\xg`"),
+        ("\\x4", "invalid escape sequence: `\\x4`"),
+        ("\\pX", "invalid character class range: `\\pX`"),
+        ("\\p{N", "invalid character class range: `\\p{N`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("a(?!b)", "invalid or unsupported Perl syntax: `(?!`"),
+        ("(?P=n)", "invalid or unsupported Perl syntax: `(?P`"),
+        ("(?i", "invalid or unsupported Perl syntax: `(?i`"),
+        ("(?i-)a", "invalid or unsupported Perl syntax: `(?i-)`"),
+        ("(?P<>a)", "invalid named capture: `(?P<>`"),
+        ("(?<=a)b", "invalid named capture: `(?<=a)b`"),
+    ] {
+        assert_eq!(error(pattern).as_deref(), Some(wanted), "{pattern}");
+    }
+}
