@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -14,16 +14,19 @@ use machinery::url::encode;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
+use crate::body::{Body, Pace};
 use crate::challenge::Challenge;
 use crate::credentials::{Credentials, Login};
 use crate::hosts::{Endpoint, Hosts};
 use crate::limits;
-use crate::transport::{Http, redirected, whole};
+use crate::retry::Failure;
+use crate::transport::{Http, redirected};
 
 /// A client of registries.
 pub struct Client {
     hosts: Hosts,
     pub(crate) clock: Clock,
+    pace: Pace,
     clients: Mutex<HashMap<Vec<PathBuf>, Http>>,
 }
 
@@ -59,7 +62,12 @@ struct Token {
 impl Client {
     /// Returns a client with this configuration of registries.
     pub fn new(hosts: Hosts, clock: Clock) -> Self {
-        Self { hosts, clock, clients: Mutex::default() }
+        Self { hosts, clock, pace: Pace::default(), clients: Mutex::default() }
+    }
+
+    /// Returns a client that gives up registries slower than this.
+    pub fn with_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
     }
 
     /// Begins with the requests to a repository, for example `registry.example/team/image`.
@@ -90,35 +98,10 @@ impl Client {
 }
 
 impl Session<'_> {
-    /// Gets `path` of the repository from the first endpoint that has it. Silence and faults of a server are tried again.
+    /// Gets a small document, and reads it whole. Silence and faults of a server are tried again.
     ///
     /// # Errors
-    /// No endpoint has it; the message has the answers of all.
-    pub(crate) async fn get(
-        &self,
-        purpose: Purpose,
-        path: &str,
-        headers: &HeaderMap,
-    ) -> Result<Response<Incoming>> {
-        let (mut attempt, mut pause) = (1, limits::PAUSE);
-        loop {
-            let (errors, again) = match self.ask(purpose, path, headers).await? {
-                Asked::Found(answer) => return Ok(answer),
-                Asked::Failed { errors, again } => (errors, again),
-            };
-            if !again || attempt >= limits::TRIES {
-                bail!("{}", errors.join("; "));
-            }
-            tracing::debug!(?errors, "a registry is asked again");
-            self.client.clock.sleep(pause).await;
-            (attempt, pause) = (attempt + 1, pause * 2);
-        }
-    }
-
-    /// Gets a small document, as [`Self::get`], and reads it whole. One that is cut off is asked for again.
-    ///
-    /// # Errors
-    /// As [`Self::get`]; or it has more than `most` bytes.
+    /// No endpoint has it, and the message has the answers of all; or it has more than `most` bytes.
     pub(crate) async fn read(
         &self,
         purpose: Purpose,
@@ -126,21 +109,22 @@ impl Session<'_> {
         headers: &HeaderMap,
         most: u64,
     ) -> Result<(HeaderMap, Bytes)> {
-        let mut attempt = 1;
-        loop {
-            let answer = self.get(purpose, path, headers).await?;
-            let (head, body) = answer.into_parts();
-            match whole(body, most).await {
-                Ok(content) => return Ok((head.headers, content)),
-                Err(error) if attempt >= limits::TRIES => return Err(error).context(path.to_owned()),
-                Err(error) => tracing::debug!("{path} is read again: {error:#}"),
-            }
-            attempt += 1;
-        }
+        let read = async || {
+            let answer = self.ask(purpose, path, headers).await?;
+            let content = answer.body.whole(most).await?;
+            Ok((answer.headers, content))
+        };
+        self.client.retried(read).await
     }
 
-    async fn ask(&self, purpose: Purpose, path: &str, headers: &HeaderMap) -> Result<Asked> {
-        let (mut errors, mut again) = (Vec::new(), false);
+    /// Asks once for `path` of the repository: the first endpoint that has it answers.
+    pub(crate) async fn ask(
+        &self,
+        purpose: Purpose,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Result<Answer, Failure> {
+        let (mut errors, mut is_passing) = (Vec::new(), false);
         let allowed = self.endpoints.iter().filter(|endpoint| match purpose {
             Purpose::Resolve => endpoint.resolves,
             Purpose::Pull => endpoint.pulls,
@@ -148,25 +132,32 @@ impl Session<'_> {
         for endpoint in allowed {
             let url = self.url(endpoint, path);
             match self.once(endpoint, &url, headers).await {
-                Ok(answer) if answer.status().is_success() => return Ok(Asked::Found(answer)),
-                // The whole of a blob is there already.
-                Ok(answer) if answer.status() == StatusCode::RANGE_NOT_SATISFIABLE => {
-                    return Ok(Asked::Found(answer));
+                // One that is not satisfiable: the whole of a blob is there already.
+                Ok(answer)
+                    if answer.status().is_success()
+                        || answer.status() == StatusCode::RANGE_NOT_SATISFIABLE =>
+                {
+                    let (head, body) = answer.into_parts();
+                    let body = Body::new(url, body, self.client.pace);
+                    return Ok(Answer { status: head.status, headers: head.headers, body });
                 }
                 Ok(answer) => {
                     let status = answer.status();
-                    again |= status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-                    let reason = reason(answer).await;
+                    is_passing |= status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+                    let reason = self.reason(answer).await;
                     errors.push(format!("{url}: {status}{reason}"));
                 }
                 Err(error) => {
-                    again = true;
+                    is_passing = true;
                     errors.push(format!("{error:#}"));
                 }
             }
         }
-        ensure!(!errors.is_empty(), "no mirror of {} may be asked", self.repository);
-        Ok(Asked::Failed { errors, again })
+        if errors.is_empty() {
+            errors.push(format!("no mirror of {} may be asked", self.repository));
+        }
+        let error = anyhow!(errors.join("; "));
+        Err(if is_passing { Failure::Passing(error) } else { Failure::Lasting(error) })
     }
 
     fn url(&self, endpoint: &Endpoint, path: &str) -> String {
@@ -224,10 +215,10 @@ impl Session<'_> {
                 let answer = http.get(&url, &HeaderMap::new(), own.as_ref()).await?;
                 let status = answer.status();
                 if !status.is_success() {
-                    let reason = reason(answer).await;
+                    let reason = self.reason(answer).await;
                     bail!("{url}: {status}{reason}");
                 }
-                let text = whole(answer.into_body(), limits::ANSWER).await?;
+                let text = self.small_body(answer).await?;
                 let found: Token =
                     serde_json::from_slice(&text).context("the token service gave no token")?;
                 let token = if found.token.is_empty() { found.access_token } else { found.token };
@@ -235,16 +226,26 @@ impl Session<'_> {
             }
         }
     }
+
+    /// What a registry says about a failure, with a colon in front.
+    async fn reason(&self, answer: Response<Incoming>) -> String {
+        let Ok(text) = self.small_body(answer).await else { return String::new() };
+        let Ok(body) = serde_json::from_slice::<serde_json::Value>(&text) else { return String::new() };
+        let message = body.pointer("/errors/0/message").and_then(serde_json::Value::as_str);
+        message.map(|message| format!(": {message}")).unwrap_or_default()
+    }
+
+    async fn small_body(&self, answer: Response<Incoming>) -> Result<Bytes> {
+        let body = Body::new(self.repository.to_owned(), answer.into_body(), self.client.pace);
+        Ok(body.whole(limits::ANSWER).await?)
+    }
 }
 
-/// The outcome of one round over the endpoints.
-enum Asked {
-    Found(Response<Incoming>),
-    Failed {
-        errors: Vec<String>,
-        /// Whether another round may succeed.
-        again: bool,
-    },
+/// An answer with content.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
 }
 
 fn separator(uri: &Uri) -> char {
@@ -259,12 +260,4 @@ fn secret(text: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(text).map_err(|_| anyhow!("the credentials cannot be sent"))?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// What a registry says about a failure, with a colon in front.
-async fn reason(answer: Response<Incoming>) -> String {
-    let Ok(text) = whole(answer.into_body(), limits::ANSWER).await else { return String::new() };
-    let Ok(body) = serde_json::from_slice::<serde_json::Value>(&text) else { return String::new() };
-    let message = body.pointer("/errors/0/message").and_then(serde_json::Value::as_str);
-    message.map(|message| format!(": {message}")).unwrap_or_default()
 }

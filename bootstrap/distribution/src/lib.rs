@@ -4,14 +4,17 @@
 //! only to the host that they are for ([`Credentials`]). Mirrors and authorities are configured as for containerd ([`Hosts`]).
 
 mod blob;
+mod body;
 mod challenge;
 mod client;
 mod credentials;
 mod hosts;
 pub mod limits;
 mod manifest;
+mod retry;
 mod transport;
 
+pub use body::Pace;
 pub use client::{Client, Session};
 pub use credentials::{Credentials, Login};
 pub use hosts::{Endpoint, Hosts};

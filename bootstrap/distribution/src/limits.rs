@@ -14,9 +14,11 @@ pub const ANSWER: u64 = 1 << 20;
 pub const PAGES: usize = 100;
 /// Redirects of one request.
 pub const REDIRECTS: usize = 5;
-/// How often a request or a download is tried.
+/// How often a document or a download is tried.
 pub const TRIES: u32 = 5;
 /// The pause before the second try; it doubles with each further one.
 pub const PAUSE: Duration = Duration::from_millis(200);
-/// How long a registry may say nothing.
+/// How long a registry may say nothing, and the period in which [`PROGRESS`] must be made.
 pub const SILENCE: Duration = Duration::from_secs(30);
+/// The bytes that must come in each period. A line of 64 kbit/s brings four times as many; with fewer, an image would take days.
+pub const PROGRESS: u64 = 64 << 10;

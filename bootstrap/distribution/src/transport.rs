@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
@@ -83,34 +83,6 @@ impl Http {
             uri = redirected(&uri, target)?;
         }
         bail!("{url} is redirected more than {} times", limits::REDIRECTS)
-    }
-}
-
-/// Reads a whole body of at most `most` bytes.
-///
-/// # Errors
-/// It is longer, is cut off, or does not come in time.
-pub(crate) async fn whole(mut body: Incoming, most: u64) -> Result<Bytes> {
-    let mut content = Vec::new();
-    while let Some(bytes) = next(&mut body).await? {
-        content.extend_from_slice(&bytes);
-        ensure!(content.len() as u64 <= most, "the answer has more than {most} bytes");
-    }
-    Ok(content.into())
-}
-
-/// Returns the next piece of a body.
-///
-/// # Errors
-/// The connection ends too soon, or is silent for too long.
-pub(crate) async fn next(body: &mut Incoming) -> Result<Option<Bytes>> {
-    loop {
-        let frame = tokio::time::timeout(limits::SILENCE, body.frame()).await;
-        let frame = frame.with_context(|| format!("nothing came for {:?}", limits::SILENCE))?;
-        let Some(frame) = frame else { return Ok(None) };
-        if let Ok(bytes) = frame.context("the connection was cut off")?.into_data() {
-            return Ok(Some(bytes));
-        }
     }
 }
 

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bundle::{Digest, IMAGE_INDEX, IMAGE_MANIFEST};
-use distribution::{Client, Credentials, Hosts};
+use distribution::{Client, Credentials, Hosts, Pace, limits};
 use machinery::clock::Clock;
 use serde_json::json;
 use test_registry::{Registry, config, image};
@@ -149,4 +150,46 @@ async fn damaged_content_is_refused() {
     });
     let error = pull(&client(None), &repository, &Credentials::default()).await.unwrap_err();
     assert!(error.contains(&Digest::of(LAYER).to_string()) && error.contains("it is damaged"), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_that_drips_is_given_up() {
+    let registry = registry().await;
+    let repository = format!("{}/team/provider", registry.name());
+    let pace = Pace { bytes: 500, period: Duration::from_millis(100) };
+    let client = client(None).with_pace(pace);
+    let manifest = registry.with(|state| state.tags["team/provider:v1"]);
+    for slow in [Digest::of(LAYER), manifest] {
+        registry.with(|state| (state.drips = [slow].into(), state.asked.clear()));
+        let error = pull(&client, &repository, &Credentials::default()).await.unwrap_err();
+        assert!(error.contains("is too slow") && error.contains(&format!("{}/v2/team/provider", registry.name())), "{error}");
+    }
+    // A slow registry that keeps the pace is none that drips.
+    registry.with(|state| state.drips = [manifest].into());
+    let pace = Pace { bytes: 1, ..pace };
+    assert!(pull(&client.with_pace(pace), &repository, &Credentials::default()).await.is_ok());
+}
+
+#[tokio::test]
+async fn one_place_tries_again() {
+    let registry = registry().await;
+    let repository = format!("{}/team/provider", registry.name());
+    let client = client(None);
+    let tries = usize::try_from(limits::TRIES).unwrap();
+    for (unavailable, path, is_there) in
+        [(tries - 1, "/manifests/", true), (tries, "/manifests/", false)]
+    {
+        registry.with(|state| (state.unavailable = unavailable, state.asked.clear()));
+        let found = pull(&client, &repository, &Credentials::default()).await;
+        assert_eq!(found.is_ok(), is_there, "{unavailable}: {found:?}");
+        assert_eq!(registry.with(|state| state.count(path)), tries);
+    }
+    // What a registry does not have is not asked for again.
+    registry.with(|state| {
+        (state.unavailable, _) = (0, state.content.remove(&Digest::of(LAYER)));
+        state.asked.clear();
+    });
+    let error = pull(&client, &repository, &Credentials::default()).await.unwrap_err();
+    assert!(error.contains("404 Not Found: blob unknown"), "{error}");
+    assert_eq!(registry.with(|state| state.count(&Digest::of(LAYER).to_string())), 1);
 }

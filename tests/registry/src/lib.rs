@@ -2,12 +2,13 @@
 
 mod content;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use anyhow::Result;
 use base64::Engine;
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::{Interval, interval};
 
 pub use content::{config, image, layout};
 
@@ -43,6 +45,8 @@ pub struct State {
     pub password: Option<String>,
     /// How many answers with blobs are cut off in the middle.
     pub cut_off: usize,
+    /// The blobs and manifests of which a byte comes in each hundredth of a second.
+    pub drips: BTreeSet<Digest>,
     /// How many answers are 503.
     pub unavailable: usize,
     /// The registry to which requests for blobs are redirected.
@@ -132,11 +136,17 @@ type Answer = Response<Content>;
 struct Content {
     bytes: Option<Bytes>,
     was_sent: bool,
+    drips: Option<Interval>,
 }
 
 impl Content {
     fn new(bytes: Bytes) -> Self {
-        Self { bytes: Some(bytes), was_sent: false }
+        Self { bytes: Some(bytes), was_sent: false, drips: None }
+    }
+
+    /// The same content, a byte in each hundredth of a second if `drips`.
+    fn slow(bytes: Bytes, drips: bool) -> Self {
+        Self { drips: drips.then(|| interval(Duration::from_millis(10))), ..Self::new(bytes) }
     }
 }
 
@@ -148,7 +158,17 @@ impl Body for Content {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(drips) = &mut self.drips
+            && drips.poll_tick(context).is_pending()
+        {
+            return Poll::Pending;
+        }
         match self.bytes.take() {
+            Some(mut bytes) if self.drips.is_some() && bytes.len() > 1 => {
+                let first = bytes.split_to(1);
+                self.bytes = Some(bytes);
+                Poll::Ready(Some(Ok(Frame::data(first))))
+            }
             Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
             None if self.was_sent => Poll::Ready(None),
             None => {
@@ -196,8 +216,9 @@ fn answer(state: &mut State, address: SocketAddr, request: &Request<Incoming>) -
     if let Some((repository, reference)) = path.split_once("/manifests/") {
         let digest = reference.parse().ok();
         let digest = digest.or_else(|| state.tags.get(&format!("{repository}:{reference}")).copied());
+        let drips = digest.is_some_and(|digest| state.drips.contains(&digest));
         return match digest.and_then(|digest| state.content.get(&digest)) {
-            Some((Some(media_type), content)) => typed(media_type, content),
+            Some((Some(media_type), content)) => typed(media_type, content, drips),
             _ => failure(StatusCode::NOT_FOUND, "manifest unknown"),
         };
     }
@@ -210,12 +231,15 @@ fn answer(state: &mut State, address: SocketAddr, request: &Request<Incoming>) -
     }
     let digest = path.split_once("/blobs/").and_then(|(_, digest)| digest.parse::<Digest>().ok());
     match digest.and_then(|digest| state.content.get(&digest).cloned()) {
-        Some((_, content)) => blob(state, &content, range),
+        Some((_, content)) => {
+            let drips = digest.is_some_and(|digest| state.drips.contains(&digest));
+            blob(state, &content, range, drips)
+        }
         None => failure(StatusCode::NOT_FOUND, "blob unknown"),
     }
 }
 
-fn blob(state: &mut State, content: &Bytes, range: &str) -> Answer {
+fn blob(state: &mut State, content: &Bytes, range: &str, drips: bool) -> Answer {
     let offset = range.strip_prefix("bytes=").and_then(|range| range.split_once('-')?.0.parse().ok());
     let offset = offset.unwrap_or(0).min(content.len());
     let mut body = content.slice(offset..);
@@ -224,7 +248,7 @@ fn blob(state: &mut State, content: &Bytes, range: &str) -> Answer {
         state.cut_off -= 1;
         body.truncate(announced / 2);
     }
-    let mut answer = Response::new(Content::new(body));
+    let mut answer = Response::new(Content::slow(body, drips));
     if offset > 0 {
         *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
@@ -232,8 +256,8 @@ fn blob(state: &mut State, content: &Bytes, range: &str) -> Answer {
     answer
 }
 
-fn typed(media_type: &str, content: &Bytes) -> Answer {
-    let mut answer = Response::new(Content::new(content.clone()));
+fn typed(media_type: &str, content: &Bytes, drips: bool) -> Answer {
+    let mut answer = Response::new(Content::slow(content.clone(), drips));
     if let Ok(value) = media_type.parse() {
         answer.headers_mut().insert(header::CONTENT_TYPE, value);
     }

@@ -7,6 +7,7 @@
 mod config;
 mod layer;
 pub mod limits;
+mod locks;
 mod name;
 mod registries;
 mod remembered;
@@ -16,7 +17,7 @@ mod store;
 mod unpack;
 
 pub use config::{Config, User};
-pub use distribution::{Client, Credentials, Hosts};
+pub use distribution::{Client, Credentials, Hosts, Pace};
 pub use name::Name;
 pub use registries::{Policy, Registries};
 pub use root::Root;

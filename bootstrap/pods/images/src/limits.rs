@@ -1,4 +1,13 @@
-//! Every limit of the images that are unpacked.
+//! Every limit of the images that are pulled and unpacked.
+
+use std::time::Duration;
+
+/// Images that are pulled at once. Each takes a connection and a part of the line; a slow registry takes one of them until it is given up, so that
+/// several such registries leave the others their turn.
+pub const PULLS: usize = 8;
+/// The time for one pull of an image. The next one goes on with what came, so that a slow line needs several; a registry that sends just fast
+/// enough gives its turn away.
+pub const PULL: Duration = Duration::from_secs(15 * 60);
 
 /// Files, folders and links in all layers of an image.
 pub const ENTRIES: usize = 300_000;

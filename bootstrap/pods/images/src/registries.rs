@@ -2,18 +2,20 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use bundle::{Descriptor, Image};
+use anyhow::{Context, Result, anyhow, ensure};
+use bundle::{Descriptor, Digest, Image};
 use distribution::{Client, Credentials, Session};
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 
 use crate::limits;
+use crate::locks::Locks;
 use crate::name::Name;
 use crate::store::{Store, Unpacked, checked};
 
-/// The folder of layers that are being pulled, in the folder of images.
+/// The folder of layers that are being pulled, in the folder of images: a folder for each name.
 const FOLDER: &str = "blobs";
 
 /// When a registry is asked about an image that was pulled before.
@@ -25,23 +27,35 @@ pub enum Policy {
     Always,
 }
 
-/// Registries from which images are pulled, one after the other, so that two Pods do not pull the same one.
+/// Registries from which images are pulled: each image by one of its Pods at a time, and a limited number of images at once.
 pub struct Registries {
     client: Client,
-    turn: Mutex<()>,
+    names: Locks,
+    turns: Semaphore,
+    longest: Duration,
 }
 
 impl Registries {
     /// Returns the registries that `client` reaches.
     pub fn new(client: Client) -> Self {
-        Self { client, turn: Mutex::default() }
+        Self {
+            client,
+            names: Locks::default(),
+            turns: Semaphore::new(limits::PULLS),
+            longest: limits::PULL,
+        }
     }
 
-    /// Pulls and unpacks an image, unless that was done before.
+    /// Returns registries that have this time for an image.
+    pub fn with_longest(self, longest: Duration) -> Self {
+        Self { longest, ..self }
+    }
+
+    /// Pulls and unpacks an image, unless that was done before. Who wants the same image meanwhile waits, and takes over if this is dropped.
     ///
     /// # Errors
-    /// The registry does not have it or wants other credentials, it is for another platform, damaged or hostile, or the disk is full. What
-    /// was received of its layers stays for the next attempt.
+    /// The registry does not have it, wants other credentials, or is too slow; it is for another platform, damaged or hostile, or the disk is
+    /// full. What was received of its layers stays for the next attempt.
     pub async fn pull(
         &self,
         store: &Store,
@@ -49,46 +63,81 @@ impl Registries {
         policy: Policy,
         credentials: &Credentials,
     ) -> Result<Unpacked> {
-        let _turn = self.turn.lock().await;
+        let key = name.to_string();
+        let own = self.names.lock(&key).await;
         if policy == Policy::IfNotPresent
             && let Some(known) = store.remembered(name)
         {
             return Ok(known);
         }
+        let turn = self.turns.acquire().await.context("the server ends")?;
+        let folder = store.scratch().join(FOLDER).join(Digest::of(key.as_bytes()).hex());
+        let fetched = self.fetch(store, name, credentials, &folder);
+        let fetched = tokio::time::timeout(self.longest, fetched).await;
+        let image = fetched.map_err(|_| {
+            let (repository, longest) = (&name.reference.repository, self.longest);
+            anyhow!("{repository} did not come within {longest:?}; the next pull goes on with what came")
+        })??;
+        drop(turn);
+        let (store, name, names) = (store.clone(), name.clone(), self.names.clone());
+        let unpacked = tokio::task::spawn_blocking(move || {
+            let unpacked = store.unpack_layers(&image, &|layer| open(&folder, layer))?;
+            store.remember(&name, &image)?;
+            discard(&store, &folder, &names);
+            // A thread cannot be stopped, so it keeps the image until it has ended.
+            drop(own);
+            Ok(unpacked)
+        });
+        unpacked.await.context("the image was not unpacked")?
+    }
+
+    /// Finds an image and fetches its layers to `folder`, unless its filesystem is there.
+    async fn fetch(
+        &self,
+        store: &Store,
+        name: &Name,
+        credentials: &Credentials,
+        folder: &Path,
+    ) -> Result<Image> {
         let session = self.client.session(&name.reference.repository, credentials)?;
         let image = session.image(name.reference.tag.as_deref(), name.digest.as_ref()).await?;
         // An image that cannot run here is not fetched.
         checked(&image)?;
-        let unpacked = fetch(&session, store, &image).await?;
-        store.remember(name, &image)?;
-        Ok(unpacked)
+        if !store.scratch().join(image.id.hex()).exists() {
+            layers(&session, &image, folder).await?;
+        }
+        Ok(image)
     }
 }
 
-async fn fetch(session: &Session<'_>, store: &Store, image: &Image) -> Result<Unpacked> {
-    let folder = store.scratch().join(FOLDER);
-    if !store.scratch().join(image.id.hex()).exists() {
-        let bytes = image.layers.iter().fold(0u64, |sum, layer| sum.saturating_add(layer.size));
-        ensure!(bytes <= limits::BYTES, "its layers have {bytes} bytes, more than {}", limits::BYTES);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        for layer in &image.layers {
-            session.download(layer, &folder.join(layer.digest.hex())).await?;
-        }
+async fn layers(session: &Session<'_>, image: &Image, folder: &Path) -> Result<()> {
+    let bytes = image.layers.iter().fold(0u64, |sum, layer| sum.saturating_add(layer.size));
+    ensure!(bytes <= limits::BYTES, "its layers have {bytes} bytes, more than {}", limits::BYTES);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for layer in &image.layers {
+        session.download(layer, &folder.join(layer.digest.hex())).await?;
     }
-    let (store, image, blobs) = (store.clone(), image.clone(), folder.clone());
-    let unpacked =
-        tokio::task::spawn_blocking(move || store.unpack_layers(&image, &|layer| open(&blobs, layer)));
-    let unpacked = unpacked.await.context("the image was not unpacked")??;
-    // Its layers are in its filesystem now, and nobody else pulls at this time.
-    if let Err(error) = fs::remove_dir_all(&folder)
+    Ok(())
+}
+
+/// Removes the layers of an image whose filesystem is complete. If no other image is being pulled, what was left of other pulls goes, too.
+fn discard(store: &Store, folder: &Path, names: &Locks) {
+    remove(folder);
+    let all = store.scratch().join(FOLDER);
+    let aside = store.unfinished("blobs");
+    names.if_last(|| drop(fs::rename(&all, &aside)));
+    remove(&aside);
+}
+
+fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder)
         && error.kind() != std::io::ErrorKind::NotFound
     {
         tracing::warn!("{} cannot be removed: {error}", folder.display());
     }
-    Ok(unpacked)
 }
 
-fn open(folder: &Path, layer: &Descriptor) -> Result<Box<dyn Read>> {
+fn open(folder: &PathBuf, layer: &Descriptor) -> Result<Box<dyn Read>> {
     let path = folder.join(layer.digest.hex());
     Ok(Box::new(File::open(&path).with_context(|| format!("cannot read {}", path.display()))?))
 }

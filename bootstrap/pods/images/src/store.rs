@@ -11,6 +11,7 @@ use bundle::{Archive, Descriptor, Digest, Image};
 use crate::config::Config;
 use crate::layer::verified;
 use crate::limits;
+use crate::locks::Locks;
 use crate::name::Name;
 use crate::remembered::Remembered;
 use crate::root::{Root, remove};
@@ -20,6 +21,8 @@ use crate::unpack::Layers;
 #[derive(Debug, Clone)]
 pub struct Store {
     folder: PathBuf,
+    /// The images that are being unpacked, by their digests.
+    unpacking: Locks,
 }
 
 /// An image whose filesystem is complete.
@@ -53,7 +56,7 @@ impl Store {
                 discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
             }
         }
-        Ok(Self { folder: folder.to_owned() })
+        Ok(Self { folder: folder.to_owned(), unpacking: Locks::default() })
     }
 
     /// Returns the folder for temporary files.
@@ -61,7 +64,12 @@ impl Store {
         &self.folder
     }
 
-    /// Unpacks an image, unless that was done before.
+    /// Returns the path of a folder that is removed when the store is opened again.
+    pub(crate) fn unfinished(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{UNFINISHED}{name}"))
+    }
+
+    /// Unpacks an image, unless that was done before. The thread may wait for another one that does the same.
     ///
     /// # Errors
     /// The image is for another platform, a layer is damaged or hostile, or the disk is full. Nothing of it remains then.
@@ -91,6 +99,8 @@ impl Store {
     pub(crate) fn unpack_layers(&self, image: &Image, open: &Open<'_>) -> Result<Unpacked> {
         let config = checked(image)?;
         let root = self.folder.join(image.id.hex());
+        // Several Pods may begin with the same image at the same time, or one image may have several names.
+        let _alone = self.unpacking.blocking_lock(&image.id.hex());
         if !root.exists() {
             let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
             let unfinished =

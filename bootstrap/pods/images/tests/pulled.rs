@@ -2,9 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use container_images::{Client, Credentials, Hosts, Name, Policy, Registries, Store};
+use bundle::Digest;
+use container_images::{Client, Credentials, Hosts, Name, Policy, Registries, Store, Unpacked, limits};
 use machinery::clock::Clock;
+use tokio::task::JoinHandle;
 use test_registry::{Registry, config, image};
 
 use super::archives::{Entry, layer};
@@ -57,4 +61,115 @@ async fn an_image_of_another_architecture_is_not_fetched() {
     assert!(error.contains("it is an image for linux/riscv64"), "{error}");
     assert_eq!(registry.with(|state| state.count("/blobs/")), 1, "only the config");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Registries whose pulls run at the same time.
+struct Machine {
+    folder: tempfile::TempDir,
+    store: Store,
+    registries: Arc<Registries>,
+    registry: Registry,
+}
+
+impl Machine {
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let registry = Registry::start().await.unwrap();
+        Self { folder, store, registries: Arc::new(registries()), registry }
+    }
+
+    /// Puts an image into the registry, whose layer drips or not, and returns the digest of the layer.
+    fn put(&self, tag: &str, drips: bool) -> Digest {
+        put(&self.registry, tag, tag, None);
+        let digest = Digest::of(&layer(&[Entry::File("manager", tag)]));
+        if drips {
+            self.registry.with(|state| state.drips.insert(digest));
+        }
+        digest
+    }
+
+    fn pull(&self, tag: &str) -> JoinHandle<anyhow::Result<Unpacked>> {
+        let (store, registries) = (self.store.clone(), self.registries.clone());
+        let name: Name = format!("{}/provider:{tag}", self.registry.name()).parse().unwrap();
+        tokio::spawn(async move {
+            registries.pull(&store, &name, Policy::IfNotPresent, &Credentials::default()).await
+        })
+    }
+
+    /// Waits until the registry was asked for something.
+    async fn until_asked(&self, text: &str) {
+        let asked = async {
+            while self.registry.with(|state| state.count(text)) == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_image_is_pulled_once_for_all_who_want_it() {
+    let machine = Machine::start().await;
+    let slow = machine.put("v1", true);
+    let first = machine.pull("v1");
+    machine.until_asked(&slow.to_string()).await;
+    let (second, third) = (machine.pull("v1"), machine.pull("v1"));
+    machine.registry.with(|state| state.drips.clear());
+    // The first goes away, and another one goes on with what it has received.
+    first.abort();
+    for pull in [second, third] {
+        assert!(pull.await.unwrap().unwrap().root.join("manager").exists());
+    }
+    assert_eq!(machine.registry.with(|state| state.count(&slow.to_string())), 2);
+    assert_eq!(machine.registry.with(|state| state.count("/manifests/")), 2);
+    assert!(!machine.folder.path().join("blobs").exists());
+}
+
+#[tokio::test]
+async fn slow_pulls_leave_the_others_their_turn() {
+    let machine = Machine::start().await;
+    let mut slow = Vec::new();
+    for at in 1..limits::PULLS {
+        let digest = machine.put(&format!("slow{at}"), true);
+        slow.push(machine.pull(&format!("slow{at}")));
+        machine.until_asked(&digest.to_string()).await;
+    }
+    machine.put("fast", false);
+    assert!(machine.pull("fast").await.unwrap().is_ok());
+    // With one more, all turns are taken, until one of them is given up.
+    let digest = machine.put("last", true);
+    slow.push(machine.pull("last"));
+    machine.until_asked(&digest.to_string()).await;
+    machine.put("waits", false);
+    let waits = machine.pull("waits");
+    let asked = machine.until_asked("/manifests/waits");
+    assert!(tokio::time::timeout(Duration::from_millis(300), asked).await.is_err());
+    slow.remove(0).abort();
+    assert!(waits.await.unwrap().is_ok());
+    slow.iter().for_each(JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn a_pull_has_a_longest_time_and_loses_nothing_by_it() {
+    let mut machine = Machine::start().await;
+    machine.registries = Arc::new(registries().with_longest(Duration::from_millis(500)));
+    let slow = machine.put("v1", true);
+    let error = format!("{:#}", machine.pull("v1").await.unwrap().unwrap_err());
+    let expected = format!("{}/provider did not come within 500ms", machine.registry.name());
+    assert!(error.contains(&expected), "{error}");
+    machine.registry.with(|state| (state.drips.clear(), state.asked.clear()));
+    assert!(machine.pull("v1").await.unwrap().is_ok());
+    assert!(machine.registry.with(|state| state.asked.iter().any(|path| path.contains("bytes="))));
+    assert_eq!(machine.registry.with(|state| state.count(&slow.to_string())), 1);
+}
+
+#[tokio::test]
+async fn one_image_under_two_names_is_unpacked_once() {
+    let machine = Machine::start().await;
+    put(&machine.registry, "v1", "one", None);
+    put(&machine.registry, "latest", "one", None);
+    let (one, two) = (machine.pull("v1"), machine.pull("latest"));
+    let (one, two) = (one.await.unwrap().unwrap(), two.await.unwrap().unwrap());
+    assert_eq!(one.root, two.root);
 }
