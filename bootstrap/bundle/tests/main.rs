@@ -3,4 +3,9 @@
 
 mod archives;
 mod content;
+mod digest;
 mod hostile;
+mod names;
+mod platforms;
+mod reference;
+mod table;

@@ -13,6 +13,7 @@ mod names;
 use engine::Provider;
 
 pub use cluster::MANIFESTS;
+pub use injection::injected;
 
 /// The table of these controllers. clusterctl knows no such provider.
 pub const PROVIDERS: &[Provider] = &[Provider {

@@ -15,7 +15,7 @@ pub mod machine_set;
 mod nodes;
 mod scaling;
 
-pub use change::Reference;
+pub use change::{Event, Reference, report};
 use engine::{InventoryEntry, Manager, Provider};
 
 /// The table of the core provider's controllers.

@@ -11,6 +11,7 @@ mod machine_deployment;
 mod machine_pool;
 mod machine_set;
 mod remediation;
+mod reports;
 mod resting;
 mod set_remediation;
 mod support;

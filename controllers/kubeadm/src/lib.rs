@@ -12,7 +12,7 @@ pub mod etcd;
 pub mod host;
 pub mod ignition;
 pub mod names;
-mod owned;
+pub mod owned;
 
 use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};

@@ -1,6 +1,10 @@
 //! Table tests of the add-ons: which writes follow from what is in the workload cluster.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
+mod corefile;
+mod image;
+mod kubeadm_config;
+
 use std::sync::Arc;
 
 use kubeadm::controlplane::addons::{Addons, Change, Decision, is_known, migrate, plan};

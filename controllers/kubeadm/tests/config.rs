@@ -1,6 +1,9 @@
 //! Table tests of the rules of a KubeadmConfig.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod older;
+mod tokens;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, TimeZone, Utc};

@@ -4,6 +4,7 @@
 mod adoption;
 mod certificates;
 mod older;
+mod record;
 mod remediation;
 mod removal;
 mod upgrade;

@@ -163,3 +163,22 @@ fn what_ignition_cannot_express_is_named() {
         assert_eq!(rendered(case(spec), false).unwrap_err().to_string(), expected);
     }
 }
+
+#[test]
+fn units_of_mounts_are_named_as_systemd_names_them() {
+    for (path, expected) in [
+        ("/var/lib/etcd", "var-lib-etcd"),
+        ("/", "-"),
+        ("//var//log/", "var-log"),
+        ("/my-data/.x", "my\\x2ddata-.x"),
+        ("/.x", "\\x2ex"),
+    ] {
+        let disks = json!({"filesystems": [{"device": "/dev/sdb1", "filesystem": "ext4", "label": "a"}]});
+        let spec = json!({"format": "ignition", "diskSetup": disks, "mounts": [["a", path]]});
+        let config: Value = serde_json::from_str(&rendered(case(spec), false).unwrap()).unwrap();
+        let units = config["systemd"]["units"].as_array().unwrap();
+        let is_mount = |unit: &&Value| unit["name"].as_str().unwrap().ends_with(".mount");
+        let names: Vec<&Value> = units.iter().filter(is_mount).map(|unit| &unit["name"]).collect();
+        assert_eq!(names, [&json!(format!("{expected}.mount"))], "{path}");
+    }
+}

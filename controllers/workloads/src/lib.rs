@@ -4,7 +4,7 @@
 //! Only Namespaces with the label `cluster.x-k8s.io/provider` are looked at ([`is_run_here`]): the manifests of all providers have it, and only
 //! administrators can set it. Everywhere else these kinds are stored and nothing follows.
 
-mod deployment;
+pub mod deployment;
 mod endpoints;
 mod namespaces;
 mod readiness;

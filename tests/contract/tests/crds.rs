@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use contract::{ALLOWED, compare};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn upstream() -> BTreeMap<String, Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
@@ -82,4 +82,36 @@ fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
             undescribed(&schema[key], &format!("{path}[]"), missing);
         }
     }
+}
+
+#[test]
+fn finds_what_differs_and_nothing_else() {
+    let upstream = json!({
+        "name": "a.b", "group": "b", "labels": null, "annotations": {},
+        "versions": [{ "name": "v1", "schema": {
+            "required": ["x", "y"],
+            "properties": { "x": { "type": "string" }, "description": { "type": "string", "maxLength": 5 } },
+        } }],
+    });
+    let ours = |required: Value, length: u64| {
+        json!({
+            "metadata": { "name": "a.b" },
+            "spec": { "group": "b", "versions": [{ "name": "v1", "schema": { "openAPIV3Schema": {
+                "description": "words",
+                "required": required,
+                "properties": {
+                    "x": { "type": "string", "description": "words" },
+                    "description": { "type": "string", "maxLength": length },
+                },
+            } } }] },
+        })
+    };
+    let places = |ours: Value| -> Vec<String> {
+        let skip = ["/scope", "/names", "/conversion"];
+        let found = compare(&ours, &upstream).into_iter().map(|difference| difference.path);
+        found.filter(|path| !skip.contains(&path.as_str())).collect()
+    };
+    assert_eq!(places(ours(json!(["y", "x"]), 5)), Vec::<String>::new());
+    assert_eq!(places(ours(json!(["y"]), 5)), ["/versions/v1/schema/required"]);
+    assert_eq!(places(ours(json!(["x", "y"]), 6)), ["/versions/v1/schema/properties/description/maxLength"]);
 }

@@ -14,7 +14,7 @@ mod table;
 mod writer;
 
 pub use read::Bundle;
-pub(crate) use table::Place;
+pub use table::{Place, Table, Trailer, check};
 pub(crate) use writer::Writer;
 
 pub(crate) use read::{LAYOUT, LAYOUT_CONTENT, whole};

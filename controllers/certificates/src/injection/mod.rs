@@ -2,6 +2,8 @@
 
 mod plan;
 
+pub use plan::injected;
+
 use std::sync::Arc;
 
 use engine::{

@@ -9,7 +9,7 @@ mod node;
 mod observe;
 mod observed;
 mod plan;
-mod pod_watches;
+pub mod pod_watches;
 mod provider_id;
 mod status;
 mod taints;
@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
 pub use changes::Plan;
-pub use drain::{EVICTION_LIMIT, Eviction};
+pub use drain::{EVICTION_LIMIT, Eviction, REFUSAL_LENGTH, refusal};
 pub(crate) use facts::{data_secret_name, node_name};
 pub use observed::{LastEviction, NodePods, NodeState, NodeVolumes, Observed, OnDemand};
 pub use plan::{FINALIZER, plan};

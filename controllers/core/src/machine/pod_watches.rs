@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 /// Number of Nodes whose Pods are watched at the same time. The drains of other Nodes look after their Pods
 /// at intervals.
-const WATCHES: usize = 100;
+pub const WATCHES: usize = 100;
 /// A watch ends after this time at the latest; the next read of the Pods starts another one.
 const WATCH_LIMIT: Duration = Duration::from_secs(290);
 
@@ -51,7 +51,7 @@ impl PodWatches {
     }
 
     /// Starts a watch, unless there is one for this Machine or there are too many.
-    fn keep(&self, request: Request, start: impl FnOnce() -> JoinHandle<()>) {
+    pub fn keep(&self, request: Request, start: impl FnOnce() -> JoinHandle<()>) {
         let mut running = self.0.lock();
         running.retain(|_, watch| !watch.is_finished());
         if !running.contains_key(&request) && running.len() < WATCHES {
@@ -74,28 +74,4 @@ async fn changes(api: &Api<Pod>, node: &str, version: &str) -> bool {
     let mut events = std::pin::pin!(events);
     let first = events.next().await;
     matches!(first, Some(Ok(WatchEvent::Added(_) | WatchEvent::Modified(_) | WatchEvent::Deleted(_))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn there_is_one_watch_for_a_machine_and_a_limit_for_all() {
-        let watches = PodWatches::default();
-        let name = |number: usize| Request::new("default", format!("m{number}"));
-        let try_one = |number: usize| {
-            let mut started = false;
-            watches.keep(name(number), || {
-                started = true;
-                tokio::spawn(std::future::pending())
-            });
-            started
-        };
-        assert!((0..WATCHES).all(try_one), "below and at the limit");
-        assert!(!try_one(WATCHES), "above it");
-        watches.stop(&name(0));
-        assert!(!try_one(1), "one is enough");
-        assert!(try_one(WATCHES), "one has ended");
-    }
 }

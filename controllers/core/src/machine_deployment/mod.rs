@@ -1,12 +1,11 @@
 //! The MachineDeployment controller.
 
 mod apply;
-#[cfg(test)]
-mod model;
+pub mod events;
 mod observe;
-mod paused;
+pub mod paused;
 mod plan;
-mod rollout;
+pub mod rollout;
 mod sets;
 mod status;
 pub(crate) mod template;

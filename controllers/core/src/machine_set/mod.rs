@@ -6,7 +6,7 @@ mod facts;
 mod observe;
 mod plan;
 mod preflight;
-mod priority;
+pub mod priority;
 mod remediation;
 mod status;
 mod sync;

@@ -3,6 +3,7 @@
 
 mod clock;
 mod drain;
+mod refusals;
 mod slow_drain;
 mod steps;
 mod volumes;

@@ -68,3 +68,64 @@ fn a_range_decides_and_a_wrong_one_is_told() {
     assert!(allowed.message.contains("unhealthyInRange") && wrong.events.is_empty());
     assert!(wrong.marks.iter().all(|mark| mark.wanted.condition("OwnerRemediated").is_none()));
 }
+
+/// The plan for so many Machines of which these are healthy.
+fn with_limit(trigger: Value, expected: usize, healthy: usize) -> Plan {
+    let mut all = ready_for_10_s();
+    json_patch(&mut all, json!({"remediation": {"triggerIf": trigger}}));
+    let target = |number: usize| {
+        let node = if number < healthy { ready() } else { sick(EARLY) };
+        (machine(&format!("m{number}"), json!({})), node, Reference::None)
+    };
+    plan(&observed(check(all), (0..expected).map(target).collect()))
+}
+
+#[test]
+fn how_many_more_may_become_unhealthy() {
+    let limit = |limit: Value| json!({"unhealthyLessThanOrEqualTo": limit});
+    let range = json!({"unhealthyInRange": "[3-5]"});
+    let both = json!({"unhealthyLessThanOrEqualTo": 0, "unhealthyInRange": "[1-2]"});
+    // What is set, expected and healthy Machines, how many more: nothing if no remediation is allowed.
+    let rows = [
+        ("the default is all", json!({}), 5, 0, Some(0)),
+        ("a percentage is rounded down", limit(json!("40%")), 4, 4, Some(1)),
+        ("at the limit", limit(json!("40%")), 5, 3, Some(0)),
+        ("above the limit", limit(json!("40%")), 5, 2, None),
+        ("a number", limit(json!(2)), 5, 4, Some(1)),
+        ("0 stops at the first", limit(json!(0)), 5, 4, None),
+        ("0 with all healthy", limit(json!(0)), 5, 5, Some(0)),
+        ("no Machine", limit(json!("40%")), 0, 0, Some(0)),
+        ("below the range", range.clone(), 9, 7, None),
+        ("the least of the range", range.clone(), 9, 6, Some(2)),
+        ("the most of the range", range.clone(), 9, 4, Some(0)),
+        ("above the range", range, 9, 3, None),
+        ("the range wins", both, 9, 8, Some(1)),
+    ];
+    for (what, trigger, expected, healthy, more) in rows {
+        let plan = with_limit(trigger, expected, healthy);
+        let allowed = plan.check.condition("RemediationAllowed").unwrap();
+        assert_eq!(
+            allowed.status,
+            if more.is_some() { "True" } else { "False" },
+            "{what}: {}",
+            allowed.message
+        );
+        assert_eq!(plan.check.status.as_ref().unwrap().remediations_allowed, more.or(Some(0)), "{what}");
+    }
+}
+
+#[test]
+fn what_is_no_limit_is_told() {
+    for trigger in [
+        json!({"unhealthyLessThanOrEqualTo": "many"}),
+        json!({"unhealthyInRange": "[5-3]"}),
+        json!({"unhealthyInRange": "3-5"}),
+        json!({"unhealthyInRange": "[3-99999999999]"}),
+    ] {
+        let plan = with_limit(trigger, 5, 5);
+        let allowed = plan.check.condition("RemediationAllowed").unwrap();
+        assert_eq!(allowed.status, "Unknown");
+        let message = &allowed.message;
+        assert!(message.contains("spec.remediation.triggerIf.") && message.contains("write "), "{message}");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod node;
 mod older;
+mod pod_watches;
 mod status;
 mod taints;
 

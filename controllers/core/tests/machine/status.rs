@@ -82,6 +82,36 @@ fn readiness_gates_decide_about_ready() {
     }
 }
 
+#[test]
+fn components_that_say_the_same_are_one_line() {
+    let ready = |conditions: &[(&str, &str)]| {
+        let gates: Vec<Value> = conditions.iter().map(|(type_, _)| json!({"conditionType": type_})).collect();
+        let mut observed = running(json!({}), json!({"readinessGates": gates}), bare());
+        let conditions: Vec<Value> = conditions
+            .iter()
+            .map(|(type_, message)| {
+                json!({"type": type_, "status": "False", "reason": "X", "message": message,
+                    "lastTransitionTime": "2026-11-20T00:00:00Z"})
+            })
+            .collect();
+        let machine = Arc::make_mut(&mut observed.machine).status.as_mut().unwrap();
+        machine.conditions = serde_json::from_value(json!(conditions)).unwrap();
+        let message = machine::plan(&observed).machine.condition("Ready").unwrap().message.clone();
+        let (node, components) = message.split_once('\n').unwrap();
+        assert!(node.starts_with("* NodeHealthy: "), "{message}");
+        components.to_owned()
+    };
+    let same = ready(&[
+        ("APIServerPodHealthy", "gone"),
+        ("ControllerManagerPodHealthy", "gone"),
+        ("EtcdPodHealthy", "gone"),
+        ("EtcdMemberHealthy", "gone"),
+    ]);
+    assert_eq!(same, "* Control plane components: gone\n* EtcdMemberHealthy: gone");
+    let different = ready(&[("APIServerPodHealthy", "a"), ("EtcdPodHealthy", "b")]);
+    assert_eq!(different, "* APIServerPodHealthy: a\n* EtcdPodHealthy: b");
+}
+
 /// Control plane Machines show when their certificates expire: by their own annotation, or else by that of
 /// their bootstrap object.
 #[test]

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "helpers of tests")]
 
 mod adoption;
+mod events;
 mod lives;
+mod model;
+mod paused;
 mod rollout;
 mod sets;
 mod status;
+mod steps;
 
 use std::sync::Arc;
 

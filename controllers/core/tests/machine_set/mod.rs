@@ -5,6 +5,7 @@ mod adoption;
 mod creation;
 mod failure;
 mod preflight;
+mod priority;
 mod status;
 mod sync;
 

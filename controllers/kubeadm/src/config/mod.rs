@@ -11,7 +11,7 @@ pub mod render;
 mod sources;
 pub mod token;
 mod tokens;
-mod v1beta1;
+pub mod v1beta1;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use schemas::meta::{Condition, V1Beta1Condition};
 use crate::names::condition::{CERTIFICATES_AVAILABLE, DATA_SECRET_AVAILABLE};
 
 /// Sets these conditions. `config` has those of the present version.
-pub(super) fn set(config: &mut KubeadmConfig, now: DateTime<Utc>) {
+pub fn set(config: &mut KubeadmConfig, now: DateTime<Utc>) {
     let found = [
         config.condition(DATA_SECRET_AVAILABLE).map(data_secret),
         config.condition(CERTIFICATES_AVAILABLE).map(certificates),
@@ -40,45 +40,4 @@ fn certificates(condition: &Condition) -> V1Beta1Condition {
         return is_true(CERTIFICATES_AVAILABLE);
     }
     is_false(CERTIFICATES_AVAILABLE, Severity::Error, "CertificatesCorrupted", condition.message.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use engine::conditions;
-
-    use super::*;
-
-    /// The reasons were recorded from Cluster API 1.14.
-    #[test]
-    fn older_clients_see_their_conditions() {
-        let data = |message: &str| conditions::is_false(DATA_SECRET_AVAILABLE, "NotAvailable", message);
-        let done = conditions::is_true(DATA_SECRET_AVAILABLE, "Available");
-        // Columns: the condition, severity and reason of `Ready`.
-        let rows = [
-            (
-                data("Waiting for Cluster control plane to be initialized"),
-                "Info",
-                "WaitingForControlPlaneAvailable",
-            ),
-            (
-                data("Waiting for Cluster status.initialization.infrastructureProvisioned to be true"),
-                "Info",
-                "WaitingForClusterInfrastructure",
-            ),
-            (data("no version"), "Warning", "DataSecretGenerationFailed"),
-            (done, "", ""),
-        ];
-        for (condition, severity, reason) in rows {
-            let mut config = KubeadmConfig::default();
-            conditions::set(&mut config, DateTime::UNIX_EPOCH, condition);
-            set(&mut config, DateTime::UNIX_EPOCH);
-            let older = config.status.unwrap().deprecated.unwrap().v1beta1.unwrap().conditions;
-            let text = |text: &Option<String>| text.clone().unwrap_or_default();
-            assert_eq!(older[0].type_, "Ready");
-            assert_eq!(
-                (text(&older[0].severity).as_str(), text(&older[0].reason).as_str()),
-                (severity, reason)
-            );
-        }
-    }
 }

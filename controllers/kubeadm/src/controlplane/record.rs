@@ -81,16 +81,3 @@ fn is_replaced(observed: &Observed, record: &Record) -> bool {
         carried.as_ref() == Some(record) || record.time().is_some_and(|time| created > Some(time))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_is_written_as_upstream_writes_it() {
-        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
-        let text = Record { retry_count: 1, ..Record::new("m", now) }.text();
-        assert_eq!(text, r#"{"machine":"m","timestamp":"2027-01-15T08:00:00Z","retryCount":1}"#);
-        assert_eq!(Record::parse("a", &text).unwrap().text(), text);
-    }
-}

@@ -155,7 +155,10 @@ impl EtcdClient {
 }
 
 /// Reads the gRPC status from headers or trailers; absent counts as success.
-fn outcome(headers: &HeaderMap) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Etcd`] with the message and code that etcd sent.
+pub fn outcome(headers: &HeaderMap) -> Result<()> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text(wire::GRPC_STATUS) {
         None | Some("0") => Ok(()),
@@ -185,19 +188,4 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_decoded() {
-        assert_eq!(percent_decoded("a%20b%25%zz%2"), "a b%%zz%2");
-        let mut headers = HeaderMap::new();
-        assert!(outcome(&headers).is_ok());
-        headers.insert(wire::GRPC_STATUS, "5".parse().unwrap());
-        headers.insert(wire::GRPC_MESSAGE, "member%20not%20found".parse().unwrap());
-        assert_eq!(outcome(&headers).unwrap_err().to_string(), "etcd: member not found (code 5)");
-    }
 }

@@ -103,21 +103,3 @@ fn unit_name(path: &str) -> String {
     }
     name
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_escaped_for_systemd() {
-        for (path, expected) in [
-            ("/var/lib/etcd", "var-lib-etcd"),
-            ("/", "-"),
-            ("//var//log/", "var-log"),
-            ("/my-data/.x", "my\\x2ddata-.x"),
-            ("/.x", "\\x2ex"),
-        ] {
-            assert_eq!(unit_name(path), expected, "{path}");
-        }
-    }
-}

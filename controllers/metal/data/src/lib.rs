@@ -5,14 +5,14 @@
 //! Metal3Data that has the index in its name. [`data`] is the controller of Metal3Data: it claims addresses ([`pools`]) and writes the
 //! Secrets with [`metadata`] and [`network_data`], which are pure.
 
-mod data;
+pub mod data;
 pub mod metadata;
-mod names;
+pub mod names;
 pub mod network_data;
 mod networks;
 pub mod pools;
 pub mod subject;
-mod template;
+pub mod template;
 
 use engine::{Descriptor, GroupKind, Provider};
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};

@@ -1,7 +1,7 @@
 //! The Deployment controller: a ReplicaSet for each template, and the rollout from one to the next.
 
 mod plan;
-mod rollout;
+pub mod rollout;
 mod status;
 
 use engine::object::{is_deleting, uid};
@@ -69,31 +69,5 @@ impl Reconciler for Deployments {
         wanted.status = Some(plan.status);
         errors.extend(self.deployments.patch(&deployment, &wanted, &[]).await.err());
         Error::aggregate(errors).map(|()| plan.action)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use k8s_openapi::api::apps::v1::DeploymentStatus;
-
-    use super::*;
-
-    #[test]
-    fn a_patch_removes_what_is_zero_now() {
-        let with =
-            |status: DeploymentStatus| json!(Deployment { status: Some(status), ..Deployment::default() });
-        let running = DeploymentStatus {
-            replicas: Some(1),
-            updated_replicas: Some(1),
-            ready_replicas: Some(1),
-            available_replicas: Some(1),
-            ..DeploymentStatus::default()
-        };
-        let status = DeploymentStatus { unavailable_replicas: Some(1), ..DeploymentStatus::default() };
-        let expected = json!({
-            "replicas": null, "updatedReplicas": null, "readyReplicas": null, "availableReplicas": null,
-            "unavailableReplicas": 1,
-        });
-        assert_eq!(engine::patch::difference(&with(running), &with(status)).status, Some(expected));
     }
 }

@@ -23,7 +23,7 @@ const NAMES: usize = 3;
 /// The maximum number of lines about refused evictions.
 const REFUSALS: usize = 5;
 /// The maximum number of characters of a refusal: it comes from a webhook or API server of the workload cluster.
-const REFUSAL_LENGTH: usize = 500;
+pub const REFUSAL_LENGTH: usize = 500;
 
 /// Returns the reason of a refused eviction for the condition.
 pub fn refusal(error: &kube::Error) -> String {
@@ -129,45 +129,4 @@ fn names(pods: &[NamespacedName]) -> String {
     let names: Vec<String> = pods.iter().map(ToString::to_string).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     messages::names(&names, NAMES)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn refused(code: u16, message: &str, causes: serde_json::Value) -> String {
-        let status =
-            json!({"status": "Failure", "code": code, "message": message, "details": {"causes": causes}});
-        refusal(&kube::Error::Api(Box::new(serde_json::from_value(status).unwrap())))
-    }
-
-    #[test]
-    fn refusals_say_why() {
-        let cause =
-            |reason: &str, message: &str| json!([{"reason": reason, "message": message, "field": ""}]);
-        let needs = "The disruption budget x needs 1 healthy pods and has 1 currently";
-        let terminating = cause("NamespaceTerminating", "namespace n is being terminated");
-        let rows = [
-            (refused(429, BUDGET_UPPERCASE, cause("DisruptionBudget", needs)), format!("{BUDGET} {needs}")),
-            (refused(429, "slow down", json!([])), format!("{FAILED}, slow down")),
-            (refused(403, "no", terminating), NAMESPACE_TERMINATING.to_owned()),
-            (refused(403, "no", json!([])), format!("{FAILED}, no")),
-            (refused(500, "the webhook is down", json!([])), format!("{FAILED}, the webhook is down")),
-        ];
-        for (found, expected) in rows {
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn long_refusals_are_cut() {
-        let room = REFUSAL_LENGTH - format!("{FAILED}, ").len();
-        for (length, cut) in [(room - 1, false), (room, false), (room + 1, true)] {
-            let found = refused(500, &"ä".repeat(length), json!([]));
-            assert_eq!(found.ends_with("..."), cut, "{length}");
-            assert!(found.chars().count() <= REFUSAL_LENGTH + "...".len());
-        }
-    }
 }

@@ -12,7 +12,7 @@ use engine::NamespacedName;
 use engine::object::{is_deleting, uid};
 use k8s_openapi::api::core::v1::{Node, Pod, Volume};
 
-pub use messages::{delay_causes, refusal, too_late};
+pub use messages::{REFUSAL_LENGTH, delay_causes, refusal, too_late};
 
 use super::observed::{NodePods, Observed};
 use filter::{Behavior, Judgement};

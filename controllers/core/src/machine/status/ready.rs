@@ -106,18 +106,3 @@ fn fold_components(message: &str) -> String {
     }
     folded.join("\n")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn components_that_say_the_same_are_one_line() {
-        let message = "* NodeHealthy: x\n* APIServerPodHealthy: gone\n* ControllerManagerPodHealthy: gone\n\
-                       * EtcdPodHealthy: gone\n* EtcdMemberHealthy: gone";
-        let folded = "* NodeHealthy: x\n* Control plane components: gone\n* EtcdMemberHealthy: gone";
-        assert_eq!(fold_components(message), folded);
-        let different = "* APIServerPodHealthy: a\n* EtcdPodHealthy: b";
-        assert_eq!(fold_components(different), different);
-    }
-}

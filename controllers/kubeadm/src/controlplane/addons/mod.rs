@@ -3,8 +3,8 @@
 
 pub mod apply;
 mod coredns;
-mod corefile;
-mod image;
+pub mod corefile;
+pub mod image;
 mod kube_proxy;
 pub mod kubeadm_config;
 pub mod upgrade;

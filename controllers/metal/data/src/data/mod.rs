@@ -5,8 +5,6 @@ mod claims;
 mod events;
 mod observe;
 mod plan;
-#[cfg(test)]
-mod plan_tests;
 
 use std::sync::Arc;
 
@@ -22,7 +20,10 @@ use schemas::{ipam, metal3_ipam};
 
 use crate::names::DATA_FINALIZER;
 
+pub use claims::{Lease, Leased};
 pub use events::start;
+pub use observe::Observed;
+pub use plan::{Plan, plan};
 
 struct DataReconciler {
     data: Objects<Metal3Data>,
@@ -75,7 +76,7 @@ impl Reconciler for DataReconciler {
         // The finalizer is there before the first claim of an address.
         let data: Arc<Metal3Data> = finalizer::ensure(&self.data, &data, DATA_FINALIZER).await?;
         let observed = self.observe(data);
-        let plan = plan::plan(&observed);
+        let plan = plan(&observed);
         self.apply(&observed, plan).await.map(|()| Action::done())
     }
 }

@@ -3,8 +3,6 @@
 mod apply;
 mod observe;
 mod plan;
-#[cfg(test)]
-mod plan_tests;
 
 use std::sync::Arc;
 
@@ -16,6 +14,9 @@ use engine::{
 };
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
+
+pub use observe::Observed;
+pub use plan::{Plan, Step, plan};
 
 use crate::names::{CLAIM_FINALIZER, TEMPLATE_FINALIZER};
 
@@ -123,7 +124,7 @@ impl Reconciler for TemplateReconciler {
             template = Some(finalizer::ensure(&self.templates, found, TEMPLATE_FINALIZER).await?);
         }
         let observed = self.observe(&request, template, cluster);
-        let plan = plan::plan(&observed, self.manager.clock().now());
+        let plan = plan(&observed, self.manager.clock().now());
         Error::aggregate(self.apply(&observed, plan).await).map(|()| Action::done())
     }
 }

@@ -5,3 +5,4 @@ mod parse;
 mod table;
 
 pub use migrate::{is_known, migrate};
+pub use parse::{Entry, parse, print};

@@ -1,16 +1,15 @@
 //! Tables over the plan of a template.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::NamespacedName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use metal_data::names::{CLAIM_FINALIZER, TEMPLATE_FINALIZER};
+use metal_data::template::{Observed, Step, plan};
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3ObjectReference};
-
-use super::observe::Observed;
-use super::plan::{Step, plan};
-use crate::names::{CLAIM_FINALIZER, TEMPLATE_FINALIZER};
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()

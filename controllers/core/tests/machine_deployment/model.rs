@@ -1,8 +1,7 @@
 //! Rollouts of random sets, in which Machines appear, become available, fail and go in random order.
 
+use cluster_core::machine_deployment::rollout::{Limits, Set, rolling_update};
 use proptest::prelude::*;
-
-use super::rollout::{Limits, Set, rolling_update};
 
 /// The largest number of steps after which a rollout is over once nothing fails any more.
 const END: usize = 2000;

@@ -1,17 +1,15 @@
 //! Tables over the plan of a Metal3Data.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use metal_data::data::{Lease, Leased, Observed, Plan, plan};
+use metal_data::names::{CLAIM_FINALIZER, DATA_FINALIZER};
+use metal_data::pools::{PoolAddress, PoolReference};
+use metal_data::subject::Subject;
 use schemas::infrastructure::{Metal3Data, Metal3DataTemplate, Metal3Machine};
 use serde_json::{Value, json};
-
-use super::claims::{Lease, Leased};
-use super::observe::Observed;
-use super::plan::{Plan, plan};
-use crate::names::{CLAIM_FINALIZER, DATA_FINALIZER};
-use crate::pools::{PoolAddress, PoolReference};
-use crate::subject::Subject;
 
 fn observed(template: Value, lease: Option<Lease>) -> Observed {
     let mut data = Metal3Data::default();

@@ -1,0 +1,16 @@
+//! The answers of etcd.
+
+use engine::etcd as wire;
+use http::HeaderMap;
+use kubeadm::etcd::outcome;
+
+#[test]
+fn messages_are_decoded() {
+    let mut headers = HeaderMap::new();
+    assert!(outcome(&headers).is_ok());
+    headers.insert(wire::GRPC_STATUS, "5".parse().unwrap());
+    headers.insert(wire::GRPC_MESSAGE, "member%20not%20found".parse().unwrap());
+    assert_eq!(outcome(&headers).unwrap_err().to_string(), "etcd: member not found (code 5)");
+    headers.insert(wire::GRPC_MESSAGE, "a%20b%25%zz%2".parse().unwrap());
+    assert_eq!(outcome(&headers).unwrap_err().to_string(), "etcd: a b%%zz%2 (code 5)");
+}
