@@ -63,7 +63,8 @@ pub(crate) async fn ensure(client: &Client) -> Result<()> {
         return Ok(());
     }
     let all = schemas::crds().map_err(|error| Error::invalid(error.to_string()))?;
-    let built_in = all.into_iter().find(|definition| definition["metadata"]["name"] == NAME).unwrap_or_default();
+    let built_in =
+        all.into_iter().find(|definition| definition["metadata"]["name"] == NAME).unwrap_or_default();
     let definition = serde_json::from_value(built_in).map_err(|error| Error::invalid(error.to_string()))?;
     match definitions.create(&PostParams::default(), &definition).await {
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),

@@ -162,7 +162,10 @@ async fn a_registry_that_drips_is_given_up() {
     for slow in [Digest::of(LAYER), manifest] {
         registry.with(|state| (state.drips = [slow].into(), state.asked.clear()));
         let error = pull(&client, &repository, &Credentials::default()).await.unwrap_err();
-        assert!(error.contains("is too slow") && error.contains(&format!("{}/v2/team/provider", registry.name())), "{error}");
+        assert!(
+            error.contains("is too slow") && error.contains(&format!("{}/v2/team/provider", registry.name())),
+            "{error}"
+        );
     }
     // A slow registry that keeps the pace is none that drips.
     registry.with(|state| state.drips = [manifest].into());
@@ -176,9 +179,7 @@ async fn one_place_tries_again() {
     let repository = format!("{}/team/provider", registry.name());
     let client = client(None);
     let tries = usize::try_from(limits::TRIES).unwrap();
-    for (unavailable, path, is_there) in
-        [(tries - 1, "/manifests/", true), (tries, "/manifests/", false)]
-    {
+    for (unavailable, path, is_there) in [(tries - 1, "/manifests/", true), (tries, "/manifests/", false)] {
         registry.with(|state| (state.unavailable = unavailable, state.asked.clear()));
         let found = pull(&client, &repository, &Credentials::default()).await;
         assert_eq!(found.is_ok(), is_there, "{unavailable}: {found:?}");

@@ -3,7 +3,8 @@
 use semver::Version;
 use serde_json::Value;
 
-use super::{Objects, Tools};
+use super::objects::Objects;
+use super::tools::Tools;
 use crate::components::Components;
 use crate::inventory::{CONTRACT, Installed, compatible};
 use crate::repository::Repository;

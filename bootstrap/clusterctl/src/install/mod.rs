@@ -3,21 +3,20 @@
 mod check;
 mod companions;
 mod objects;
+mod tools;
 pub(crate) mod wait;
 
 use std::time::Duration;
 
-use kube::Client;
-use machinery::clock::Clock;
 use serde_json::{Value, json};
 
 use crate::components::{Components, Wanted};
-use crate::configuration::{ByType, Configuration, ProviderType};
+use crate::configuration::{ByType, ProviderType};
 use crate::inventory::{self, Installed};
-use crate::repository::Fetcher;
 use crate::{Context, Error, Result};
 
 pub use objects::Objects;
+pub use tools::Tools;
 
 /// The chosen providers, as `name[:version]`.
 pub type Chosen = ByType<Vec<String>>;
@@ -34,20 +33,6 @@ pub struct Options {
     pub validate: bool,
     /// How long to wait until they run; `None` does not wait.
     pub wait: Option<Duration>,
-}
-
-/// What is needed to install providers.
-pub struct Tools<'a> {
-    /// The management cluster.
-    pub client: &'a Client,
-    /// clusterctl's configuration.
-    pub configuration: &'a Configuration,
-    /// The client of provider repositories.
-    pub fetcher: &'a Fetcher,
-    /// The clock.
-    pub clock: &'a Clock,
-    /// Tells the user what happens.
-    pub say: &'a (dyn Fn(&str) + Sync),
 }
 
 /// Installs the chosen providers. Without any core provider in the cluster, core, bootstrap and control plane have defaults. Returns

@@ -12,7 +12,7 @@ use machinery::clock::Clock;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::Tools;
+use super::tools::Tools;
 use crate::{Context, Error, Result};
 
 /// The field manager of clusterctl.

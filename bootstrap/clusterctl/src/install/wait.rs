@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, ListParams};
 
-use super::Tools;
+use super::tools::Tools;
 use crate::components::Components;
 use crate::{Context, Error, Result};
 

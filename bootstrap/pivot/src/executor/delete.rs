@@ -105,7 +105,7 @@ impl Pivot {
     /// they have not seen yet, paused or not; once a deletion has begun, no finalizer can be added.
     async fn delete_marked(&self, place: &Place<'_>, label: &str) -> Result<()> {
         let Place { kind, key, .. } = place;
-        let selector = encode(&format!("{}={label}", names::BATCH));
+        let selector = encode(format!("{}={label}", names::BATCH));
         let marked = format!("{}?labelSelector={selector}", kind.path(&key.namespace));
         let (what, options) =
             (format!("delete {}", kind.resource()), json!({"propagationPolicy": "Background"}));

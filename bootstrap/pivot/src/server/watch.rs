@@ -60,7 +60,7 @@ impl Server {
         let mut path = format!("{path}?watch=true");
         if let Some(name) = name {
             path.push_str("&fieldSelector=");
-            path.push_str(&encode(&format!("metadata.name={name}")));
+            path.push_str(&encode(format!("metadata.name={name}")));
         }
         let request = Request::get(path).header(http::header::ACCEPT, METADATA_ONLY).body(Vec::new());
         let request = request.map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -38,12 +38,7 @@ pub struct Registries {
 impl Registries {
     /// Returns the registries that `client` reaches.
     pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            names: Locks::default(),
-            turns: Semaphore::new(limits::PULLS),
-            longest: limits::PULL,
-        }
+        Self { client, names: Locks::default(), turns: Semaphore::new(limits::PULLS), longest: limits::PULL }
     }
 
     /// Returns registries that have this time for an image.
@@ -137,7 +132,7 @@ fn remove(folder: &Path) {
     }
 }
 
-fn open(folder: &PathBuf, layer: &Descriptor) -> Result<Box<dyn Read>> {
+fn open(folder: &Path, layer: &Descriptor) -> Result<Box<dyn Read>> {
     let path = folder.join(layer.digest.hex());
     Ok(Box::new(File::open(&path).with_context(|| format!("cannot read {}", path.display()))?))
 }

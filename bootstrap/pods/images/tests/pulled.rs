@@ -8,8 +8,8 @@ use std::time::Duration;
 use bundle::Digest;
 use container_images::{Client, Credentials, Hosts, Name, Policy, Registries, Store, Unpacked, limits};
 use machinery::clock::Clock;
-use tokio::task::JoinHandle;
 use test_registry::{Registry, config, image};
+use tokio::task::JoinHandle;
 
 use super::archives::{Entry, layer};
 
