@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod contract;
 pub mod controlplane;
 pub mod conversion;
+pub mod coredns;
 pub mod defaults;
 mod from_json;
 pub mod hand_over;

@@ -6,3 +6,5 @@ pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Label by which Metal3 finds the Secrets of hosts, and its value.
 pub const ENVIRONMENT: (&str, &str) = ("environment.metal3.io", "baremetal");
+/// Annotation on a KubeadmControlPlane: CoreDNS is not updated.
+pub const SKIP_COREDNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";

@@ -6,6 +6,7 @@ mod admission;
 mod bmc_address;
 mod contract;
 mod conversion;
+mod coredns;
 mod naming;
 mod reboot;
 mod recorded;

@@ -1,4 +1,4 @@
-//! The credentials in requests.
+//! Tests of the credentials in requests.
 
 use access::authenticate::bearer_token;
 use access::tokens::bootstrap::{is_group, split};

@@ -1,4 +1,4 @@
-//! The headers of impersonation.
+//! Tests of the headers of impersonation.
 
 use access::User;
 use access::impersonate::requested;

@@ -1,4 +1,4 @@
-//! Tests of who a request is from, and of what policy rules allow. The tests of the server cover requests as a whole.
+//! Tests of authentication and of policy rules. The tests of the server cover whole requests.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod credentials;

@@ -1,4 +1,4 @@
-//! Policy rules.
+//! Tests of which requests the policy rules of RBAC allow, and of who may grant them.
 
 use access::attributes::{Attributes, Resource};
 use access::rbac::{Rule, beyond};

@@ -1,4 +1,4 @@
-//! Tests of what the server refuses in single fields, and of what it fills in.
+//! Tests of the validation and the defaults of single fields.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Durations.
+//! Tests of durations, which are read and written as Go does.
 
 use machinery::duration::{of_seconds, parse};
 

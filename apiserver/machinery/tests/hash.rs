@@ -1,4 +1,4 @@
-//! Hashes.
+//! Tests of hashes with known values.
 
 use machinery::hash::{fnv1a_32, fnv1a_64};
 

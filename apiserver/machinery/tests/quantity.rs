@@ -1,4 +1,4 @@
-//! Quantities.
+//! Tests of how quantities are read and compared.
 
 use machinery::quantity::{SHAPE, canonical, nanos};
 

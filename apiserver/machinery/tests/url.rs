@@ -1,4 +1,4 @@
-//! URLs.
+//! Tests of how text is encoded for the query of a URL.
 
 use machinery::url::encode;
 

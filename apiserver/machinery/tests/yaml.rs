@@ -1,4 +1,4 @@
-//! Writing YAML.
+//! Tests of how YAML is written.
 
 use machinery::decode;
 use machinery::yaml::write;

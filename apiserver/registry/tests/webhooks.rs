@@ -42,7 +42,7 @@ async fn plane(kind: &str, rule: &str) -> Plane {
     plane
 }
 
-/// Returns the answer to a review, whose `uid` is that of the request if `response` has none.
+/// Returns the answer to a review. A `response` without `uid` gets the `uid` of the request.
 fn answer(review: &Value, mut response: Value) -> Value {
     if response.is_object() && response.get("uid").is_none() {
         response["uid"] = review["request"]["uid"].clone();

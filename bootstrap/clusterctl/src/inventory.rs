@@ -62,10 +62,10 @@ pub(crate) async fn ensure(client: &Client) -> Result<()> {
     if definitions.get_opt(NAME).await.context(failed)?.is_some() {
         return Ok(());
     }
-    let all = schemas::crds().map_err(|error| Error::invalid(error.to_string()))?;
-    let built_in =
-        all.into_iter().find(|definition| definition["metadata"]["name"] == NAME).unwrap_or_default();
-    let definition = serde_json::from_value(built_in).map_err(|error| Error::invalid(error.to_string()))?;
+    let built_in = |error: std::io::Error| Error::invalid(error.to_string());
+    let mut manifests = schemas::manifests().map_err(built_in)?.into_iter();
+    let (_, text) = manifests.find(|(name, _)| name == NAME).unwrap_or_default();
+    let definition = serde_json::from_str(&text).map_err(|error| built_in(error.into()))?;
     match definitions.create(&PostParams::default(), &definition).await {
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
         created => created.map(drop).context(failed),
@@ -96,7 +96,7 @@ impl Installed {
         }
     }
 
-    /// Its type.
+    /// Returns the type of the provider.
     ///
     /// # Errors
     /// This version does not know the type.

@@ -87,7 +87,11 @@ impl Https {
                 builder = builder.header("authorization", format!("Bearer {token}"));
             }
             let message = builder.body(Empty::new()).map_err(|error| failed(error.to_string()))?;
-            let answer = self.0.request(message).await.map_err(|error| failed(causes(&error)))?;
+            let answer = self
+                .0
+                .request(message)
+                .await
+                .map_err(|error| failed(format!("{:#}", anyhow::Error::from(error))))?;
             let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
             if let Some(target) = header("location").filter(|_| answer.status().is_redirection()) {
                 uri = distribution::redirected(&uri, target).map_err(|error| failed(format!("{error:#}")))?;
@@ -113,15 +117,4 @@ impl Network for Https {
                 .context(|| format!("Get {url:?}"))?
         })
     }
-}
-
-/// An error with all of its causes.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        text.push_str(&format!(": {error}"));
-        below = error.source();
-    }
-    text
 }

@@ -1,4 +1,4 @@
-//! The limits of what a registry sends, and of the time that it may take.
+//! The limits of each answer of a registry, in bytes and in time.
 
 use std::time::Duration;
 

@@ -167,7 +167,7 @@ async fn a_registry_that_drips_is_given_up() {
             "{error}"
         );
     }
-    // A slow registry that keeps the pace is none that drips.
+    // The same registry is fast enough for a client that accepts one byte in each period.
     registry.with(|state| state.drips = [manifest].into());
     let pace = Pace { bytes: 1, ..pace };
     assert!(pull(&client.with_pace(pace), &repository, &Credentials::default()).await.is_ok());

@@ -63,7 +63,7 @@ impl Caches {
             open.insert(name, contents.clone());
             contents
         });
-        Objects::new(self.client.clone(), dynamic.clone(), Arc::new(Cache::of(contents)))
+        Objects::new(self.client.clone(), dynamic.clone(), Cache::of(contents))
     }
 
     /// Starts the watch of `resource`.

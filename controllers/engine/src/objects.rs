@@ -22,7 +22,7 @@ pub const FIELD_MANAGER: &str = "manager";
 pub struct Objects<K: Kind> {
     client: Client,
     dynamic: K::DynamicType,
-    cache: Arc<Cache<K>>,
+    cache: Cache<K>,
 }
 
 impl<K: Kind> Clone for Objects<K> {
@@ -41,7 +41,7 @@ impl<K: Kind> Deref for Objects<K> {
 type HttpRequest = std::result::Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
 impl<K: Kind> Objects<K> {
-    pub(crate) fn new(client: Client, dynamic: K::DynamicType, cache: Arc<Cache<K>>) -> Self {
+    pub(crate) fn new(client: Client, dynamic: K::DynamicType, cache: Cache<K>) -> Self {
         Self { client, dynamic, cache }
     }
 
@@ -51,7 +51,7 @@ impl<K: Kind> Objects<K> {
     }
 
     /// Returns the shared cache.
-    pub fn cache(&self) -> &Arc<Cache<K>> {
+    pub fn cache(&self) -> &Cache<K> {
         &self.cache
     }
 

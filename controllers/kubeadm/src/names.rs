@@ -17,8 +17,6 @@ pub const PRE_TERMINATE_PREFIX: &str = "pre-terminate.delete.hook.machine.cluste
 pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 /// Annotation with the RFC 3339 time at which the certificates of a Machine expire.
 pub const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
-/// Annotation on a KubeadmControlPlane: CoreDNS is not updated.
-pub const SKIP_COREDNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";
 /// Annotation on a KubeadmControlPlane: kube-proxy is not updated.
 pub const SKIP_KUBE_PROXY: &str = "controlplane.cluster.x-k8s.io/skip-kube-proxy";
 /// Annotation on a KubeadmControlPlane: the remediation whose new Machine does not exist yet.

@@ -7,7 +7,7 @@ mod kubeadm_config;
 
 use std::sync::Arc;
 
-use kubeadm::controlplane::addons::{Addons, Change, Decision, is_known, migrate, plan};
+use kubeadm::controlplane::addons::{Addons, Change, Decision, migrate, plan};
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::version::Version;
 use serde_json::{Value, json};
@@ -241,13 +241,4 @@ fn a_corefile_is_rewritten_for_newer_versions() {
     }
     let error = migrated("1.4.0", "1.5.0", "corp.example {\n forward x 1.1.1.1\n}").unwrap_err();
     assert_eq!(error, "the server corp.example forwards zones of its own");
-}
-
-#[test]
-fn known_versions_are_those_with_images() {
-    for (version, known) in
-        [("1.1.3", true), ("1.6.8", false), ("1.8.2", false), ("v1.14.6-x+y", true), ("2.0.0", false)]
-    {
-        assert_eq!(is_known(&Version::parse(version).unwrap()), known, "{version}");
-    }
 }

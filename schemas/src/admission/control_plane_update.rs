@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::common::{Errors, at, major_minor};
+use super::common::{Errors, annotation, at, major_minor};
+use crate::coredns;
+use crate::names::SKIP_COREDNS;
 
 /// The mutable fields, each including all fields below it.
 const MUTABLE: &[&str] = &[
@@ -64,6 +66,7 @@ pub fn validate(old: &Value, new: &Value, errors: &mut Errors) {
     }
     version(old, new, errors);
     etcd(old, new, errors);
+    core_dns(old, new, errors);
 }
 
 /// Collects the paths of all differences. Lists are compared as a whole. An object that is added or removed
@@ -106,5 +109,21 @@ fn etcd(old: &Value, new: &Value, errors: &mut Errors) {
                 format!("can't change from {from} to {to}"),
             );
         }
+    }
+}
+
+/// Refuses a version of CoreDNS for which its configuration cannot be rewritten, unless its updates are left to the user.
+fn core_dns(old: &Value, new: &Value, errors: &mut Errors) {
+    const TAG: [&str; 5] = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "dns", "imageTag"];
+    let version = |object| at(object, &TAG).as_str().and_then(coredns::version);
+    let (Some(from), Some(to)) = (version(old), version(new)) else { return };
+    if annotation(new, SKIP_COREDNS).is_some() {
+        return;
+    }
+    if let Err(why) = coredns::check_update(&from, &to) {
+        errors.forbidden(
+            TAG.join("."),
+            format!("{why}; the annotation {SKIP_COREDNS} leaves the update to you"),
+        );
     }
 }

@@ -12,6 +12,10 @@ use super::common::Errors;
 use crate::metal3::{BareMetalHost, BareMetalHostStatus, HardwareDetails};
 use crate::reboot::is_reboot;
 
+/// The definitions with whose schemas annotations are validated.
+const HOSTS: &str = "baremetalhosts.metal3.io";
+const HARDWARE: &str = "hardwaredata.metal3.io";
+
 const STATUS: &str = "baremetalhost.metal3.io/status";
 const INSPECT: &str = "inspect.metal3.io";
 const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
@@ -82,7 +86,7 @@ fn status(field: &str, text: &str, errors: &mut Errors) {
     if text.is_empty() {
         return;
     }
-    match exactly::<BareMetalHostStatus>("baremetalhosts.metal3.io", &["status"], text) {
+    match exactly::<BareMetalHostStatus>(HOSTS, &["status"], text) {
         Ok(status) => {
             one_of(&format!("{field}.operationalStatus"), &status.operational_status, &OPERATIONAL, errors);
             let error_type = status.error_type.as_deref().unwrap_or_default();
@@ -117,7 +121,7 @@ fn hardware_details(field: &str, text: &str, host: &BareMetalHost, errors: &mut 
             "inspection would find out by itself: set spec.inspectionMode to disabled, or remove the annotation",
         );
     }
-    let read = exactly::<HardwareDetails>("hardwaredata.metal3.io", &["spec", "hardware"], text);
+    let read = exactly::<HardwareDetails>(HARDWARE, &["spec", "hardware"], text);
     if let Err(problem) = read {
         errors.malformed(field, format!("must be the JSON of a HardwareData's spec.hardware: {problem}"));
     }
@@ -181,12 +185,12 @@ fn exactly<T: DeserializeOwned + Serialize>(crd: &str, path: &[&str], text: &str
 
 /// The schemas of annotations, by the names of their definitions.
 static SCHEMAS: LazyLock<Result<BTreeMap<String, Schema>, String>> = LazyLock::new(|| {
-    let definitions = crate::crds().map_err(|problem| problem.to_string())?;
-    let ours = definitions.iter().filter(|definition| definition["spec"]["group"] == "metal3.io");
-    let parsed = ours.map(|definition| {
-        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+    let manifests = crate::manifests().map_err(|problem| problem.to_string())?;
+    let ours = manifests.into_iter().filter(|(name, _)| [HOSTS, HARDWARE].contains(&name.as_str()));
+    let parsed = ours.map(|(name, text)| {
+        let definition: Value = serde_json::from_str(&text).map_err(|problem| problem.to_string())?;
         let schema = Schema::parse(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
-        Ok((name.to_owned(), schema.map_err(|problem| problem.to_string())?))
+        Ok((name, schema.map_err(|problem| problem.to_string())?))
     });
     parsed.collect()
 });

@@ -151,6 +151,12 @@ fn kubeadm_control_plane_changes() {
     let cluster = |rest: Value| json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": rest } } });
     const CLUSTER: &str = "spec.kubeadmConfigSpec.clusterConfiguration";
     let version = |version: &str| json!({ "spec": { "version": version } });
+    let dns = |tag: &str| cluster(json!({ "dns": { "imageTag": tag } }));
+    let mut unmanaged = dns("v1.99.0");
+    super::merge(
+        &mut unmanaged,
+        &json!({ "metadata": { "annotations": { "controlplane.cluster.x-k8s.io/skip-coredns": "" } } }),
+    );
     updates(
         CONTROL_PLANE,
         "KubeadmControlPlane",
@@ -178,6 +184,11 @@ fn kubeadm_control_plane_changes() {
                 json!({ "spec": { "kubeadmConfigSpec": { "initConfiguration": {} } } }),
                 &[],
             ),
+            ("a newer CoreDNS", dns("v1.14.2"), &[]),
+            ("the same CoreDNS, built again", dns("v1.12.1_vendor.2"), &[]),
+            ("an older CoreDNS", dns("v1.12.0"), &[&format!("{CLUSTER}.dns.imageTag: Forbidden")]),
+            ("a CoreDNS nobody knows", dns("v1.99.0"), &[&format!("{CLUSTER}.dns.imageTag: Forbidden")]),
+            ("a CoreDNS that the user updates", unmanaged, &[]),
             ("external etcd appears", cluster(json!({ "etcd": { "external": {} } })), &[]),
         ],
     );

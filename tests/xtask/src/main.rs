@@ -9,6 +9,7 @@ mod package;
 mod schemas;
 mod suite;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
@@ -22,6 +23,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Build and compress the agent for a server that is built with FIRSTLIGHT_AGENT, and print the path.
+    Agent,
     /// Attack the release binary: routes nobody may take, forged identities, bodies that overflow, connections that never end, random requests.
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one.
@@ -136,6 +139,7 @@ const HOSTS_PER_CLUSTER: u64 = 12;
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
+        Command::Agent => Ok(writeln!(std::io::stdout().lock(), "{}", agent::build(&workspace_root())?.display())?),
         Command::Attack { arguments } => {
             let binary = suite::server(&workspace_root())?;
             suite::run(&workspace_root(), "attack", &arguments, &[("FIRSTLIGHT_BINARY", &binary)])

@@ -1,4 +1,4 @@
-//! Regular expressions.
+//! Tests of regular expressions.
 
 mod size;
 mod syntax;

@@ -14,8 +14,8 @@ pub struct Tools<'a> {
     pub configuration: &'a Configuration,
     /// The client of provider repositories.
     pub fetcher: &'a Fetcher,
-    /// The clock.
+    /// The clock that times pauses and waits.
     pub clock: &'a Clock,
-    /// Tells the user what happens.
+    /// Shows the user a line about what is done.
     pub say: &'a (dyn Fn(&str) + Sync),
 }

@@ -6,8 +6,6 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use kube::core::ObjectMeta;
-
 use crate::object::{Kind, NamespacedName, Request};
 use crate::queue::Queue;
 
@@ -33,12 +31,18 @@ impl<K: Kind> Change<K> {
     }
 }
 
-/// Every object of a kind, kept current by a watch and by the responses to this process's own writes.
+/// Every object of a kind, kept current by a watch and by the responses to this process's own writes. Clones share the objects.
 ///
 /// Invariant: an object's version in the cache never goes back, and a deleted object does not come back.
 pub struct Cache<K: Kind> {
     contents: Arc<Contents>,
     kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Kind> Clone for Cache<K> {
+    fn clone(&self) -> Self {
+        Self::of(self.contents.clone())
+    }
 }
 
 impl<K: Kind> Default for Cache<K> {
@@ -59,8 +63,7 @@ fn all_typed<K: Kind>(objects: Vec<Stored>) -> Vec<Arc<K>> {
 /// Returns the form in which a cache keeps an object. Controllers never read managedFields from a cache, and they are half of an object's
 /// size.
 pub(crate) fn stored<K: Kind>(mut object: K) -> Arc<K> {
-    let metadata: &mut ObjectMeta = object.meta_mut();
-    metadata.managed_fields = None;
+    object.meta_mut().managed_fields = None;
     Arc::new(object)
 }
 
@@ -155,6 +158,7 @@ impl<K: Kind> Cache<K> {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::ObjectMeta;
 
     use super::*;
     use crate::{names, object};

@@ -97,7 +97,9 @@ fn an_add_on_that_does_not_follow_is_told() {
     world.view().addons.corefile =
         Some(Arc::new(from(json!({"metadata": {}, "data": {"Corefile": ". {\n}"}}))));
     assert_eq!(world.steps(), []);
-    let text = "* CoreDNS can't be downgraded from v1.12.0 to v1.0.1";
+    let text = "* the configuration of CoreDNS v1.12.0 can't be rewritten for v1.0.1: CoreDNS can't be downgraded from v1.12.0 to \
+                v1.0.1; update CoreDNS by hand, or annotate the KubeadmControlPlane with \
+                controlplane.cluster.x-k8s.io/skip-coredns";
     assert_eq!(world.condition("RollingOut"), condition("False", "NotRollingOut", text));
 }
 

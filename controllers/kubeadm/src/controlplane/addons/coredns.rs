@@ -5,12 +5,12 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 use schemas::bootstrap::{ClusterConfiguration, Dns};
+use schemas::coredns;
+use schemas::names;
 
 use super::image::Image;
 use super::{Addons, Change, container_image, corefile, kubeadm_config};
 use crate::documents;
-use crate::names;
-use schemas::version::Version;
 
 /// The key of the configuration in its ConfigMap, and its file name in the Pod.
 pub const COREFILE: &str = "Corefile";
@@ -97,18 +97,13 @@ fn wanted_image(image: &str, dns: &Dns, repository: Option<&str>) -> String {
     let Some(repository) = given(dns.image_repository.as_deref()).or_else(|| given(repository)) else {
         return if tag.is_none() { image.to_owned() } else { current.with(None, tag.as_deref()) };
     };
-    let version = tag.as_deref().or(current.tag).and_then(version);
+    let version = tag.as_deref().or(current.tag).and_then(coredns::version);
     let (registries, (major, minor)) = NESTED;
     let is_nested = registries.contains(&repository.as_str())
         && version.is_some_and(|version| version.at_least(major, minor));
     let repository = if is_nested { format!("{repository}/coredns") } else { repository };
     let image = Image { name: "coredns", ..current };
     image.with(Some(&repository), tag.as_deref())
-}
-
-/// Returns the release of a tag, for example `v1.12.0_vendor.1`.
-fn version(tag: &str) -> Option<Version> {
-    Version::parse(&tag.replacen('_', "+", 1)).map(|version| version.release())
 }
 
 /// Returns the configuration for the new image.
@@ -118,11 +113,9 @@ fn migrated(image: &str, wanted: &str, source: &str) -> Result<String, String> {
     if current == next {
         return Ok(source.to_owned());
     }
-    let parsed = |tag: &str| version(tag).ok_or_else(|| format!("the tag {tag:?} of CoreDNS is no version"));
+    let parsed =
+        |tag: &str| coredns::version(tag).ok_or_else(|| format!("the tag {tag:?} of CoreDNS is no version"));
     let (from, to) = (parsed(&current)?, parsed(&next)?);
-    if to < from {
-        return Err(format!("CoreDNS can't be downgraded from {current} to {next}"));
-    }
     corefile::migrate(&from, &to, source).map_err(|why| {
         format!(
             "the configuration of CoreDNS {current} can't be rewritten for {next}: {why}; update CoreDNS by hand, or \

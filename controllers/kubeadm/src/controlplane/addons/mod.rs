@@ -11,7 +11,7 @@ pub mod upgrade;
 
 use std::sync::Arc;
 
-pub use corefile::{is_known, migrate};
+pub use corefile::migrate;
 use engine::{ClusterCache, Kind, NamespacedName, Queue, Scope, Workload, object};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, PodSpec};
@@ -151,7 +151,7 @@ pub fn plan(addons: &Addons, control_plane: &KubeadmControlPlane) -> Decision {
         decision.changes.extend(kube_proxy::change(addons, &control_plane.spec.version, config));
     }
     if let Some(config) = config
-        && object::annotation(control_plane, names::SKIP_COREDNS).is_none()
+        && object::annotation(control_plane, schemas::names::SKIP_COREDNS).is_none()
     {
         match coredns::changes(addons, config) {
             Ok(changes) => decision.changes.extend(changes),

@@ -1,9 +1,10 @@
 //! Rewrites a Corefile for a newer CoreDNS.
 
+use schemas::coredns;
 use schemas::version::Version;
 
 use super::parse::{Entry, parse, print};
-use super::table::{RULES, VERSIONS};
+use super::table::RULES;
 
 /// A change of a plugin or an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +25,6 @@ pub enum Rule {
     TransferPlugin,
 }
 
-/// Returns whether the changes up to this version are known. Pre-release and build metadata do not matter.
-pub fn is_known(version: &Version) -> bool {
-    let version = version.release();
-    VERSIONS.iter().filter_map(|text| Version::parse(text)).any(|known| known == version)
-}
-
 /// Returns the Corefile of CoreDNS `from` rewritten for CoreDNS `to`; unchanged, with its comments, if no change
 /// concerns it.
 ///
@@ -40,9 +35,7 @@ pub fn migrate(from: &Version, to: &Version, corefile: &str) -> Result<String, S
     if from == to {
         return Ok(corefile.to_owned());
     }
-    if let Some(unknown) = [&from, &to].into_iter().find(|version| !is_known(version)) {
-        return Err(format!("the changes of CoreDNS {unknown} are not known"));
-    }
+    coredns::check_update(&from, &to)?;
     let before = parse(corefile)?;
     let mut servers = before.clone();
     for (since, rule) in RULES {

@@ -4,5 +4,5 @@ mod migrate;
 mod parse;
 mod table;
 
-pub use migrate::{is_known, migrate};
+pub use migrate::migrate;
 pub use parse::{Entry, parse, print};
