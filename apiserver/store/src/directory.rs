@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::error::EngineError;
 
 /// The lock file, which contains the number of the process that holds the lock.
@@ -19,7 +21,19 @@ pub struct DataDirectory(Arc<Locked>);
 #[derive(Debug)]
 struct Locked {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+    /// Closed after the lock is released.
+    held: watch::Sender<()>,
+}
+
+impl Drop for Locked {
+    /// Closing the file would not be enough: a program that this process starts at the same moment has a copy until it runs, and the copy
+    /// holds the lock.
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "cannot unlock {}", self.path.display());
+        }
+    }
 }
 
 impl DataDirectory {
@@ -47,12 +61,19 @@ impl DataDirectory {
         if let Err(error) = record_holder(&mut lock) {
             tracing::warn!(%error, "cannot write {}", lock_path.display());
         }
-        Ok(Self(Arc::new(Locked { path: path.to_owned(), _lock: lock })))
+        Ok(Self(Arc::new(Locked { path: path.to_owned(), lock, held: watch::Sender::new(()) })))
     }
 
     /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// Returns a future that ends when all clones have been dropped and the lock is released. It holds none itself.
+    pub fn released(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut held = self.0.held.subscribe();
+        // Nothing is ever sent.
+        async move { while held.changed().await.is_ok() {} }
     }
 }
 
@@ -118,6 +139,25 @@ mod tests {
         assert!(refused.contains(&path.display().to_string()), "{refused}");
         drop(held);
         DataDirectory::open(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn is_unlocked_although_a_program_that_just_starts_has_a_copy_of_the_file() {
+        let parent = tempfile::tempdir().unwrap();
+        let held = DataDirectory::open(parent.path()).unwrap();
+        let copy = held.0.lock.try_clone().unwrap();
+        let (clone, released) = (held.clone(), held.released());
+        drop(held);
+        let mut released = std::pin::pin!(released);
+        tokio::select! {
+            biased;
+            () = &mut released => panic!("a clone is left"),
+            () = async {} => {}
+        }
+        drop(clone);
+        released.await;
+        DataDirectory::open(parent.path()).unwrap();
+        drop(copy);
     }
 
     #[test]

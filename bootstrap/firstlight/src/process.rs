@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
@@ -28,6 +29,9 @@ use crate::pods;
 use crate::providers;
 use crate::token_keys;
 
+/// How long a stop waits until the last task has let go of the data directory.
+const RELEASE: Duration = Duration::from_secs(5);
+
 /// A running server.
 pub struct Process {
     /// The plane that it serves.
@@ -39,7 +43,7 @@ pub struct Process {
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
-    _lock: store::DataDirectory,
+    lock: store::DataDirectory,
     netboot: Option<netboot::Services>,
     kubelet: Kubelet,
     stop: oneshot::Sender<()>,
@@ -135,7 +139,7 @@ impl Process {
             address,
             kubeconfig,
             directory,
-            _lock: lock,
+            lock,
             netboot,
             kubelet,
             stop,
@@ -172,6 +176,12 @@ impl Process {
             tracing::warn!(%error, "the listener did not end well");
         }
         self.directory.remove_running();
+        let released = self.lock.released();
+        drop((self.plane, self.manager, self.kubelet, self.lock));
+        tokio::select! {
+            () = released => {}
+            () = Clock::system().sleep(RELEASE) => tracing::warn!("a task still uses the data directory"),
+        }
     }
 }
 

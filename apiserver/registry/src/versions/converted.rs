@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 /// Maximum total size of the cached objects of a resource, in bytes. If an object would exceed it, the whole cache is cleared.
-const BYTES: usize = 8 * 1024 * 1024;
+const BYTES: usize = 32 * 1024 * 1024;
 
 /// Converted objects by revision and version. An object at a given revision is converted to the same object until a definition changes:
 /// then the cache is cleared, because the object may refer to a kind whose definition this is.
