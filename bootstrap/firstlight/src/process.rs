@@ -19,6 +19,7 @@ use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::controllers;
 use crate::data_directory::{DataDirectory, Running};
+use crate::declared_providers;
 use crate::merge_kubeconfig;
 use crate::netboot::{self, BareMetal};
 use crate::open_files;
@@ -120,6 +121,7 @@ impl Process {
             manager: manager.clone(),
             interfaces,
             boot_images: Some(images),
+            operator: Some(declared_providers::context(options)),
             kubelet: Some(kubelet.clone()),
         };
         controllers::start(&context, &options.controllers);

@@ -35,7 +35,7 @@ pub(super) fn parse(path: &str, provider: &Provider, clock: &Clock) -> Result<Pu
     let (name, release) = rest.split_once(':').unwrap_or((rest, "latest"));
     let (release, file) = match release.split_once('/') {
         Some((release, file)) => (release, file.to_owned()),
-        None => (release, default_file(provider)),
+        None => (release, provider.components_file()),
     };
     if registry.is_empty() || name.is_empty() || (release != "latest" && version::parse(release).is_none()) {
         return Err(form());
@@ -47,13 +47,6 @@ pub(super) fn parse(path: &str, provider: &Provider, clock: &Clock) -> Result<Pu
         known: Mutex::default(),
     };
     Ok(Published { source: artifacts, version: release.to_owned(), components_file: file })
-}
-
-/// The usual name of a provider's components: `infrastructure-components.yaml`.
-fn default_file(provider: &Provider) -> String {
-    let label = provider.label();
-    let kind = label.strip_suffix(&format!("-{}", provider.name)).unwrap_or("core");
-    format!("{kind}-components.yaml")
 }
 
 impl Artifacts {
