@@ -117,13 +117,8 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let context = controllers::Context {
-            manager: manager.clone(),
-            interfaces,
-            boot_images: Some(images),
-            operator: Some(declared_providers::context(options)),
-            kubelet: Some(kubelet.clone()),
-        };
+        let context = of_server(&manager, options, &kubelet);
+        let context = controllers::Context { interfaces, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);
@@ -174,6 +169,15 @@ impl Process {
             tracing::warn!(%error, "the listener did not end well");
         }
         self.directory.remove_running();
+    }
+}
+
+/// Returns the context of controllers in the process of the API server: those that install providers and run Pods work, too.
+fn of_server(manager: &Manager, options: &ServerOptions, kubelet: &Kubelet) -> controllers::Context {
+    controllers::Context {
+        operator: Some(declared_providers::context(options)),
+        kubelet: Some(kubelet.clone()),
+        ..controllers::Context::new(manager)
     }
 }
 

@@ -13,8 +13,9 @@ use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use schemas::meta::Condition;
 
-use crate::conditions::{DELETION_FAILED, INSTALL_FAILED, INSTALLED, INSTALLING, UPGRADE_FAILED, UPGRADED};
-use crate::controller::{Change, Operator};
+use crate::conditions::{
+    DELETION_FAILED, INSTALL_FAILED, INSTALLED, INSTALLING, READY, UPGRADE_FAILED, UPGRADED,
+};
 use crate::failure::Failure;
 use crate::health;
 use crate::limits::UPGRADE_WAIT;
@@ -23,10 +24,11 @@ use crate::observe::Observed;
 use crate::plan::{Plan, Step};
 use crate::prepare::{Prepared, prepare};
 use crate::redaction::Redaction;
+use crate::writer::{Change, Writer};
 
 /// The object of a reconcile: as it was last written, and what was observed.
 pub(crate) struct Work<'a> {
-    pub operator: &'a Operator,
+    pub writer: &'a Writer,
     pub read: Arc<DynamicObject>,
     pub seen: &'a Observed,
 }
@@ -73,7 +75,7 @@ impl Work<'_> {
             let mut change = before.clone();
             let what = format!("installing {}", prepared.components.version);
             change.conditions.push(is_false(INSTALLED, INSTALLING, what.clone()));
-            change.conditions.push(is_false(crate::READY, INSTALLING, what));
+            change.conditions.push(is_false(READY, INSTALLING, what));
             change.annotations.push((BEGUN, Some(String::new())));
             let written = self.write(change).await;
             written.map_err(|error| Failure {
@@ -106,7 +108,7 @@ impl Work<'_> {
         match outcome {
             Ok(Outcome { prepared, conditions }) => {
                 let deployments = self.deployments().await?;
-                change.conditions.retain(|condition| condition.type_ != crate::READY);
+                change.conditions.retain(|condition| condition.type_ != READY);
                 change.conditions.extend(conditions);
                 change.conditions.push(health::ready(&deployments));
                 change.installed_version = Some(prepared.components.version);
@@ -126,7 +128,7 @@ impl Work<'_> {
                     change.annotations = vec![(FAILED, Some(self.seen.digest.clone()))];
                 }
                 if self.seen.entry().is_none() {
-                    change.conditions.push(is_false(crate::READY, failure.reason, failure.message.clone()));
+                    change.conditions.push(is_false(READY, failure.reason, failure.message.clone()));
                 }
                 change.conditions.push(failure.condition());
                 self.write(change).await?;
@@ -137,7 +139,7 @@ impl Work<'_> {
 
     async fn remove(&mut self, installed: Option<Installed>) -> Result<()> {
         if let Some(installed) = installed {
-            let deleted = delete::delete_one(&installed, self.operator.client()).await;
+            let deleted = delete::delete_one(&installed, self.writer.client()).await;
             if let Err(error) = deleted {
                 let message = error.to_string();
                 let condition: Condition = is_false(INSTALLED, DELETION_FAILED, message.clone());
@@ -150,14 +152,14 @@ impl Work<'_> {
 
     async fn deployments(&self) -> Result<Vec<Deployment>> {
         let object = &self.seen.object;
-        let api: Api<Deployment> = Api::namespaced(self.operator.client().clone(), &object.namespace);
+        let api: Api<Deployment> = Api::namespaced(self.writer.client().clone(), &object.namespace);
         let labels = ListParams::default().labels(&format!("{PROVIDER}={}", object.provider.label()));
         let listed = api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?;
         Ok(listed.items)
     }
 
     async fn write(&mut self, change: Change) -> Result<()> {
-        self.read = self.operator.write(&self.read, change).await?;
+        self.read = self.writer.write(&self.read, change).await?;
         Ok(())
     }
 }

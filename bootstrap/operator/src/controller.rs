@@ -1,4 +1,4 @@
-//! The controller of one kind: observe → plan → apply, and the writes of the object.
+//! The controller of one kind: observe → plan → apply.
 
 use std::sync::Arc;
 
@@ -7,17 +7,14 @@ use clusterctl::install::Tools;
 use clusterctl::repository::Fetcher;
 use engine::object::is_deleting;
 use engine::{
-    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, conditions,
-    finalizer, unless_gone,
+    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
 };
 use kube::Client;
 use kube::api::DynamicObject;
 use machinery::clock::Clock;
-use schemas::meta::Condition;
-use schemas::operator::ProviderStatus;
 
 use crate::apply::Work;
-use crate::conditions::OWNED;
+use crate::context::Context;
 use crate::declared::Declared;
 use crate::names::FINALIZER;
 use crate::observe::{all_declared, observe};
@@ -25,7 +22,8 @@ use crate::plan::{Step, plan};
 use crate::prepare::configured;
 use crate::redaction::Redaction;
 use crate::triggers::Triggers;
-use crate::{Context, kinds, limits};
+use crate::writer::Writer;
+use crate::{kinds, limits};
 
 /// How often an object is planned in one reconcile: once more after the provider was adopted.
 const PASSES: usize = 2;
@@ -34,6 +32,7 @@ const PASSES: usize = 2;
 pub(crate) struct Operator {
     kind: ProviderType,
     objects: Objects<DynamicObject>,
+    writer: Writer,
     context: Context,
     client: Client,
     clock: Clock,
@@ -41,9 +40,11 @@ pub(crate) struct Operator {
 
 /// Starts the controller of the objects that declare providers of this type.
 pub(crate) fn start(manager: &Manager, context: &Context, kind: ProviderType, name: &'static str) {
+    let objects = manager.dynamic(&kinds::resource(kind));
     let this = Operator {
         kind,
-        objects: manager.dynamic(&kinds::resource(kind)),
+        writer: Writer::new(&objects, manager.clock()),
+        objects,
         context: context.clone(),
         client: manager.client().clone(),
         clock: manager.clock().clone(),
@@ -51,20 +52,6 @@ pub(crate) fn start(manager: &Manager, context: &Context, kind: ProviderType, na
     let triggers = Triggers::new(kind, &this.objects);
     let controller = Controller::new(manager, name).reconciles(&this.objects).time_limit(limits::RECONCILE);
     triggers.watch(manager, controller).start(this);
-}
-
-/// A change of an object.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Change {
-    pub conditions: Vec<Condition>,
-    pub installed_version: Option<String>,
-    pub contract: Option<String>,
-    /// Whether what the object wants is there, so that `status.observedGeneration` advances.
-    pub is_settled: bool,
-    /// Annotations that are set or removed.
-    pub annotations: Vec<(&'static str, Option<String>)>,
-    /// Whether the finalizer goes.
-    pub is_over: bool,
 }
 
 impl Reconciler for Operator {
@@ -86,10 +73,6 @@ impl Reconciler for Operator {
 }
 
 impl Operator {
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
     /// Observes, plans and applies once. Returns the object, and whether there is nothing more to do.
     async fn pass(&self, read: Arc<DynamicObject>) -> Result<(Arc<DynamicObject>, bool)> {
         let unfit =
@@ -119,50 +102,8 @@ impl Operator {
             clock: &self.clock,
             say: &say,
         };
-        let mut work = Work { operator: self, read, seen: &seen };
+        let mut work = Work { writer: &self.writer, read, seen: &seen };
         work.apply(plan, &tools).await?;
         Ok((work.read, is_done))
-    }
-
-    /// Writes a change of an object; sends nothing if it changes nothing.
-    ///
-    /// # Errors
-    /// The API server refuses or does not answer.
-    pub async fn write(&self, read: &Arc<DynamicObject>, change: Change) -> Result<Arc<DynamicObject>> {
-        let mut wanted = read.as_ref().clone();
-        let now = self.clock.now();
-        if change.is_over {
-            finalizer::remove(&mut wanted, FINALIZER);
-            unless_gone(self.objects.patch(read, &wanted, OWNED).await)?;
-            return Ok(read.clone());
-        }
-        for (name, value) in change.annotations {
-            let annotations = wanted.metadata.annotations.get_or_insert_default();
-            match value {
-                Some(value) => drop(annotations.insert(name.to_owned(), value)),
-                None => drop(annotations.remove(name)),
-            }
-        }
-        let generation = wanted.metadata.generation;
-        let before = wanted.data.get("status").cloned().unwrap_or_default();
-        let failed = |error| Error::json("the status of a provider", error);
-        let mut status: ProviderStatus = match before.is_null() {
-            true => ProviderStatus::default(),
-            false => serde_json::from_value(before).map_err(failed)?,
-        };
-        for mut condition in change.conditions {
-            condition.observed_generation = generation;
-            conditions::set_in(&mut status.conditions, now, condition);
-        }
-        status.installed_version = change.installed_version.or(status.installed_version);
-        status.contract = change.contract.or(status.contract);
-        if change.is_settled {
-            status.observed_generation = generation;
-        }
-        wanted.data["status"] = serde_json::to_value(status).map_err(failed)?;
-        match self.objects.patch(read, &wanted, OWNED).await {
-            Err(error) if error.is_not_found() => Ok(read.clone()),
-            written => written,
-        }
     }
 }

@@ -6,7 +6,7 @@ use schemas::operator::ProviderSpec;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::observe::Referred;
+use crate::referred::Referred;
 
 /// Returns the digest. A version from a repository on the network does not change, so its files are not part of it.
 pub(crate) fn digest(

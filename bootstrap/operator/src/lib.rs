@@ -5,6 +5,7 @@
 
 mod apply;
 mod conditions;
+mod context;
 mod controller;
 pub mod customize;
 pub mod declared;
@@ -19,30 +20,18 @@ pub mod plan;
 mod preflight;
 mod prepare;
 mod redaction;
+mod referred;
 mod triggers;
+mod writer;
 
-use std::sync::Arc;
-
-use clusterctl::configuration::{Environment, ProviderType};
-use clusterctl::network::Network;
-use engine::{Descriptor, InventoryEntry, Provider};
+use clusterctl::configuration::ProviderType;
+use engine::{Descriptor, Provider};
 
 pub use conditions::{INSTALLED, PREFLIGHT, READY, UPGRADED};
+pub use context::Context;
 pub use failure::Failure;
 pub use names::FINALIZER;
-
-/// What the controllers need besides the manager.
-#[derive(Clone)]
-pub struct Context {
-    /// The path or address of clusterctl's configuration; `None` for the one in the usual folders.
-    pub configuration: Option<String>,
-    /// The environment variables, which are variables of components, too.
-    pub environment: Environment,
-    /// The network over which repositories of providers are read.
-    pub network: Arc<dyn Network>,
-    /// The providers whose controllers run in this process: nothing is installed for them.
-    pub in_process: Vec<InventoryEntry>,
-}
+pub use referred::Referred;
 
 /// The table of these controllers. They are no provider themselves.
 pub const PROVIDERS: &[Provider<Context>] = &[Provider {

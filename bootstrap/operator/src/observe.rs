@@ -12,20 +12,11 @@ use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 
+use crate::context::Context;
 use crate::declared::Declared;
+use crate::inputs;
 use crate::names::PROVIDER;
-use crate::{Context, inputs};
-
-/// Something that the object may refer to.
-#[derive(Clone)]
-pub enum Referred<T> {
-    /// The object refers to nothing.
-    Unasked,
-    /// There is no such object; its namespace and name.
-    Missing(String),
-    /// The object, as it is now.
-    Found(T),
-}
+use crate::referred::Referred;
 
 /// The state that a plan depends on. It has the variables of the provider, so it is never shown.
 pub struct Observed {

@@ -12,7 +12,8 @@ use crate::conditions::{
 };
 use crate::declared::Declared;
 use crate::names::CORE_NAME;
-use crate::observe::{Observed, Referred};
+use crate::observe::Observed;
+use crate::referred::Referred;
 
 type Checked = Result<(), Box<Condition>>;
 

@@ -16,7 +16,8 @@ use crate::customize;
 use crate::failure::Failure;
 use crate::limits::COMPONENTS_MAX;
 use crate::names::{COMPONENTS_KEY, COMPRESSED, CONFIG_MAP_VERSION, MANIFESTS_KEY, METADATA_KEY};
-use crate::observe::{Observed, Referred};
+use crate::observe::Observed;
+use crate::referred::Referred;
 
 /// Components that can be installed.
 pub(crate) struct Prepared {

@@ -4,8 +4,9 @@ use clusterctl::configuration::ProviderType;
 use clusterctl::inventory::Installed;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::DynamicObject;
+use operator::Referred;
 use operator::declared::Declared;
-use operator::observe::{Observed, Referred};
+use operator::observe::Observed;
 use operator::plan::{Plan, Step, plan};
 use serde_json::{Value, json};
 

@@ -139,9 +139,7 @@ const HOSTS_PER_CLUSTER: u64 = 12;
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Agent => {
-            Ok(writeln!(std::io::stdout().lock(), "{}", agent::build(&workspace_root())?.display())?)
-        }
+        Command::Agent => Ok(writeln!(std::io::stdout().lock(), "{}", agent::build(&workspace_root())?.display())?),
         Command::Attack { arguments } => {
             let binary = suite::server(&workspace_root())?;
             suite::run(&workspace_root(), "attack", &arguments, &[("FIRSTLIGHT_BINARY", &binary)])
