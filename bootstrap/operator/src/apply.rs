@@ -14,7 +14,7 @@ use kube::api::{DynamicObject, ListParams};
 use schemas::meta::Condition;
 
 use crate::conditions::{
-    DELETION_FAILED, INSTALL_FAILED, INSTALLED, INSTALLING, READY, UPGRADE_FAILED, UPGRADED,
+    DELETION_FAILED, INSTALL_FAILED, INSTALLED, INSTALLING, READY, UPGRADE_FAILED, UPGRADED, UPGRADING,
 };
 use crate::failure::Failure;
 use crate::health;
@@ -45,6 +45,10 @@ impl Work<'_> {
             is_settled: plan.is_settled,
             ..Change::default()
         };
+        if plan.forgets_failure {
+            change.outdated.push(UPGRADED);
+            change.annotations.push((FAILED, None));
+        }
         match plan.step {
             Step::Rest => self.write(change).await,
             Step::Adopt(_) => {
@@ -56,7 +60,7 @@ impl Work<'_> {
                 self.report(change, outcome).await
             }
             Step::Upgrade(old) => {
-                let outcome = self.upgrade(&old, tools).await;
+                let outcome = self.upgrade(&old, &change, tools).await;
                 self.report(change, outcome).await
             }
             Step::Remove(installed) => self.remove(installed).await,
@@ -89,7 +93,12 @@ impl Work<'_> {
         Ok(Outcome { prepared, conditions: vec![is_true(INSTALLED, "ProviderInstalled")] })
     }
 
-    async fn upgrade(&self, old: &Installed, tools: &Tools<'_>) -> Result<Outcome, Failure> {
+    async fn upgrade(
+        &mut self,
+        old: &Installed,
+        before: &Change,
+        tools: &Tools<'_>,
+    ) -> Result<Outcome, Failure> {
         let prepared = prepare(self.seen, tools).await?;
         let failed = |message: String, may_pass: bool| Failure {
             condition: UPGRADED,
@@ -97,6 +106,10 @@ impl Work<'_> {
             ..Failure::new(UPGRADE_FAILED, message)
         };
         check_skew(old, &prepared.components.version).map_err(|error| failed(error.to_string(), false))?;
+        let mut change = before.clone();
+        let what = format!("replacing {} by {}", old.version, prepared.components.version);
+        change.conditions.push(is_false(UPGRADED, UPGRADING, what));
+        self.write(change).await.map_err(|error| failed(error.to_string(), true))?;
         let replaced = replace_one(old, &prepared.components, Some(UPGRADE_WAIT), tools).await;
         replaced.map_err(|error| failed(error.to_string(), !matches!(error, Problem::Undone(_))))?;
         let conditions = vec![is_true(INSTALLED, "ProviderInstalled"), is_true(UPGRADED, "ProviderUpgraded")];

@@ -30,6 +30,8 @@ pub(crate) const INSTALL_FAILED: &str = "InstallFailed";
 
 /// The Secret of the variables does not exist; upstream reports nothing then.
 pub(crate) const NO_SECRET: &str = "ConfigSecretNotFound";
+/// An upgrade is on its way.
+pub(crate) const UPGRADING: &str = "Upgrading";
 /// The components are being written.
 pub(crate) const INSTALLING: &str = "Installing";
 /// The controllers of the provider run in the process of the server.

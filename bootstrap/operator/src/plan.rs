@@ -39,11 +39,13 @@ pub struct Plan {
     pub installed_version: Option<String>,
     /// Whether what the object wants is there.
     pub is_settled: bool,
+    /// Whether an upgrade that failed is wanted no more.
+    pub forgets_failure: bool,
 }
 
 impl Plan {
     fn new(step: Step, conditions: Vec<Condition>) -> Self {
-        Self { step, conditions, installed_version: None, is_settled: false }
+        Self { step, conditions, installed_version: None, is_settled: false, forgets_failure: false }
     }
 }
 
@@ -80,6 +82,8 @@ pub fn plan(seen: &Observed) -> Plan {
     }
     let mut plan = Plan::new(Step::Rest, vec![passed, ready]);
     plan.is_settled = !is_other;
+    // Wanted again, it is tried again.
+    plan.forgets_failure = !is_other && object.failed.is_some();
     plan
 }
 

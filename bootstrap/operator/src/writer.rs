@@ -20,6 +20,8 @@ pub(crate) struct Change {
     pub contract: Option<String>,
     /// Whether what the object wants is there, so that `status.observedGeneration` advances.
     pub is_settled: bool,
+    /// Types of conditions that are removed.
+    pub outdated: Vec<&'static str>,
     /// Annotations that are set or removed.
     pub annotations: Vec<(&'static str, Option<String>)>,
     /// Whether the finalizer goes.
@@ -67,6 +69,7 @@ impl Writer {
             true => ProviderStatus::default(),
             false => serde_json::from_value(before).map_err(failed)?,
         };
+        status.conditions.retain(|condition| !change.outdated.contains(&condition.type_.as_str()));
         for mut condition in change.conditions {
             condition.observed_generation = generation;
             conditions::set_in(&mut status.conditions, now, condition);

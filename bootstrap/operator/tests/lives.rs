@@ -138,6 +138,13 @@ async fn a_failed_upgrade_is_undone_and_not_repeated() {
         &world.requests.trace()[usize::try_from(writes).unwrap()..]
     );
 
+    // Wanted no more, the failure is forgotten, and the same version is tried again.
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": null}})).await;
+    world.until("the old version is all", |manager| has(manager, "v0.3.0")).await;
+    assert!(condition(&world.manager, "ProviderUpgraded").is_none());
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    world.until("it is undone again", is_undone).await;
+
     publish(&world, "v0.4.1").await;
     world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.1"}})).await;
     world.until("another version is installed", |manager| has(manager, "v0.4.1")).await;

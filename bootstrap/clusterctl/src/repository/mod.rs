@@ -223,7 +223,9 @@ fn published(
                 ))
             }
         }
-        Some(("oci", path)) => Ok(artifact::parse(path, provider, fetcher.clock())?.map(Source::Artifacts)),
+        Some(("oci", path)) => {
+            Ok(artifact::parse(path, provider, configuration, fetcher.clock())?.map(Source::Artifacts))
+        }
         Some(("file", path)) => Ok(local::parse(url, path, provider)?.map(Source::Local)),
         None => Ok(local::parse(url, url, provider)?.map(Source::Local)),
         Some((scheme, _)) => Err(Error::invalid(format!(
