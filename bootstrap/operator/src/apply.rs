@@ -42,6 +42,7 @@ impl Work<'_> {
         let mut change = Change {
             conditions: plan.conditions,
             installed_version: plan.installed_version,
+            contract: plan.contract,
             is_settled: plan.is_settled,
             ..Change::default()
         };

@@ -1,6 +1,6 @@
 //! What is to be done for an object: all rules, without any effect.
 
-use clusterctl::inventory::Installed;
+use clusterctl::inventory::{CONTRACT, Installed};
 use clusterctl::version;
 use engine::conditions::{is_false, new};
 use schemas::meta::Condition;
@@ -37,6 +37,8 @@ pub struct Plan {
     pub conditions: Vec<Condition>,
     /// The version to report, if it is known without the step.
     pub installed_version: Option<String>,
+    /// The contract to report, if it is known without the step.
+    pub contract: Option<String>,
     /// Whether what the object wants is there.
     pub is_settled: bool,
     /// Whether an upgrade that failed is wanted no more.
@@ -45,7 +47,14 @@ pub struct Plan {
 
 impl Plan {
     fn new(step: Step, conditions: Vec<Condition>) -> Self {
-        Self { step, conditions, installed_version: None, is_settled: false, forgets_failure: false }
+        Self {
+            step,
+            conditions,
+            installed_version: None,
+            contract: None,
+            is_settled: false,
+            forgets_failure: false,
+        }
     }
 }
 
@@ -128,6 +137,7 @@ fn in_process(seen: &Observed, passed: Condition) -> Plan {
         vec![passed, new(INSTALLED, "True", IN_PROCESS, message), new(READY, "True", IN_PROCESS, "")],
     );
     plan.installed_version = running;
+    plan.contract = Some(CONTRACT.to_owned());
     plan.is_settled = true;
     plan
 }

@@ -212,6 +212,7 @@ async fn what_runs_in_the_process_needs_no_installation() {
         .await;
     let status = world.get::<CoreProvider>("cluster-api").unwrap().status.clone().unwrap();
     assert_eq!(status.installed_version.as_deref(), Some("v1.14.0"));
+    assert_eq!(status.contract.as_deref(), Some("v1beta2"));
     world.delete::<CoreProvider>("cluster-api").await;
     world
         .until("core's object is gone", |manager| get::<CoreProvider>(manager, "cluster-api").is_none())

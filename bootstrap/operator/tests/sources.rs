@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use schemas::operator::InfrastructureProvider;
 use serde_json::json;
+use test_registry::Registry;
 
 use crate::support::garden::{self, NAME, components, declare, deployment, variables};
 use crate::support::{has, says, world};
@@ -82,4 +83,38 @@ async fn an_address() {
     let found = deployment(&world).await.unwrap();
     assert_eq!(found["spec"]["replicas"], 0);
     assert_eq!(found["spec"]["template"]["spec"]["containers"][0]["image"], "registry.example/garden:v0.4.0");
+}
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+// The registry answers over a real socket, so the clock is not paused.
+#[tokio::test]
+async fn an_artifact() {
+    let registry = Registry::start().await.unwrap();
+    registry.with(|state| {
+        state.password = Some("sesame".to_owned());
+        let files = [("metadata.yaml", garden::metadata()), ("components.yaml", components("v0.3.0"))];
+        let layers = files.map(|(title, text)| {
+            json!({
+                "mediaType": "application/yaml", "size": text.len(), "digest": state.blob(text),
+                "annotations": {"org.opencontainers.image.title": title},
+            })
+        });
+        let config = json!({
+            "mediaType": "application/vnd.oci.empty.v1+json", "digest": state.blob("{}"), "size": 2,
+        });
+        let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+        state.manifest("providers/garden:v0.3.0", MANIFEST, manifest.to_string());
+    });
+    let world = world().await;
+    variables(&world).await;
+    let address = format!("{}/providers/garden", registry.name());
+    declare(&world, Some("v0.3.0"), json!({"fetchConfig": {"oci": address}})).await;
+    let is_refused = |manager: &engine::Manager| {
+        says(manager, "ProviderInstalled", "False", "ComponentsFetchError", "providers/garden")
+    };
+    world.until("the registry wants a password", is_refused).await;
+    let login = json!({"stringData": {"OCI_USERNAME": "user", "OCI_PASSWORD": "sesame"}});
+    world.patch::<k8s_openapi::api::core::v1::Secret>("variables", login).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
 }
