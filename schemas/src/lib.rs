@@ -26,6 +26,7 @@ pub mod metal3_ipam;
 pub mod names;
 pub mod naming;
 pub mod netboot;
+pub mod operator;
 pub mod reboot;
 pub mod runtime;
 pub mod version;

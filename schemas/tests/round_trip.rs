@@ -3,7 +3,8 @@
 // Everything here is test code.
 
 use schemas::{
-    addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, metal3_ipam, netboot, runtime,
+    addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, metal3_ipam, netboot, operator,
+    runtime,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -106,6 +107,13 @@ fn every_field_of_every_kind() {
     round_trip::<metal3_ipam::IPPool>();
     round_trip::<netboot::Agent>();
     round_trip::<netboot::DHCPLease>();
+    round_trip::<operator::AddonProvider>();
+    round_trip::<operator::BootstrapProvider>();
+    round_trip::<operator::ControlPlaneProvider>();
+    round_trip::<operator::CoreProvider>();
+    round_trip::<operator::IPAMProvider>();
+    round_trip::<operator::InfrastructureProvider>();
+    round_trip::<operator::RuntimeExtensionProvider>();
     round_trip::<runtime::ExtensionConfig>();
 }
 

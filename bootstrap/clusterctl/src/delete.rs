@@ -1,5 +1,7 @@
 //! `delete`: removes providers from a management cluster.
 
+use kube::Client;
+
 use crate::configuration::{ProviderType, parse_name};
 use crate::deployments::is_in_process;
 use crate::install::{Chosen, FLAGS, Tools};
@@ -65,6 +67,15 @@ pub async fn delete(chosen: Chosen, options: Options, tools: &Tools<'_>) -> Resu
         removal::delete(tools.client, provider, what).await?;
     }
     Ok(())
+}
+
+/// Deletes the components of a provider and its entry in the inventory; its kinds with their objects, and its namespace, stay.
+///
+/// # Errors
+/// The cluster refuses a deletion; all others are done nevertheless.
+pub async fn delete_one(provider: &Installed, client: &Client) -> Result<()> {
+    let what = Removal { inventory: true, ..Removal::default() };
+    removal::delete(client, provider, what).await
 }
 
 /// Finds the chosen providers among the installed ones.

@@ -24,6 +24,9 @@ pub enum Error {
     /// The network failed.
     #[error("{0}")]
     Network(String),
+    /// An upgrade failed, and the old version is there again.
+    #[error("the upgrade failed and was undone: {0}")]
+    Undone(Box<Self>),
     /// Another error, with a text that says what was being done.
     #[error("{0}: {1}")]
     Context(String, Box<Self>),

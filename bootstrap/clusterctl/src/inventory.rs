@@ -87,7 +87,7 @@ pub struct Installed {
 
 impl Installed {
     /// The entry of a provider that is not installed yet.
-    pub(crate) fn of(components: &Components) -> Self {
+    pub fn of(components: &Components) -> Self {
         Self {
             name: components.provider.name.clone(),
             type_name: components.provider.type_name().to_owned(),

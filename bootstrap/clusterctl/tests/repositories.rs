@@ -222,6 +222,32 @@ async fn artifacts_have_files_by_version() {
         assert_eq!(repository.version, version, "{url}");
         assert_eq!(repository.components(version).await.unwrap(), version);
     }
+    // One artifact may have the files of several versions, and be for some users only.
+    registry.with(|state| {
+        state.password = Some("sesame".to_owned());
+        let titles = ["infrastructure-acme-v1.4.0-metadata.yaml", "components.yaml"];
+        let layers = titles.map(|title| {
+            let digest = state.blob(METADATA);
+            json!({
+                "mediaType": "application/yaml", "digest": digest, "size": METADATA.len(),
+                "annotations": {"org.opencontainers.image.title": title},
+            })
+        });
+        let config = state.blob("{}");
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": IMAGE_MANIFEST,
+            "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": config, "size": 2},
+            "layers": layers,
+        });
+        state.manifest("providers/acme:v1.4.0", IMAGE_MANIFEST, manifest.to_string());
+    });
+    let login = [("OCI_USERNAME", "user"), ("OCI_PASSWORD", "sesame")];
+    let repository = open(&web, &format!("{url}:v1.4.0"), &login).await.unwrap();
+    assert_eq!(repository.components("v1.4.0").await.unwrap(), METADATA);
+    assert!(repository.metadata("v1.4.0").await.is_ok());
+    assert!(open(&web, &format!("{url}:v1.4.0"), &[]).await.unwrap().components("v1.4.0").await.is_err());
+    registry.with(|state| state.password = None);
+
     let repository = open(&web, &format!("{url}:v1.3.0/other.yaml"), &[]).await.unwrap();
     let missing = repository.components("v1.3.0").await.unwrap_err();
     assert!(missing.is_not_found() && missing.to_string().contains("other.yaml"), "{missing}");

@@ -57,6 +57,11 @@ impl Credentials {
         Ok(Self::of(serde_json::from_slice(content).context("it is no configuration of Docker")?))
     }
 
+    /// The credentials of one registry.
+    pub fn of_registry(registry: &str, login: Login) -> Self {
+        Self(vec![(place(registry), login)])
+    }
+
     /// Reads the configuration of Docker that the user of this process has: `$DOCKER_CONFIG/config.json`, or `~/.docker/config.json`.
     pub fn of_this_user() -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

@@ -10,6 +10,7 @@ pub mod controllers;
 pub mod conversion;
 mod create_or_replace;
 pub mod data_directory;
+mod declared_providers;
 pub mod diagnostics;
 pub mod envtest;
 pub mod handed_over;

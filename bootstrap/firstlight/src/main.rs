@@ -82,7 +82,12 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn run(cli: Cli) -> Result<()> {
-    let Cli { command, clusterctl } = cli;
+    let Cli { mut command, clusterctl } = cli;
+    match &mut command {
+        Command::Serve(options) => options.server.clusterctl.clone_from(&clusterctl.config),
+        Command::Up(options) => options.server.clusterctl.clone_from(&clusterctl.config),
+        _ => {}
+    }
     match command {
         Command::Kubeconfig(options) => return inspect::kubeconfig(&options),
         Command::Version(options) => return inspect::version(&options),

@@ -20,6 +20,7 @@ use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::controllers;
 use crate::data_directory::{DataDirectory, Running};
+use crate::declared_providers;
 use crate::merge_kubeconfig;
 use crate::netboot::{self, BareMetal};
 use crate::open_files;
@@ -120,12 +121,8 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let context = controllers::Context {
-            manager: manager.clone(),
-            interfaces,
-            boot_images: Some(images),
-            kubelet: Some(kubelet.clone()),
-        };
+        let context = of_server(&manager, options, &kubelet);
+        let context = controllers::Context { interfaces, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);
@@ -182,6 +179,15 @@ impl Process {
             () = released => {}
             () = Clock::system().sleep(RELEASE) => tracing::warn!("a task still uses the data directory"),
         }
+    }
+}
+
+/// Returns the context of controllers in the process of the API server: those that install providers and run Pods work, too.
+fn of_server(manager: &Manager, options: &ServerOptions, kubelet: &Kubelet) -> controllers::Context {
+    controllers::Context {
+        operator: Some(declared_providers::context(options)),
+        kubelet: Some(kubelet.clone()),
+        ..controllers::Context::new(manager)
     }
 }
 

@@ -66,7 +66,7 @@ impl World {
     }
 
     /// Returns the client of a user, whose writes are neither counted nor killed.
-    fn user(&self) -> Client {
+    pub fn user(&self) -> Client {
         Client::new(self.server.client_service(User::master("user")), "default")
     }
 

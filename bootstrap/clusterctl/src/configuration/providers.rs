@@ -64,7 +64,8 @@ impl ProviderType {
         }
     }
 
-    pub(crate) fn called(name: &str) -> Option<Self> {
+    /// Returns the type of this name, such as `InfrastructureProvider`.
+    pub fn called(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }
@@ -126,6 +127,12 @@ impl Provider {
         self.url.split_at(self.url.rfind('/').map_or(0, |slash| slash + 1))
     }
 
+    /// The usual name of the file with its components: `infrastructure-components.yaml`.
+    pub fn components_file(&self) -> String {
+        let prefix = self.provider_type.map_or("", ProviderType::prefix).trim_end_matches('-');
+        format!("{}-components.yaml", if prefix.is_empty() { "core" } else { prefix })
+    }
+
     /// Name of the type, such as `InfrastructureProvider`; empty without a type.
     pub fn type_name(&self) -> &'static str {
         self.provider_type.map_or("", ProviderType::name)
@@ -162,6 +169,11 @@ impl Configuration {
             "failed to get configuration for the {} with name {name}. Please check the provider name and/or add configuration for new providers using the .clusterctl config file",
             provider_type.name()
         )))
+    }
+
+    /// Whether a provider of this name and type is known.
+    pub fn knows(&self, name: &str, provider_type: ProviderType) -> bool {
+        self.provider(name, provider_type).is_ok()
     }
 
     fn provider_of(&self, entry: &Value) -> Result<Provider> {

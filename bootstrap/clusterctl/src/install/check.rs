@@ -40,13 +40,17 @@ pub(super) async fn check(all: &[Components], known: &[Installed], tools: &Tools
         )));
     }
     for components in all {
-        contract(components, tools).await?;
+        let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
+        contract(components, &repository).await?;
     }
     all.iter().try_for_each(names)
 }
 
-async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
-    let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
+/// Returns the contract that the components implement.
+///
+/// # Errors
+/// Their version is in no release series of the repository, or this program does not support the contract.
+pub(super) async fn contract(components: &Components, repository: &Repository) -> Result<String> {
     let (label, version) = (components.provider.label(), &components.version);
     let metadata = repository.metadata(version).await.context(|| {
         format!(
@@ -67,7 +71,7 @@ async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
     };
     let compatible = compatible(CONTRACT);
     if compatible.contains(&series.contract.as_str()) {
-        return Ok(());
+        return Ok(series.contract.clone());
     }
     Err(Error::invalid(format!(
         "current version of clusterctl is only compatible with providers implementing the {} contract versions, detected contract version {} for provider {label}",
@@ -77,7 +81,10 @@ async fn contract(components: &Components, tools: &Tools<'_>) -> Result<()> {
 }
 
 /// Checks that each definition has the name under which Cluster API's controllers look for it.
-fn names(components: &Components) -> Result<()> {
+///
+/// # Errors
+/// A definition has another name.
+pub(super) fn names(components: &Components) -> Result<()> {
     for object in components.objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition") {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let name = text("/metadata/name");
@@ -99,7 +106,7 @@ fn names(components: &Components) -> Result<()> {
 ///
 /// # Errors
 /// A provider has a Certificate, and the cluster does not know this kind.
-pub(super) async fn certificates(all: &[Components], objects: &Objects) -> Result<()> {
+pub(super) async fn certificates(all: &[&Components], objects: &Objects) -> Result<()> {
     let mut wanted = all.iter().flat_map(|components| &components.objects).filter(|object| {
         object["apiVersion"].as_str().is_some_and(|version| version.starts_with("cert-manager.io/"))
     });

@@ -39,7 +39,12 @@ fn companions() -> [Companion; 1] {
 ///
 /// # Errors
 /// The manifests cannot be read, or the cluster refuses an object.
-pub(super) async fn install(components: &Components, objects: &Objects, tools: &Tools<'_>) -> Result<()> {
+pub(super) async fn install(
+    components: &Components,
+    repository: &Repository,
+    objects: &Objects,
+    tools: &Tools<'_>,
+) -> Result<()> {
     let label = components.provider.label();
     let parsed = version::parse(&components.version);
     for companion in companions().into_iter().filter(|companion| companion.provider == label) {
@@ -53,7 +58,7 @@ pub(super) async fn install(components: &Components, objects: &Objects, tools: &
         }
         (tools.say)(&format!("Installing {name}, which {label} needs"));
         let failed = || format!("failed to install {name}, which {label} needs");
-        let text = text(&companion, components, tools).await.context(failed)?;
+        let text = text(&companion, components, repository, tools).await.context(failed)?;
         let mut all = yaml::objects(&text).context(failed)?;
         alter_images(&mut all, &tools.configuration.images(), name).context(failed)?;
         for object in &mut all {
@@ -64,8 +69,12 @@ pub(super) async fn install(components: &Components, objects: &Objects, tools: &
     Ok(())
 }
 
-async fn text(companion: &Companion, components: &Components, tools: &Tools<'_>) -> Result<Vec<u8>> {
-    let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
+async fn text(
+    companion: &Companion,
+    components: &Components,
+    repository: &Repository,
+    tools: &Tools<'_>,
+) -> Result<Vec<u8>> {
     let file = format!("{}.yaml", companion.name);
     if let Ok(own) = repository.file(&components.version, &file).await {
         return Ok(own.to_vec());

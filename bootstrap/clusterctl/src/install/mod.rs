@@ -3,6 +3,7 @@
 mod check;
 mod companions;
 mod objects;
+mod one;
 mod tools;
 pub(crate) mod wait;
 
@@ -13,9 +14,11 @@ use serde_json::{Value, json};
 use crate::components::{Components, Wanted};
 use crate::configuration::{ByType, ProviderType};
 use crate::inventory::{self, Installed};
+use crate::repository::Repository;
 use crate::{Context, Error, Result};
 
 pub use objects::Objects;
+pub use one::{check_one, install_one};
 pub use tools::Tools;
 
 /// The chosen providers, as `name[:version]`.
@@ -68,9 +71,10 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         (tools.say)(&format!("Ignoring validation errors: {error}"));
     }
     let objects = Objects::new(tools);
-    check::certificates(&all, &objects).await?;
+    check::certificates(&all.iter().collect::<Vec<_>>(), &objects).await?;
     for components in &all {
-        companions::install(components, &objects, tools).await?;
+        let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
+        companions::install(components, &repository, &objects, tools).await?;
         install(components, &objects, tools).await?;
     }
     if let Some(limit) = options.wait {

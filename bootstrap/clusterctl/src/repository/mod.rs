@@ -10,6 +10,7 @@ mod latest;
 mod local;
 mod metadata;
 mod published;
+mod supplied;
 mod website;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 pub use fetcher::Fetcher;
 pub use github::Project;
 pub use metadata::{Metadata, ReleaseSeries};
+pub use supplied::{COMPONENTS, METADATA, Supplied};
 
 use self::published::Published;
 use crate::configuration::{Configuration, Provider};
@@ -43,6 +45,7 @@ enum Source {
     Website(website::Website),
     Artifacts(artifact::Artifacts),
     Bundled(bundled::Bundled),
+    Supplied(Supplied),
 }
 
 impl Repository {
@@ -59,6 +62,18 @@ impl Repository {
             )
         };
         Self::of_url(provider, configuration, fetcher).await.context(failed)
+    }
+
+    /// Returns the repository of files that are there already. Without a version in `supplied`, its version is empty.
+    pub fn supplied(provider: &Provider, supplied: Supplied, fetcher: &Fetcher) -> Self {
+        Self {
+            provider: provider.clone(),
+            version: supplied.newest().cloned().unwrap_or_default(),
+            components_file: COMPONENTS.to_owned(),
+            source: Source::Supplied(supplied),
+            overrides: None,
+            fetcher: fetcher.clone(),
+        }
     }
 
     async fn of_url(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
@@ -79,7 +94,7 @@ impl Repository {
                 Source::GitHub(_) => {
                     "error creating the GitHub repository client: failed to get latest release"
                 }
-                Source::GitLab(_) | Source::Website(_) => return Ok(repository),
+                Source::GitLab(_) | Source::Website(_) | Source::Supplied(_) => return Ok(repository),
                 Source::Artifacts(_) => {
                     "error creating the OCI repository client: failed to get latest version"
                 }
@@ -129,6 +144,7 @@ impl Repository {
             Source::Website(website) => website.file(&self.fetcher, version, name).await,
             Source::Artifacts(artifacts) => artifacts.file(version, name).await,
             Source::Bundled(bundled) => bundled.file(version, name),
+            Source::Supplied(supplied) => supplied.file(version, name),
         }
     }
 
@@ -143,6 +159,7 @@ impl Repository {
             Source::GitLab(_) | Source::Website(_) => Ok(vec![self.version.clone()]),
             Source::Artifacts(artifacts) => artifacts.versions().await,
             Source::Bundled(bundled) => Ok(bundled.versions()),
+            Source::Supplied(supplied) => Ok(supplied.versions()),
         }
     }
 
@@ -206,7 +223,9 @@ fn published(
                 ))
             }
         }
-        Some(("oci", path)) => Ok(artifact::parse(path, provider, fetcher.clock())?.map(Source::Artifacts)),
+        Some(("oci", path)) => {
+            Ok(artifact::parse(path, provider, configuration, fetcher.clock())?.map(Source::Artifacts))
+        }
         Some(("file", path)) => Ok(local::parse(url, path, provider)?.map(Source::Local)),
         None => Ok(local::parse(url, url, provider)?.map(Source::Local)),
         Some((scheme, _)) => Err(Error::invalid(format!(

@@ -60,7 +60,13 @@ pub async fn apply(chosen: Chosen, options: &Options, tools: &Tools<'_>) -> Resu
     check_instances(&providers)?;
     items.iter().try_for_each(|(item, next)| check_skew(&item.provider, next))?;
     items.sort_by_key(|(item, _)| ProviderType::called(&item.provider.type_name));
-    replace(&items, options, tools).await
+    // What could fail without a change of the cluster comes first.
+    let (mut all, mut old) = (Vec::new(), Vec::new());
+    for (item, next) in items {
+        all.push(fetch(&item.provider, &next, tools).await?);
+        old.push(item.provider);
+    }
+    replace(&old, &all, options.wait, tools).await
 }
 
 /// Returns the plan for the providers that the user chose, if it leaves a cluster whose providers work together.
@@ -155,7 +161,10 @@ fn check_instances(providers: &Providers) -> Result<()> {
 }
 
 /// Checks that a provider of Cluster API itself is not upgraded by too many minor versions at once.
-fn check_skew(provider: &Installed, next: &str) -> Result<()> {
+///
+/// # Errors
+/// The version is too new.
+pub fn check_skew(provider: &Installed, next: &str) -> Result<()> {
     if !["cluster-api", "bootstrap-kubeadm", "control-plane-kubeadm"].contains(&provider.label().as_str()) {
         return Ok(());
     }
@@ -174,44 +183,56 @@ fn check_skew(provider: &Installed, next: &str) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the providers. What could fail without a change of the cluster comes first.
-async fn replace(items: &[(Item, String)], options: &Options, tools: &Tools<'_>) -> Result<()> {
-    let mut all = Vec::new();
-    for (item, next) in items {
-        all.push(fetch(&item.provider, next, tools).await?);
-    }
+/// Replaces an installed provider by components that are read already. If that fails, the old version is installed again.
+///
+/// # Errors
+/// The cluster refuses an object, or the provider does not run in time.
+pub async fn replace_one(
+    provider: &Installed,
+    components: &Components,
+    wait: Option<Duration>,
+    tools: &Tools<'_>,
+) -> Result<()> {
+    replace(std::slice::from_ref(provider), std::slice::from_ref(components), wait, tools).await
+}
+
+/// Replaces each provider by its components.
+async fn replace(
+    providers: &[Installed],
+    all: &[Components],
+    wait: Option<Duration>,
+    tools: &Tools<'_>,
+) -> Result<()> {
     let mut before = Vec::new();
-    for (item, _) in items {
-        before.push(Before::read(&item.provider, tools).await?);
+    for provider in providers {
+        before.push(Before::read(provider, tools).await?);
     }
-    let outcome = install_all(items, &all, options, tools).await;
+    let outcome = install_all(providers, all, wait, tools).await;
     let Err(error) = outcome else { return Ok(()) };
     (tools.say)(&format!("The upgrade failed, and the old versions are installed again: {error}"));
     for old in before {
         old.restore(tools).await.context(|| format!("{error}; it could not be undone"))?;
     }
-    Err(error).context(|| "the upgrade failed and was undone".to_owned())
+    Err(Error::Undone(Box::new(error)))
 }
 
 async fn install_all(
-    items: &[(Item, String)],
+    providers: &[Installed],
     all: &[Components],
-    options: &Options,
+    wait: Option<Duration>,
     tools: &Tools<'_>,
 ) -> Result<()> {
-    for (item, _) in items {
-        let provider = &item.provider;
+    for provider in providers {
         (tools.say)(&format!("Scaling down provider={:?} version={:?}", provider.label(), provider.version));
         deployments::scale_down(tools.client, provider, tools.clock).await?;
     }
     let objects = Objects::new(tools);
-    for ((item, _), components) in items.iter().zip(all) {
-        let provider = &item.provider;
+    for (provider, components) in providers.iter().zip(all) {
         (tools.say)(&format!("Deleting provider={:?} version={:?}", provider.label(), provider.version));
         removal::delete(tools.client, provider, Removal::default()).await?;
         install(components, &objects, tools).await?;
     }
-    match options.wait {
+    match wait {
         Some(limit) => wait::until_available(all, limit, tools).await,
         None => Ok(()),
     }

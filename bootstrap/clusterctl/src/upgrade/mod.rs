@@ -6,7 +6,7 @@ mod plan;
 mod releases;
 mod undo;
 
-pub use apply::{Options, apply};
+pub use apply::{Options, apply, check_skew, replace_one};
 pub use plan::{Plan, plan};
 
 use crate::inventory::{CONTRACT, Installed};

@@ -110,16 +110,24 @@ mod tests {
         let names = |text: &str| text.parse::<Selection>().map(|selection| selection.names().to_vec());
         assert_eq!(names("core"), Ok(vec!["core"]));
         assert_eq!(names("simulated, core,core"), Ok(vec!["core", "simulated"]));
-        let all =
-            ["core", "kubeadm-bootstrap", "kubeadm-control-plane", "addons", "simulated", "metal", "pods"];
+        let all = [
+            "core",
+            "kubeadm-bootstrap",
+            "kubeadm-control-plane",
+            "addons",
+            "simulated",
+            "metal",
+            "pods",
+            "operator",
+        ];
         assert_eq!(names("all"), Ok(all.to_vec()));
         assert_eq!(names("none"), Ok(Vec::new()));
         assert_eq!(names("kubeadm,core"), Ok(all[..3].to_vec()));
         assert_eq!(names("kubeadm-bootstrap,core"), Ok(all[..2].to_vec()));
-        let without = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,simulated,pods";
+        let without = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,simulated,pods,operator";
         assert_eq!(Selection::all().without("metal").to_string(), without);
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
-        let expected = "no controller is called \"cores\"; there are core, kubeadm-bootstrap, kubeadm-control-plane, addons, simulated, metal and pods";
+        let expected = "no controller is called \"cores\"; there are core, kubeadm-bootstrap, kubeadm-control-plane, addons, simulated, metal, pods and operator";
         assert!(names("kube").is_err() && names("kubeadm-").is_err());
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }

@@ -19,6 +19,8 @@ pub struct Context {
     pub interfaces: Vec<String>,
     /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
     pub boot_images: Option<BootImages>,
+    /// What installs providers that are declared as objects. If `None`, the cluster's own operator does.
+    pub operator: Option<operator::Context>,
     /// Runs the Pods of providers as processes of this machine. If `None`, the cluster has kubelets of its own.
     pub kubelet: Option<Kubelet>,
 }
@@ -27,7 +29,13 @@ impl Context {
     /// Creates the context of controllers that connect to the API server of another process. They boot no machine over the network, and run
     /// no Pods.
     pub fn new(manager: &Manager) -> Self {
-        Self { manager: manager.clone(), interfaces: Vec::new(), boot_images: None, kubelet: None }
+        Self {
+            manager: manager.clone(),
+            interfaces: Vec::new(),
+            boot_images: None,
+            operator: None,
+            kubelet: None,
+        }
     }
 }
 
@@ -64,6 +72,7 @@ pub(super) fn families() -> Vec<Family> {
         .with(metal_data::PROVIDERS, |_| ())
         .with(metal_ipam::PROVIDERS, |_| ()),
         Family::of_pods(),
+        Family::of_operator(),
     ]
 }
 
@@ -101,6 +110,18 @@ impl Family {
         Self { name: "pods", kinds, inventory: Vec::new(), starts: vec![start] }
     }
 
+    /// Creates the family that installs providers that are declared as objects. In a cluster of others, their own operator does it.
+    fn of_operator() -> Self {
+        let controllers = || operator::PROVIDERS.iter().flat_map(|provider| provider.controllers);
+        let kinds = controllers().flat_map(|controller| controller.reconciles).copied().collect();
+        let start: Start = Box::new(move |context| {
+            if let Some(shared) = &context.operator {
+                operator::PROVIDERS.iter().for_each(|provider| provider.start(&context.manager, shared));
+            }
+        });
+        Self { name: "operator", kinds, inventory: Vec::new(), starts: vec![start] }
+    }
+
     /// Starts the controllers of the family. They run until the manager ends.
     pub fn start(&self, context: &Context) {
         self.starts.iter().for_each(|start| start(context));
@@ -122,6 +143,7 @@ mod tests {
         names.extend(
             of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
         );
+        names.extend(of(operator::PROVIDERS));
         let count = names.len();
         names.sort_unstable();
         names.dedup();

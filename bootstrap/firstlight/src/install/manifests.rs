@@ -19,6 +19,8 @@ const HEALTH_PORT: u16 = 9440;
 const METRICS_PORT: u16 = 8443;
 /// The port of metrics on the network of a node, where [`METRICS_PORT`] is that of the services that boot machines.
 const METRICS_PORT_ON_NODE: u16 = 9441;
+/// The kinds of the Cluster API Operator: a cluster whose own operator reconciles them has them already.
+const OPERATOR: &str = "operator.cluster.x-k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Returns the objects that other controllers may use, too: kinds, and clusterctl's inventory. Those of bare metal are only there
@@ -28,7 +30,9 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Never, for the built-in definitions.
 pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
     let mut objects = webhooks::definitions()?;
-    objects.retain(|definition| with_bare_metal || !is_bare_metal(definition));
+    objects.retain(|definition| {
+        definition["spec"]["group"] != OPERATOR && (with_bare_metal || !is_bare_metal(definition))
+    });
     let installed = controllers(with_bare_metal);
     objects.extend(providers::namespaces(&installed));
     objects.extend(providers::entries(&installed));
@@ -37,7 +41,7 @@ pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
 
 /// Returns the controllers that are installed.
 fn controllers(with_bare_metal: bool) -> Selection {
-    let all = Selection::all().without("pods");
+    let all = Selection::all().without("pods").without("operator");
     if with_bare_metal { all } else { all.without("metal") }
 }
 

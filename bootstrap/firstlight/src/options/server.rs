@@ -49,6 +49,9 @@ pub struct ServerOptions {
     /// Folder with mirrors and authorities of registries, in containerd's form: REGISTRY/hosts.toml
     #[arg(long, value_name = "DIR")]
     pub registry_hosts: Option<PathBuf>,
+    /// The path or address of clusterctl's configuration, from the global option `--config`.
+    #[arg(skip)]
+    pub clusterctl: Option<String>,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,

@@ -55,6 +55,12 @@ impl Site {
         std::fs::write(folder.join(file), text).unwrap();
     }
 
+    /// Reads a file of a version of the provider.
+    pub fn read(&self, version: &str, file: &str) -> String {
+        std::fs::read_to_string(self.repository().join("infrastructure-garden").join(version).join(file))
+            .unwrap()
+    }
+
     /// Publishes a version of the provider.
     pub fn publish(&self, version: &str, script: &str, image: &str) {
         let text = COMPONENTS.replace("SCRIPT", script).replace("IMAGE", image).replace("VERSION", version);

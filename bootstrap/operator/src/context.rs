@@ -1,0 +1,20 @@
+//! What the controllers need.
+
+use std::sync::Arc;
+
+use clusterctl::configuration::Environment;
+use clusterctl::network::Network;
+use engine::InventoryEntry;
+
+/// What the controllers need besides the manager.
+#[derive(Clone)]
+pub struct Context {
+    /// The path or address of clusterctl's configuration; `None` for the one in the usual folders.
+    pub configuration: Option<String>,
+    /// The environment variables, which are variables of components, too.
+    pub environment: Environment,
+    /// The network over which repositories of providers are read.
+    pub network: Arc<dyn Network>,
+    /// The providers whose controllers run in this process: nothing is installed for them.
+    pub in_process: Vec<InventoryEntry>,
+}

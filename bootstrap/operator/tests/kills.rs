@@ -1,0 +1,48 @@
+//! The process ends at each of its writes in turn: what was wanted is there in the end, and nothing is left of it afterwards.
+
+use schemas::operator::InfrastructureProvider;
+use serde_json::{Value, json};
+use test_plane::requests::{Kill, Moment};
+use test_plane::{World, get};
+
+use crate::support::garden::{NAME, declare, deployment, installed, publish, variables};
+use crate::support::{has, read, world};
+
+/// A provider is installed, upgraded and deleted. Returns the number of writes, and what was there after the installation and the upgrade.
+async fn run(world: &mut World, kill: Option<(u64, Moment)>) -> (u64, [Value; 2]) {
+    let before = world.requests.writes();
+    if let Some((write, moment)) = kill {
+        world.requests.plan(Kill { write: before + write, moment });
+    }
+    declare(world, Some("v0.3.0"), json!({})).await;
+    world.until_with_kills("the provider is installed", |manager| has(manager, "v0.3.0")).await;
+    let first = installed(world).await;
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    world.until_with_kills("the provider is upgraded", |manager| has(manager, "v0.4.0")).await;
+    let second = installed(world).await;
+    world.delete::<InfrastructureProvider>(NAME).await;
+    let is_gone = |manager: &_| get::<InfrastructureProvider>(manager, NAME).is_none();
+    world.until_with_kills("the object is gone", is_gone).await;
+    assert!(deployment(world).await.is_none());
+    let entry =
+        "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/default/providers/infrastructure-garden";
+    assert!(read(world, entry).await.is_none());
+    (world.requests.writes() - before, [first, second])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_ends_the_same_wherever_the_process_ends() {
+    let mut world = world().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    publish(&world, "v0.4.0").await;
+    let (_, expected) = run(&mut world, None).await;
+    let (writes, again) = run(&mut world, None).await;
+    assert_eq!(again, expected);
+    assert!(writes > 15, "{writes}");
+    for write in 1..=writes {
+        let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
+        let (_, found) = run(&mut world, Some((write, moment))).await;
+        assert_eq!(found, expected, "killed {moment:?} write {write}");
+    }
+}

@@ -1,0 +1,222 @@
+//! The life of a declared provider: what it waits for, what it becomes, and what it leaves behind.
+
+use schemas::operator::{BootstrapProvider, CoreProvider, InfrastructureProvider};
+use serde_json::json;
+use test_plane::get;
+
+use crate::support::garden::{self, NAME, TOKEN, components, declare, deployment, publish, variables};
+use crate::support::{condition, has, read, says, world};
+
+#[tokio::test(start_paused = true)]
+async fn it_waits_for_its_secret_and_its_files() {
+    let world = world().await;
+    declare(&world, Some("v0.3.0"), json!({})).await;
+    let waits = "the Secret default/variables of spec.configSecret does not exist";
+    let is_waiting =
+        |manager: &_| says(manager, "PreflightCheckPassed", "False", "ConfigSecretNotFound", waits);
+    world.until("it waits for the Secret", is_waiting).await;
+    variables(&world).await;
+    let is_waiting =
+        |manager: &_| says(manager, "ProviderInstalled", "False", "ComponentsFetchError", "no ConfigMap");
+    world.until("it waits for the ConfigMap", is_waiting).await;
+    publish(&world, "v0.3.0").await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    let garden = world.get::<InfrastructureProvider>(NAME).unwrap();
+    assert_eq!(garden.status.as_ref().unwrap().contract.as_deref(), Some("v1beta1"));
+    assert_eq!(garden.metadata.finalizers.as_deref(), Some(&["provider.cluster.x-k8s.io".to_owned()][..]));
+    let secret = read(&world, "/api/v1/namespaces/default/secrets/garden-credentials").await.unwrap();
+    assert_eq!(secret["data"]["token"], "bW9zcy1hbmQtZmVybg==");
+    let namespace = read(&world, "/api/v1/namespaces/default").await.unwrap();
+    assert_eq!(namespace["metadata"]["labels"]["cluster.x-k8s.io/provider"], "infrastructure-garden");
+
+    // Changed variables are applied.
+    world
+        .patch::<k8s_openapi::api::core::v1::Secret>(
+            "variables",
+            json!({"stringData": {"GARDEN_TOKEN": "clay"}}),
+        )
+        .await;
+    let path = "/api/v1/namespaces/default/secrets/garden-credentials";
+    let mut token = json!(null);
+    while token != "Y2xheQ==" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        token = read(&world, path).await.unwrap()["data"]["token"].clone();
+    }
+    // A Deployment that somebody deletes comes back.
+    world.delete::<k8s_openapi::api::apps::v1::Deployment>("garden-controller-manager").await;
+    while deployment(&world).await.is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_installed_says_why() {
+    let world = world().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    garden::publish_with(
+        &world,
+        "v0.3.1",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${ONE} ${TWO}\"}\n",
+    )
+    .await;
+    let refused = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\ntype: {TOKEN}\ndata: {{a: \"${{GARDEN_TOKEN}}\"}}\n"
+    );
+    garden::publish_with(&world, "v0.3.2", &refused).await;
+    publish(&world, "v0.2.0").await;
+    publish(&world, "v0.9.0").await;
+    declare(&world, Some("latest"), json!({})).await;
+    let both =
+        json!({"url": "https://github.com/a/b/releases", "selector": {"matchLabels": {"files": NAME}}});
+    for (patch, type_, reason, text) in [
+        (json!({}), "PreflightCheckPassed", "IncorrectVersionFormat", "\"latest\" is not a semantic version"),
+        (json!({"version": "v0.3.1"}), "ProviderInstalled", "ComponentsFetchError", "[ONE, TWO] is not set"),
+        (json!({"version": "v0.3.7"}), "ProviderInstalled", "ComponentsFetchError", "v0.3.7"),
+        (json!({"version": "v0.2.0"}), "ProviderInstalled", "CAPIVersionIncompatibility", "v1alpha4"),
+        (
+            json!({"version": "v0.9.0"}),
+            "ProviderInstalled",
+            "CAPIVersionIncompatibility",
+            "any release series",
+        ),
+        (json!({"version": "v0.3.2"}), "ProviderInstalled", "InstallFailed", "Secret"),
+        (
+            json!({"version": "v0.3.0", "manifestPatches": ["a: b"]}),
+            "ProviderInstalled",
+            "ComponentsPatchError",
+            "has no kind",
+        ),
+        (
+            json!({"manifestPatches": null, "fetchConfig": both}),
+            "PreflightCheckPassed",
+            "FetchConfigValidationError",
+            "Only one of",
+        ),
+        (
+            json!({"fetchConfig": null}),
+            "PreflightCheckPassed",
+            "FetchConfigValidationError",
+            "knows infrastructure-garden",
+        ),
+    ] {
+        world.patch::<InfrastructureProvider>(NAME, json!({"spec": patch})).await;
+        world.until(&format!("{patch}: {text}"), |manager| says(manager, type_, "False", reason, text)).await;
+        let said = condition(&world.manager, type_).unwrap().message;
+        assert!(!said.contains(TOKEN), "{said}");
+    }
+    assert!(deployment(&world).await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_upgrade_is_undone_and_not_repeated() {
+    let world = world().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    declare(&world, None, json!({})).await;
+    world.until("the newest version is installed", |manager| has(manager, "v0.3.0")).await;
+    let image = async || {
+        deployment(&world).await.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+    };
+    garden::publish_with(&world, "v0.4.0", &components("v0.4.0").replace("example/garden", "example/broken"))
+        .await;
+    world.until("without a version, it stays", |manager| has(manager, "v0.3.0")).await;
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    let is_undone =
+        |manager: &_| says(manager, "ProviderUpgraded", "False", "ComponentsUpgradeError", "was undone");
+    world.until("the upgrade is undone", is_undone).await;
+    world
+        .until("the old version runs", |manager| says(manager, "Ready", "True", "DeploymentsAvailable", ""))
+        .await;
+    assert_eq!(image().await, "registry.example/garden:v0.3.0");
+    let writes = world.requests.writes();
+    tokio::time::sleep(std::time::Duration::from_secs(1300)).await;
+    assert_eq!(
+        world.requests.writes(),
+        writes,
+        "{:?}",
+        &world.requests.trace()[usize::try_from(writes).unwrap()..]
+    );
+
+    // Wanted no more, the failure is forgotten, and the same version is tried again.
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": null}})).await;
+    world.until("the old version is all", |manager| has(manager, "v0.3.0")).await;
+    assert!(condition(&world.manager, "ProviderUpgraded").is_none());
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    world.until("it is undone again", is_undone).await;
+
+    publish(&world, "v0.4.1").await;
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.1"}})).await;
+    world.until("another version is installed", |manager| has(manager, "v0.4.1")).await;
+    assert_eq!(image().await, "registry.example/garden:v0.4.1");
+    assert!(says(&world.manager, "ProviderUpgraded", "True", "ProviderUpgraded", ""));
+    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.3.0"}})).await;
+    let is_refused = |manager: &_| {
+        says(manager, "PreflightCheckPassed", "False", "UnsupportedProviderDowngradeReason", "v0.4.1")
+    };
+    world.until("a downgrade is refused", is_refused).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_objects_the_first_counts() {
+    let world = world().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})).await;
+    declare(&world, Some("v0.3.0"), json!({})).await;
+    world.until("the first is installed", |manager| has(manager, "v0.3.0")).await;
+    garden::declare_in(&world, "other", Some("v0.3.0"), json!({"configSecret": null})).await;
+    let second = engine::NamespacedName::new("other", NAME);
+    let reason = |manager: &engine::Manager| {
+        let second = manager.objects::<InfrastructureProvider>().get(&second)?;
+        let all = second.status.clone()?.conditions;
+        all.into_iter()
+            .find(|condition| condition.type_ == "PreflightCheckPassed")
+            .map(|condition| condition.reason)
+    };
+    world
+        .until("the second is refused", |manager| reason(manager).as_deref() == Some("MoreThanOneExists"))
+        .await;
+    world.delete_in::<InfrastructureProvider>("other", NAME).await;
+    let is_gone =
+        |manager: &engine::Manager| manager.objects::<InfrastructureProvider>().get(&second).is_none();
+    world.until("the second is gone", is_gone).await;
+    assert!(deployment(&world).await.is_some(), "its deletion leaves what is the first one's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_runs_in_the_process_needs_no_installation() {
+    let world = world().await;
+    let declare = async |kind: &str, name: &str, version: &str| {
+        world
+            .create(json!({
+                "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": kind,
+                "metadata": {"name": name}, "spec": {"version": version},
+            }))
+            .await
+    };
+    declare("CoreProvider", "cluster-api", "v1.14.0").await;
+    declare("BootstrapProvider", "kubeadm", "v1.9.3").await;
+    let message = |conditions: Vec<schemas::meta::Condition>| {
+        conditions.into_iter().find(|one| one.type_ == "ProviderInstalled").map(|one| one.message)
+    };
+    let core = |manager: &_| message(get::<CoreProvider>(manager, "cluster-api")?.status.clone()?.conditions);
+    let expected = "the controllers run in the process of this server";
+    world.until("core is there", |manager| core(manager).as_deref() == Some(expected)).await;
+    let kubeadm =
+        |manager: &_| message(get::<BootstrapProvider>(manager, "kubeadm")?.status.clone()?.conditions);
+    world
+        .until("kubeadm is there", |manager| {
+            kubeadm(manager).is_some_and(|said| said.contains("v1.14.0 instead of v1.9.3"))
+        })
+        .await;
+    let status = world.get::<CoreProvider>("cluster-api").unwrap().status.clone().unwrap();
+    assert_eq!(status.installed_version.as_deref(), Some("v1.14.0"));
+    assert_eq!(status.contract.as_deref(), Some("v1beta2"));
+    world.delete::<CoreProvider>("cluster-api").await;
+    world
+        .until("core's object is gone", |manager| get::<CoreProvider>(manager, "cluster-api").is_none())
+        .await;
+    let entry = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/capi-system/providers/cluster-api";
+    assert!(read(&world, entry).await.is_some());
+}

@@ -1,0 +1,120 @@
+//! Where the files of a provider come from.
+
+use std::io::Write;
+
+use base64::Engine;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use schemas::operator::InfrastructureProvider;
+use serde_json::json;
+use test_registry::Registry;
+
+use crate::support::garden::{self, NAME, components, declare, deployment, variables};
+use crate::support::{has, says, world};
+
+#[tokio::test(start_paused = true)]
+async fn config_maps() {
+    let world = world().await;
+    variables(&world).await;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(components("v0.3.0").as_bytes()).unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.encode(packed.finish().unwrap());
+    let map = |name: &str, binary: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": name, "labels": {"files": NAME, "provider.cluster.x-k8s.io/version": "v0.3.0"},
+                "annotations": {"provider.cluster.x-k8s.io/compressed": "true"},
+            },
+            "data": {"metadata": garden::metadata()}, "binaryData": {"components": binary},
+        })
+    };
+    world.create(map("packed", "AAAA")).await;
+    let manifests = json!({"manifests": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {token: \"${GARDEN_TOKEN}\"}\n"});
+    declare(&world, None, json!({"additionalManifests": {"name": "additional"}})).await;
+    let failed = |text: &'static str| {
+        move |manager: &engine::Manager| {
+            says(manager, "ProviderInstalled", "False", "ComponentsFetchError", text)
+        }
+    };
+    world
+        .until(
+            "it is not compressed",
+            failed("the components of ConfigMap default/packed cannot be decompressed"),
+        )
+        .await;
+    world.create(map("again", &packed)).await;
+    world
+        .until("both have one version", failed("has the version v0.3.0 of another selected ConfigMap"))
+        .await;
+    world.delete::<k8s_openapi::api::core::v1::ConfigMap>("packed").await;
+    world
+        .until(
+            "a ConfigMap is missing",
+            failed("the ConfigMap default/additional of spec.additionalManifests does not exist"),
+        )
+        .await;
+    world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "additional"}, "data": manifests})).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    let more = crate::support::read(&world, "/api/v1/namespaces/default/configmaps/more").await.unwrap();
+    assert_eq!(more["data"]["token"], garden::TOKEN);
+    assert_eq!(more["metadata"]["labels"]["cluster.x-k8s.io/provider"], "infrastructure-garden");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address() {
+    let world = world().await;
+    variables(&world).await;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |version: &str| {
+        let release = folder.path().join("infrastructure-garden").join(version);
+        std::fs::create_dir_all(&release).unwrap();
+        std::fs::write(release.join("infrastructure-components.yaml"), components(version)).unwrap();
+        std::fs::write(release.join("metadata.yaml"), garden::metadata()).unwrap();
+    };
+    write("v0.3.0");
+    let url = folder.path().join("infrastructure-garden/v0.3.0/infrastructure-components.yaml");
+    declare(&world, None, json!({"fetchConfig": {"url": url}})).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    write("v0.4.0");
+    let patch = json!({"spec": {"version": "v0.4.0", "deployment": {"replicas": 0}}});
+    world.patch::<InfrastructureProvider>(NAME, patch).await;
+    world.until("it is upgraded", |manager| has(manager, "v0.4.0")).await;
+    let found = deployment(&world).await.unwrap();
+    assert_eq!(found["spec"]["replicas"], 0);
+    assert_eq!(found["spec"]["template"]["spec"]["containers"][0]["image"], "registry.example/garden:v0.4.0");
+}
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+// The registry answers over a real socket, so the clock is not paused.
+#[tokio::test]
+async fn an_artifact() {
+    let registry = Registry::start().await.unwrap();
+    registry.with(|state| {
+        state.password = Some("sesame".to_owned());
+        let files = [("metadata.yaml", garden::metadata()), ("components.yaml", components("v0.3.0"))];
+        let layers = files.map(|(title, text)| {
+            json!({
+                "mediaType": "application/yaml", "size": text.len(), "digest": state.blob(text),
+                "annotations": {"org.opencontainers.image.title": title},
+            })
+        });
+        let config = json!({
+            "mediaType": "application/vnd.oci.empty.v1+json", "digest": state.blob("{}"), "size": 2,
+        });
+        let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+        state.manifest("providers/garden:v0.3.0", MANIFEST, manifest.to_string());
+    });
+    let world = world().await;
+    variables(&world).await;
+    let address = format!("{}/providers/garden", registry.name());
+    declare(&world, Some("v0.3.0"), json!({"fetchConfig": {"oci": address}})).await;
+    let is_refused = |manager: &engine::Manager| {
+        says(manager, "ProviderInstalled", "False", "ComponentsFetchError", "providers/garden")
+    };
+    world.until("the registry wants a password", is_refused).await;
+    let login = json!({"stringData": {"OCI_USERNAME": "user", "OCI_PASSWORD": "sesame"}});
+    world.patch::<k8s_openapi::api::core::v1::Secret>("variables", login).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+}

@@ -1,0 +1,142 @@
+//! An API server with the controllers of declared providers, on a paused clock, and a provider whose files are in ConfigMaps.
+
+pub mod garden;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clusterctl::configuration::Environment;
+use clusterctl::network::{Answer, Network, Request};
+use engine::{InventoryEntry, Manager};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use operator::{Context, PROVIDERS};
+use schemas::meta::Condition;
+use schemas::operator::InfrastructureProvider;
+use serde_json::{Value, json};
+use test_plane::World;
+
+const GROUPS: &[&str] = &["cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "operator.cluster.x-k8s.io"];
+
+/// The providers whose controllers run in the process.
+const IN_PROCESS: [InventoryEntry; 2] = [
+    InventoryEntry {
+        label: "cluster-api",
+        name: "cluster-api",
+        kind: "CoreProvider",
+        namespace: "capi-system",
+    },
+    InventoryEntry {
+        label: "bootstrap-kubeadm",
+        name: "kubeadm",
+        kind: "BootstrapProvider",
+        namespace: "capi-kubeadm-bootstrap-system",
+    },
+];
+
+/// A network with nothing in it.
+pub struct Nothing;
+
+impl Network for Nothing {
+    fn get(&self, _: Request) -> BoxFuture<'_, clusterctl::Result<Answer>> {
+        async { Ok(Answer { status: 404, exhausted: false, body: Default::default() }) }.boxed()
+    }
+}
+
+fn start(manager: &Manager) {
+    let context = Context {
+        configuration: None,
+        environment: Environment::fixed([]),
+        network: Arc::new(Nothing),
+        in_process: IN_PROCESS.to_vec(),
+    };
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &context));
+}
+
+/// Starts a server in which the core provider and kubeadm's bootstrap provider run, and whose Deployments become available.
+pub async fn world() -> World {
+    let world = World::new(GROUPS, start).await;
+    for entry in IN_PROCESS {
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": entry.namespace}});
+        world.create(namespace).await;
+        let labels = json!({"cluster.x-k8s.io/provider": entry.label, "clusterctl.cluster.x-k8s.io": ""});
+        world
+            .create(json!({
+                "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
+                "metadata": {"name": entry.label, "namespace": entry.namespace, "labels": labels},
+                "providerName": entry.name, "type": entry.kind, "version": "v1.14.0",
+            }))
+            .await;
+    }
+    tokio::spawn(run_deployments(world.user()));
+    world
+}
+
+/// Reports that each Deployment is available, except with the image `broken`.
+async fn run_deployments(client: Client) {
+    let all: Api<Deployment> = Api::all(client.clone());
+    loop {
+        for deployment in all.list(&ListParams::default()).await.unwrap() {
+            let replicas = deployment.spec.replicas.unwrap_or_default();
+            let generation = deployment.metadata.generation;
+            let is_broken = serde_json::to_string(&deployment.spec).unwrap().contains("broken");
+            let done = deployment.status.as_ref().and_then(|status| status.observed_generation) == generation;
+            if done {
+                continue;
+            }
+            let status = if is_broken { "False" } else { "True" };
+            let condition = json!({"type": "Available", "status": status, "reason": "MinimumReplicas", "message": "by the test"});
+            let status = json!({"status": {
+                "observedGeneration": generation, "replicas": replicas, "conditions": [condition],
+            }});
+            let api: Api<Deployment> = Api::namespaced(client.clone(), &deployment.namespace().unwrap());
+            // It may be gone by now.
+            drop(
+                api.patch_status(&deployment.name_any(), &PatchParams::default(), &Patch::Merge(status))
+                    .await,
+            );
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// The condition of a type of the provider `garden`.
+pub fn condition(manager: &Manager, type_: &str) -> Option<Condition> {
+    let garden = test_plane::get::<InfrastructureProvider>(manager, garden::NAME)?;
+    garden.status.clone()?.conditions.into_iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether the condition has this status and reason, and its message contains the text.
+pub fn says(manager: &Manager, type_: &str, status: &str, reason: &str, text: &str) -> bool {
+    condition(manager, type_).is_some_and(|condition| {
+        condition.status == status && condition.reason == reason && condition.message.contains(text)
+    })
+}
+
+/// Whether the version of the provider `garden` is installed, and nothing else is wanted.
+pub fn has(manager: &Manager, version: &str) -> bool {
+    let Some(garden) = test_plane::get::<InfrastructureProvider>(manager, garden::NAME) else { return false };
+    let status = garden.status.clone().unwrap_or_default();
+    status.installed_version.as_deref() == Some(version)
+        && status.observed_generation == garden.metadata.generation
+        && says(manager, "Ready", "True", "DeploymentsAvailable", "")
+        && says(manager, "ProviderInstalled", "True", "ProviderInstalled", "")
+}
+
+/// Reads an object as the user; `None` if there is none.
+pub async fn read(world: &World, path: &str) -> Option<Value> {
+    let request = http_get(path);
+    match world.user().request::<Value>(request).await {
+        Ok(found) => Some(found),
+        Err(kube::Error::Api(status)) if status.code == 404 => None,
+        Err(error) => panic!("{path}: {error}"),
+    }
+}
+
+fn http_get(path: &str) -> http::Request<Vec<u8>> {
+    http::Request::get(path).body(Vec::new()).unwrap()
+}
