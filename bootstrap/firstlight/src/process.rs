@@ -175,9 +175,10 @@ impl Process {
         self.directory.remove_running();
         let released = self.lock.released();
         drop((self.plane, self.manager, self.kubelet, self.lock));
+        let clock = Clock::system();
         tokio::select! {
             () = released => {}
-            () = Clock::system().sleep(RELEASE) => tracing::warn!("a task still uses the data directory"),
+            () = clock.sleep(RELEASE) => tracing::warn!("a task still uses the data directory"),
         }
     }
 }

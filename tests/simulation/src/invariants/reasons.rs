@@ -54,12 +54,12 @@ fn is_sick(view: &View, machine: &Value) -> bool {
     view.was_sick_lately(machine) || annotation(machine, REMEDIATE).is_some() || is_late
 }
 
-/// Returns whether a rollout is to replace a Machine. At its beginning, the Machine may not say so yet.
+/// Returns whether a rollout is to replace a Machine. At its beginning, the Machine may not say so yet. A new Machine says neither.
 fn is_outdated(view: &View, machine: &Value) -> bool {
-    let is_up_to_date = condition(machine, "UpToDate").is_some_and(|condition| condition["status"] == "True");
+    let says_so = condition(machine, "UpToDate").is_some_and(|condition| condition["status"] == "False");
     let owner = view.owner(machine);
     let is_other_version = owner.as_ref().is_some_and(|(_, owner)| version(owner) != version(machine));
-    !is_up_to_date || is_other_version || is_of_an_old_set(view, machine)
+    says_so || is_other_version || is_of_an_old_set(view, machine)
 }
 
 /// Returns whether another MachineSet of the same MachineDeployment has a later revision.
