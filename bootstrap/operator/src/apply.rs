@@ -74,7 +74,7 @@ impl Work<'_> {
         before: &Change,
         tools: &Tools<'_>,
     ) -> Result<Outcome, Failure> {
-        let prepared = prepare(self.seen, tools).await?;
+        let prepared = prepare(self.seen, None, tools).await?;
         if is_first {
             // From now on the components are the object's: whatever ends this process, they are deleted with it.
             let mut change = before.clone();
@@ -100,7 +100,10 @@ impl Work<'_> {
         before: &Change,
         tools: &Tools<'_>,
     ) -> Result<Outcome, Failure> {
-        let prepared = prepare(self.seen, tools).await?;
+        let prepared = prepare(self.seen, None, tools).await?;
+        if self.seen.object.was_interrupted() {
+            self.complete(old, tools).await;
+        }
         let failed = |message: String, may_pass: bool| Failure {
             condition: UPGRADED,
             may_pass,
@@ -115,6 +118,15 @@ impl Work<'_> {
         replaced.map_err(|error| failed(error.to_string(), !matches!(error, Problem::Undone(_))))?;
         let conditions = vec![is_true(INSTALLED, "ProviderInstalled"), is_true(UPGRADED, "ProviderUpgraded")];
         Ok(Outcome { prepared, conditions })
+    }
+
+    /// Installs what an upgrade that was interrupted has deleted of the old version, so that the next attempt can be undone. If the old files
+    /// are gone, it is tried without.
+    async fn complete(&self, old: &Installed, tools: &Tools<'_>) {
+        let Ok(before) = prepare(self.seen, Some(&old.version), tools).await else { return };
+        if let Err(error) = install_one(&before.components, &before.repository, tools).await {
+            (tools.say)(&format!("The old version is not complete: {error}"));
+        }
     }
 
     /// Reports the outcome of an installation or an upgrade.

@@ -8,6 +8,7 @@ use kube::api::DynamicObject;
 use schemas::operator::{ProviderReference, ProviderSpec, ProviderStatus};
 use serde_json::Value;
 
+use crate::conditions::{UPGRADED, UPGRADING};
 use crate::names::{APPLIED, BEGUN, DEPLOYMENTS, FAILED};
 
 /// A provider that somebody declared.
@@ -80,6 +81,12 @@ impl Declared {
     pub fn referred(&self, reference: &ProviderReference) -> (String, String) {
         let namespace = reference.namespace.clone().filter(|namespace| !namespace.is_empty());
         (namespace.unwrap_or_else(|| self.namespace.clone()), reference.name.clone())
+    }
+
+    /// Whether this process, or one before it, ended in the middle of an upgrade.
+    pub fn was_interrupted(&self) -> bool {
+        let mut all = self.status.conditions.iter();
+        all.any(|condition| condition.type_ == UPGRADED && condition.reason == UPGRADING)
     }
 
     /// Whether the components that are there belong to this object: it has installed or adopted them, or has begun to install them.

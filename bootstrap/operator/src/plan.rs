@@ -75,6 +75,9 @@ pub fn plan(seen: &Observed) -> Plan {
     let Some(entry) = seen.entry() else {
         return Plan::new(Step::Install { is_first: true }, vec![passed]);
     };
+    if let Some(old) = interrupted(seen, entry) {
+        return Plan::new(Step::Upgrade(old), vec![passed, health::ready(&seen.deployments)]);
+    }
     let is_own = object.status.installed_version.as_deref() == Some(entry.version.as_str());
     if !is_own {
         let mut plan = Plan::new(Step::Adopt(entry.clone()), vec![passed, health::ready(&seen.deployments)]);
@@ -94,6 +97,16 @@ pub fn plan(seen: &Observed) -> Plan {
     // Wanted again, it is tried again.
     plan.forgets_failure = !is_other && object.failed.is_some();
     plan
+}
+
+/// The version before an upgrade that was interrupted when all of the new version was written, but nobody had seen yet whether it runs.
+fn interrupted(seen: &Observed, entry: &Installed) -> Option<Installed> {
+    let object = &seen.object;
+    let old = object.status.installed_version.clone()?;
+    let is_new =
+        old != entry.version && object.version().is_some_and(|wanted| is_same(wanted, &entry.version));
+    let is_meant = is_new && object.was_interrupted() && object.failed.as_ref() != Some(&seen.digest);
+    is_meant.then(|| Installed { version: old, ..entry.clone() })
 }
 
 /// What the removal of the object deletes; `None` if nothing is the object's.

@@ -36,15 +36,19 @@ pub(crate) fn configured(seen: &Observed, configuration: &Configuration) -> Conf
     configuration
 }
 
-/// Fetches and changes the components of the wanted version.
+/// Fetches and changes the components of `version`, or else of the wanted one.
 ///
 /// # Errors
 /// The files are not there, a variable is missing, a change does not fit, or the components cannot be installed.
-pub(crate) async fn prepare(seen: &Observed, tools: &Tools<'_>) -> Result<Prepared, Failure> {
+pub(crate) async fn prepare(
+    seen: &Observed,
+    version: Option<&str>,
+    tools: &Tools<'_>,
+) -> Result<Prepared, Failure> {
     let repository = repository(seen, tools).await?;
     let object = &seen.object;
     let installed = seen.entry().map(|entry| entry.version.as_str());
-    let wanted = object.version().or(installed).unwrap_or(&repository.version).to_owned();
+    let wanted = version.or(object.version()).or(installed).unwrap_or(&repository.version).to_owned();
     let fetched = repository.components(&wanted).await;
     let mut text = fetched.map_err(|error| Failure::passing(FETCH_FAILED, &error))?.to_vec();
     if let Some(manifests) = manifests(seen)? {

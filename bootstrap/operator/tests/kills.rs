@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use test_plane::requests::{Kill, Moment};
 use test_plane::{World, get};
 
-use crate::support::garden::{NAME, declare, deployment, installed, publish, variables};
-use crate::support::{has, read, world};
+use crate::support::garden::{
+    NAME, components, declare, deployment, installed, publish, publish_with, variables,
+};
+use crate::support::{has, read, says, world};
 
 /// A provider is installed, upgraded and deleted. Returns the number of writes, and what was there after the installation and the upgrade.
 async fn run(world: &mut World, kill: Option<(u64, Moment)>) -> (u64, [Value; 2]) {
@@ -44,5 +46,36 @@ async fn a_provider_ends_the_same_wherever_the_process_ends() {
         let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
         let (_, found) = run(&mut world, Some((write, moment))).await;
         assert_eq!(found, expected, "killed {moment:?} write {write}");
+    }
+}
+
+/// The writes of an upgrade at which the process ends; its first ones, some of the installation of the new version, and some of the undoing.
+const OF_UPGRADE: [u64; 4] = [3, 10, 14, 18];
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_is_undone_wherever_the_process_ends() {
+    let mut world = world().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    let broken = components("v0.4.0").replace("example/garden", "example/broken");
+    publish_with(&world, "v0.4.0", &broken).await;
+    for write in OF_UPGRADE {
+        declare(&world, Some("v0.3.0"), json!({})).await;
+        world.until("the provider is installed", |manager| has(manager, "v0.3.0")).await;
+        let expected = installed(&world).await;
+        let before = world.requests.writes();
+        world.requests.plan(Kill { write: before + write, moment: Moment::After });
+        world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+        let is_undone = |manager: &_| {
+            says(manager, "ProviderUpgraded", "False", "ComponentsUpgradeError", "was undone")
+                && says(manager, "Ready", "True", "DeploymentsAvailable", "")
+        };
+        world.until_with_kills(&format!("killed at write {write}, it is undone"), is_undone).await;
+        assert!(world.requests.writes() - before > write, "it was killed");
+        assert_eq!(installed(&world).await, expected, "killed at write {write}");
+        world.delete::<InfrastructureProvider>(NAME).await;
+        world
+            .until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none())
+            .await;
     }
 }
