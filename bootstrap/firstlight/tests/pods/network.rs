@@ -13,7 +13,11 @@ use super::*;
 impl Machine {
     /// Creates a Deployment that runs a test of this program in its Pod.
     async fn deploy_program(&self, name: &str, test: &str, role: &str, more: Value) {
-        let arguments = ["--exact", &format!("pods::program::{test}"), "--nocapture"];
+        self.deploy_test(name, &format!("program::{test}"), role, more).await;
+    }
+
+    pub(super) async fn deploy_test(&self, name: &str, test: &str, role: &str, more: Value) {
+        let arguments = ["--exact", &format!("pods::{test}"), "--nocapture"];
         let mut container = json!({
             "command": [image::PROGRAM], "args": arguments, "env": [{"name": ROLE, "value": role}],
         });
@@ -96,6 +100,7 @@ async fn pods_have_networks_of_their_own() {
         "short name Ok(\"I am one\")",
         "outside Ok(\"another machine\")",
         "loopback Err(ConnectionRefused)",
+        "version six Err(NetworkUnreachable)",
     ] {
         assert!(log.contains(line), "{line} is missing in\n{log}");
     }

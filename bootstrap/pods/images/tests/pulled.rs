@@ -63,6 +63,49 @@ async fn an_image_of_another_architecture_is_not_fetched() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// What the registry sends instead of something.
+enum Instead {
+    Manifest(&'static str),
+    Config,
+    Layer,
+}
+
+#[tokio::test]
+async fn what_a_registry_sends_is_verified() {
+    for (instead, expected) in [
+        (Instead::Manifest("{}"), "manifest"),
+        (Instead::Manifest("[1"), "manifest"),
+        (Instead::Config, "digest"),
+        (Instead::Layer, "digest"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::start().await.unwrap();
+        put(&registry, "v1", "one", None);
+        registry.with(|state| {
+            let manifest = state.tags["provider:v1"];
+            let text: serde_json::Value = serde_json::from_slice(&state.content[&manifest].1).unwrap();
+            let digest =
+                |value: &serde_json::Value| value["digest"].as_str().unwrap().parse::<Digest>().unwrap();
+            let (which, size) = match &instead {
+                Instead::Manifest(other) => {
+                    let kind = state.content[&manifest].0.clone();
+                    state.content.insert(manifest, (kind, (*other).into()));
+                    return;
+                }
+                Instead::Config => (digest(&text["config"]), text["config"]["size"].as_u64()),
+                Instead::Layer => (digest(&text["layers"][0]), text["layers"][0]["size"].as_u64()),
+            };
+            let other = vec![b' '; usize::try_from(size.unwrap()).unwrap()];
+            state.content.insert(which, (None, other.into()));
+        });
+        let error = pull(folder.path(), &registry, "v1", Policy::Always).await.unwrap_err();
+        assert!(error.contains(expected) && error.contains(&registry.name()), "{error}");
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.iter().all(|name| name == "blobs"), "{left:?}");
+    }
+}
+
 /// Registries whose pulls run at the same time.
 struct Machine {
     folder: tempfile::TempDir,

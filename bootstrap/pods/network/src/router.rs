@@ -22,6 +22,11 @@ pub trait Services: Send + Sync + 'static {
 
     /// Returns where the port of the Service with this address leads; `None` if nothing is ready there.
     fn endpoint(&self, service: SocketAddrV4) -> Option<SocketAddr>;
+
+    /// Returns where it leads for the server itself, if its Pod uses the network of this machine. Pods do not reach that: it may be loopback.
+    fn endpoint_on_host(&self, _service: SocketAddrV4) -> Option<SocketAddr> {
+        None
+    }
 }
 
 /// What is known of the world outside of a Pod. All Pods share it.
@@ -84,12 +89,21 @@ impl Router {
         if let Ok(address) = host.parse::<Ipv4Addr>() {
             return match place(IpAddr::V4(address)) {
                 Place::Pod => Some(self.enter(address, port).await),
-                Place::Service => Some(self.connect(SocketAddrV4::new(address, port)).await),
+                Place::Service => Some(self.serve(SocketAddrV4::new(address, port)).await),
                 _ => None,
             };
         }
         let address = self.lookup(host)?.into_iter().next()?;
-        Some(self.connect(SocketAddrV4::new(address, port)).await)
+        Some(self.serve(SocketAddrV4::new(address, port)).await)
+    }
+
+    /// Connects the server to a Service.
+    async fn serve(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+        let endpoint = self.services.get().and_then(|services| services.endpoint_on_host(to));
+        match endpoint {
+            Some(endpoint) => TcpStream::connect(endpoint).await,
+            None => self.connect(to).await,
+        }
     }
 
     /// Returns the addresses of a Service, named as in a cluster; `None` for other names. A Service that does not exist has none.
