@@ -24,14 +24,18 @@ impl Machine {
     }
 }
 
-/// A provider with a child that has left its session and its parent.
-const SCRIPT: &str = "(trap '' HUP; (while true; do sleep 1; : child-of-many-lives; done) &) ; \
-    echo life-of-many; while true; do sleep 1; done";
+/// A provider with a child that outlives its parent. Both have the name of the test in their arguments.
+fn script(name: &str) -> String {
+    format!(
+        "(trap '' HUP; (while true; do sleep 1; done) &) ; echo life-of-{name}; while true; do sleep 1; done"
+    )
+}
 
-async fn survives(options: &[&str]) {
+async fn survives(name: &str, options: &[&str]) {
+    let (script, life) = (script(name), format!("life-of-{name}"));
     let times = std::env::var("POD_RESTARTS").ok().and_then(|times| times.parse().ok()).unwrap_or(RESTARTS);
     let mut machine = Machine::start_as(false, options).await;
-    machine.deploy("phoenix", SCRIPT, json!({})).await;
+    machine.deploy("phoenix", &script, json!({})).await;
     let (mut seconds, clock) = (Vec::new(), Clock::system());
     for time in 0..times {
         if time > 0 {
@@ -39,15 +43,15 @@ async fn survives(options: &[&str]) {
             machine.start_again().await;
             let is_back = |pod: &Pod| is_ready(pod) && container(pod)["restartCount"] == time;
             let pod = machine.pod("phoenix", "running again", is_back).await;
-            machine.logged(&pod, "life-of-many").await;
+            machine.logged(&pod, &life).await;
             seconds.push((clock.monotonic() - begun).as_secs_f64());
         } else {
             let pod = machine.pod("phoenix", "running", is_ready).await;
-            machine.logged(&pod, "life-of-many").await;
+            machine.logged(&pod, &life).await;
         }
-        assert!(is_running("life-of-many"));
+        assert!(is_running(&life));
         machine.stop(time % 2 == 1).await;
-        let ended = wait(async || Ok((!is_running("life-of-many")).then_some(())));
+        let ended = wait(async || Ok((!is_running(&life)).then_some(())));
         ended.await.unwrap_or_else(|error| panic!("stop {time}: {error}\n{}", machine.server.log()));
     }
     seconds.sort_unstable_by(f64::total_cmp);
@@ -58,14 +62,5 @@ async fn survives(options: &[&str]) {
 
 #[tokio::test]
 async fn providers_end_and_return_with_the_server() {
-    survives(&[]).await;
-}
-
-#[tokio::test]
-async fn providers_end_and_return_without_root() {
-    // Without privileges, a namespace of processes needs a user namespace, which not every machine allows.
-    let makes = std::process::Command::new("unshare").args(["--user", "--pid", "--fork", "true"]).status();
-    if makes.is_ok_and(|status| status.success()) {
-        survives(&["--container-isolation", "user"]).await;
-    }
+    survives("root", &[]).await;
 }

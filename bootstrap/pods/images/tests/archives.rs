@@ -91,7 +91,7 @@ pub fn archive(folder: &Path, layers: &[Vec<u8>], fault: &Fault) -> PathBuf {
     };
     let names: Vec<String> = (0..layers.len()).map(|at| format!("{at}/layer.tar")).collect();
     for (name, layer) in names.iter().zip(layers) {
-        let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
         compressed.write_all(layer).unwrap();
         let mut compressed = compressed.finish().unwrap();
         if let Some(spoil) = fault.spoil {

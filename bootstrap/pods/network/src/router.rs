@@ -45,7 +45,7 @@ impl Router {
     ///
     /// # Errors
     /// The errors of TCP; [`io::ErrorKind::PermissionDenied`] if Pods may not connect to it.
-    pub(crate) async fn connect(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+    pub(crate) async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
         let called = self.call(to);
         let called = tokio::time::timeout(limits::CONNECT, called).await;
         let stream = called.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
@@ -53,21 +53,25 @@ impl Router {
         Ok(stream)
     }
 
-    async fn call(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
-        match place(IpAddr::V4(*to.ip())) {
-            Place::Service if to == API => TcpStream::connect(self.api).await,
-            Place::Service if *to.ip() == GATEWAY => {
-                let servers = name_servers(&self.resolv_conf);
-                let server = servers.first().filter(|_| to.port() == PORT);
-                TcpStream::connect(*server.ok_or(io::ErrorKind::ConnectionRefused)?).await
-            }
-            Place::Service => {
-                let services = self.services.get().ok_or(io::ErrorKind::HostUnreachable)?;
-                let endpoint = services.endpoint(to).ok_or(io::ErrorKind::ConnectionRefused)?;
-                self.reach(endpoint).await
-            }
-            _ => self.reach(SocketAddr::V4(to)).await,
+    async fn call(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        match (place(to.ip()), to) {
+            (Place::Service, SocketAddr::V4(to)) => self.call_service(to).await,
+            _ => self.reach(to).await,
         }
+    }
+
+    async fn call_service(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+        if to == API {
+            return TcpStream::connect(self.api).await;
+        }
+        if *to.ip() == GATEWAY {
+            let servers = name_servers(&self.resolv_conf);
+            let server = servers.first().filter(|_| to.port() == PORT);
+            return TcpStream::connect(*server.ok_or(io::ErrorKind::ConnectionRefused)?).await;
+        }
+        let services = self.services.get().ok_or(io::ErrorKind::HostUnreachable)?;
+        let endpoint = services.endpoint(to).ok_or(io::ErrorKind::ConnectionRefused)?;
+        self.reach(endpoint).await
     }
 
     /// Connects to an address that is no Service.
@@ -102,7 +106,7 @@ impl Router {
         let endpoint = self.services.get().and_then(|services| services.endpoint_on_host(to));
         match endpoint {
             Some(endpoint) => TcpStream::connect(endpoint).await,
-            None => self.connect(to).await,
+            None => self.connect(SocketAddr::V4(to)).await,
         }
     }
 

@@ -101,7 +101,13 @@ impl Worker {
                 *ready = *ready || !has_readiness;
                 self.probe_started(at, &container);
             }
-            (Purpose::Readiness, is_good) => *ready = is_good && *started,
+            (Purpose::Readiness, is_good) => {
+                *ready = is_good && *started;
+                if !is_good {
+                    let (name, pod) = (&container.name, self.pod.name_any());
+                    tracing::info!("the container {name} of the Pod {pod} is not ready: {}", finding.message);
+                }
+            }
             (Purpose::Liveness, true) => {}
             (Purpose::Startup | Purpose::Liveness, false) => {
                 tracing::warn!(

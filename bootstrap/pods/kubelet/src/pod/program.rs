@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use container_images::Config;
 use k8s_openapi::api::core::v1::Container;
 
+use crate::limits;
+
 /// How much of the file is looked at in one go, in bytes.
 const CHUNK: usize = 1 << 20;
-/// The largest file that is looked at, in bytes.
-const LARGEST: u64 = 512 << 20;
 
 /// The program of a container.
 pub(super) struct Program<'a> {
@@ -41,7 +41,7 @@ impl Program<'_> {
 }
 
 fn contains(path: &Path, text: &[u8]) -> std::io::Result<bool> {
-    let mut file = File::open(path)?.take(LARGEST);
+    let mut file = File::open(path)?.take(limits::PROGRAM);
     let mut window = Vec::with_capacity(CHUNK + text.len());
     loop {
         let read = file.by_ref().take(CHUNK as u64).read_to_end(&mut window)?;

@@ -11,9 +11,8 @@ use tokio::task::JoinSet;
 
 use super::http::AGENT;
 use super::target::Target;
+use crate::limits;
 
-/// The largest answer in bytes.
-const ANSWER: usize = 4096;
 /// gRPC's code for a method that does not exist.
 const UNIMPLEMENTED: &str = "12";
 /// `HealthCheckResponse.SERVING`.
@@ -39,7 +38,7 @@ pub(super) async fn check(action: &GRPCAction, target: &Target) -> Result<()> {
     let answer = sender.send_request(request).await.context("no answer")?;
     ensure!(answer.status().is_success(), "the server answers with {}, which is not gRPC", answer.status());
     let head = answer.headers().clone();
-    let body = Limited::new(answer.into_body(), ANSWER).collect().await;
+    let body = Limited::new(answer.into_body(), limits::HEALTH_ANSWER).collect().await;
     let body = body.map_err(|error| anyhow!("the answer cannot be read: {error}"))?;
     // An error without a message has everything in its head.
     let end = body.trailers().cloned().unwrap_or(head);

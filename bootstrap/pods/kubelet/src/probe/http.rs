@@ -11,9 +11,8 @@ use tokio::task::JoinSet;
 
 use super::target::Target;
 use super::tls;
+use crate::limits;
 
-/// The most redirects that are followed, as in Kubernetes.
-const REDIRECTS: usize = 10;
 /// What a kubelet calls itself.
 pub(super) const AGENT: &str = "kube-probe/1.36";
 
@@ -27,7 +26,7 @@ pub(crate) async fn get(action: &HTTPGetAction, target: &Target) -> Result<()> {
         path.insert(0, '/');
     }
     let is_secured = action.scheme.as_deref().is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
-    for _ in 0..=REDIRECTS {
+    for _ in 0..=limits::REDIRECTS {
         let (stream, host, port) = target.dial(action.host.as_deref(), &action.port).await?;
         let authority =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
@@ -41,7 +40,7 @@ pub(crate) async fn get(action: &HTTPGetAction, target: &Target) -> Result<()> {
             _ => return Ok(()),
         }
     }
-    anyhow::bail!("HTTP probe failed: stopped after {REDIRECTS} redirects")
+    anyhow::bail!("HTTP probe failed: stopped after {} redirects", limits::REDIRECTS)
 }
 
 async fn ask(stream: BoxStream, path: &str, headers: HeaderMap) -> Result<(u16, Option<String>)> {

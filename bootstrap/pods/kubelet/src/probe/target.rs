@@ -11,10 +11,8 @@ use pod_processes::{Ended, Entrance};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::port::port;
+use crate::limits;
 use crate::plan::Paths;
-
-/// The most of a command's output that is kept, in bytes; that of Kubernetes.
-const OUTPUT: u64 = 10 << 10;
 
 /// A container that runs.
 #[derive(Clone)]
@@ -84,7 +82,7 @@ impl Target {
 async fn text(mut from: impl AsyncRead + Unpin) -> String {
     let mut kept = Vec::new();
     // What cannot be read is missing in a message, and the exit code counts.
-    (&mut from).take(OUTPUT).read_to_end(&mut kept).await.ok();
+    (&mut from).take(limits::COMMAND_OUTPUT).read_to_end(&mut kept).await.ok();
     tokio::io::copy(&mut from, &mut tokio::io::sink()).await.ok();
     String::from_utf8_lossy(&kept).into_owned()
 }
