@@ -23,7 +23,7 @@ use serving::node::{LogOptions, Node, Stream};
 
 use crate::certificates::reachable;
 use crate::data_directory::DataDirectory;
-use crate::options::server::ServerOptions;
+use crate::options::server::{ContainerIsolation, ServerOptions};
 use crate::plane::Doors;
 
 /// The name of this machine as a Node.
@@ -42,7 +42,12 @@ pub(crate) async fn kubelet(
     clock: &Clock,
 ) -> Result<Kubelet> {
     let folder = directory.path().join("pods");
-    let isolation = Isolation::detect(&folder).await;
+    let isolation = match options.container_isolation {
+        ContainerIsolation::Auto => Isolation::detect(&folder).await,
+        ContainerIsolation::Root => Isolation::Root,
+        ContainerIsolation::User => Isolation::detect_user(&folder).await,
+        ContainerIsolation::None => Isolation::None,
+    };
     tracing::debug!(?isolation, "processes of Pods");
     let options = Options {
         folder,
@@ -135,8 +140,8 @@ impl Node for Machine {
     fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
         async move {
             // Not the address in the status, which others may write.
-            let address = self.kubelet.address(pod["metadata"]["uid"].as_str().unwrap_or_default());
-            let address = address.ok_or(io::ErrorKind::HostUnreachable)?;
+            let reach = self.kubelet.reach(pod["metadata"]["uid"].as_str().unwrap_or_default(), port);
+            let (address, port) = reach.ok_or(io::ErrorKind::HostUnreachable)?;
             Ok(Box::new(self.network.dial(&address, port).await?) as Box<dyn Stream>)
         }
         .boxed()

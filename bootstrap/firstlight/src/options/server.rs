@@ -52,6 +52,9 @@ pub struct ServerOptions {
     /// The path or address of clusterctl's configuration, from the global option `--config`.
     #[arg(skip)]
     pub clusterctl: Option<String>,
+    /// How far the processes of providers are separated from this machine, for tests; by itself, as far as this machine allows
+    #[arg(long, value_enum, default_value_t = ContainerIsolation::Auto, hide = true)]
+    pub container_isolation: ContainerIsolation,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,
@@ -77,4 +80,17 @@ pub enum StoreChoice {
     Embedded,
     /// In memory; gone when the process ends
     Memory,
+}
+
+/// The separations of the processes of providers from this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ContainerIsolation {
+    /// The strongest that this machine allows
+    Auto,
+    /// Namespaces, made by root
+    Root,
+    /// User namespaces
+    User,
+    /// None
+    None,
 }

@@ -1,11 +1,20 @@
 //! Deployments of providers run as processes of this machine.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+#[allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+mod alone;
+#[allow(clippy::print_stdout, reason = "what a container prints is its log")]
+mod health;
+mod hostile;
 pub mod image;
+mod life;
+mod limits;
 #[allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says why it skips")]
 mod network;
 #[allow(clippy::print_stdout, reason = "what a container prints is its log")]
 mod program;
+#[allow(clippy::print_stdout, reason = "a test that says how long it took")]
+mod restarts;
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +34,8 @@ const NAMESPACE: &str = "shell-system";
 struct Machine {
     server: Server,
     client: Client,
-    _folder: tempfile::TempDir,
+    options: Vec<String>,
+    folder: tempfile::TempDir,
 }
 
 impl Machine {
@@ -35,17 +45,27 @@ impl Machine {
 
     /// Starts a server whose image has this test program, or not.
     async fn start_with(program: bool) -> Self {
+        Self::start_as(program, &["--store", "memory"]).await
+    }
+
+    /// The same with these options.
+    async fn start_as(program: bool, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let images = image::write(folder.path(), program);
-        let options =
-            ["--store", "memory", "--controllers", "pods", "--container-images", images.to_str().unwrap()];
-        let server = Server::start(Path::new(env!("CARGO_BIN_EXE_firstlight")), folder.path(), &options)
-            .await
-            .unwrap();
-        let client = server.client().await.unwrap();
-        let machine = Self { server, client, _folder: folder };
+        let common = ["--controllers", "pods", "--container-images", images.to_str().unwrap()];
+        let options: Vec<String> = options.iter().chain(&common).map(|option| (*option).to_owned()).collect();
+        let (server, client) = Self::serve(folder.path(), &options).await;
+        let machine = Self { server, client, options, folder };
         machine.namespace(NAMESPACE, json!({"cluster.x-k8s.io/provider": "infrastructure-shell"})).await;
         machine
+    }
+
+    async fn serve(folder: &Path, options: &[String]) -> (Server, Client) {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let server =
+            Server::start(Path::new(env!("CARGO_BIN_EXE_firstlight")), folder, &options).await.unwrap();
+        let client = server.client().await.unwrap();
+        (server, client)
     }
 
     async fn namespace(&self, name: &str, labels: Value) {

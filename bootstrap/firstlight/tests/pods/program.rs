@@ -22,12 +22,25 @@ use tokio_rustls::TlsAcceptor;
 
 /// The variable that says that this program runs in a container.
 pub const ROLE: &str = "TEST_POD_ROLE";
+/// The variable with the folder of the webhook's certificate.
+pub const CERTIFICATES: &str = "TEST_POD_CERTIFICATES";
 /// The port on which every Pod of these tests listens.
 pub const PORT: u16 = 9443;
 /// The port of the webhook.
 pub const WEBHOOK_PORT: u16 = 9444;
 
-fn role() -> Option<String> {
+/// The port over TLS of the program that is probed, and that of its health over gRPC.
+pub const SECURED_PORT: u16 = 9445;
+/// See [`SECURED_PORT`].
+pub const HEALTH_PORT: u16 = 9446;
+
+/// Returns the port on which the program listens, which may be an argument as a provider's.
+fn port() -> u16 {
+    let argument = std::env::var("TEST_POD_PORT").unwrap_or_default();
+    argument.strip_prefix("--webhook-port=").and_then(|port| port.parse().ok()).unwrap_or(PORT)
+}
+
+pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
@@ -35,8 +48,10 @@ fn role() -> Option<String> {
 #[tokio::test]
 async fn server() {
     let Some(name) = role() else { return };
-    let plain = TcpListener::bind(("0.0.0.0", PORT)).await.unwrap();
-    let secured = TcpListener::bind(("0.0.0.0", WEBHOOK_PORT)).await.unwrap();
+    let plain = TcpListener::bind(("0.0.0.0", port())).await.unwrap();
+    // A program with another port shares the network with others, and needs no webhook.
+    let secured = if port() == PORT { WEBHOOK_PORT } else { 0 };
+    let secured = TcpListener::bind(("0.0.0.0", secured)).await.unwrap();
     println!("{name} listens");
     let webhook = async {
         let Some(acceptor) = acceptor() else { return std::future::pending().await };
@@ -67,7 +82,8 @@ async fn server() {
 }
 
 fn acceptor() -> Option<TlsAcceptor> {
-    let read = |name: &str| std::fs::read_to_string(format!("/certificates/{name}")).ok();
+    let folder = std::env::var(CERTIFICATES).ok()?;
+    let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).ok();
     let identity = Identity { certificate: read("tls.crt")?, key: read("tls.key")? };
     let certificates = Arc::new(ServerCertificates::new(&identity).unwrap());
     let config =

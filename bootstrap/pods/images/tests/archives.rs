@@ -7,7 +7,7 @@ use bundle::Digest;
 use container_images::{Name, Sources, Store, Unpacked};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
+use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
 /// The name of all images here.
@@ -23,6 +23,10 @@ pub enum Entry<'a> {
     Link(&'a str, &'a str),
     /// A hard link and its target.
     HardLink(&'a str, &'a str),
+    /// A device file, which no image needs.
+    Device(&'a str),
+    /// A pipe with a name.
+    Pipe(&'a str),
 }
 
 /// Returns the archive of a layer. Paths are written as they are, also those that no honest tool would write.
@@ -34,6 +38,8 @@ pub fn layer(entries: &[Entry<'_>]) -> Vec<u8> {
             Entry::File(path, content) => (path, EntryType::Regular, *content, ""),
             Entry::Link(path, target) => (path, EntryType::Symlink, "", *target),
             Entry::HardLink(path, target) => (path, EntryType::Link, "", *target),
+            Entry::Device(path) => (path, EntryType::Block, "", ""),
+            Entry::Pipe(path) => (path, EntryType::Fifo, "", ""),
         };
         let mut header = Header::new_ustar();
         header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
@@ -56,6 +62,8 @@ pub struct Fault {
     pub architecture: Option<&'static str>,
     /// Changes the compressed layers after their digests were computed.
     pub spoil: Option<fn(&mut Vec<u8>)>,
+    /// Changes the config.
+    pub change: Option<fn(&mut Value)>,
 }
 
 /// Writes an archive with one image to `folder`.
@@ -65,11 +73,14 @@ pub fn archive(folder: &Path, layers: &[Vec<u8>], fault: &Fault) -> PathBuf {
         "aarch64" => "arm64",
         other => other,
     };
-    let config = json!({
+    let mut config = json!({
         "architecture": fault.architecture.unwrap_or(own), "os": "linux",
         "config": {"User": "nonroot", "Env": ["PATH=/bin"], "Entrypoint": ["/manager"], "WorkingDir": "/data"},
         "rootfs": {"type": "layers", "diff_ids": layers.iter().map(|layer| Digest::of(layer)).collect::<Vec<_>>()},
     });
+    if let Some(change) = fault.change {
+        change(&mut config);
+    }
     let path = folder.join("image.tar");
     let mut archive = Builder::new(std::fs::File::create(&path).unwrap());
     let mut add = |name: &str, content: &[u8]| {
@@ -80,7 +91,7 @@ pub fn archive(folder: &Path, layers: &[Vec<u8>], fault: &Fault) -> PathBuf {
     };
     let names: Vec<String> = (0..layers.len()).map(|at| format!("{at}/layer.tar")).collect();
     for (name, layer) in names.iter().zip(layers) {
-        let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
         compressed.write_all(layer).unwrap();
         let mut compressed = compressed.finish().unwrap();
         if let Some(spoil) = fault.spoil {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bundle::Digest;
 use container_images::{Client, Credentials, Hosts, Name, Policy, Registries, Store, Unpacked, limits};
 use machinery::clock::Clock;
+use serde_json::Value;
 use test_registry::{Registry, config, image};
 use tokio::task::JoinHandle;
 
@@ -61,6 +62,50 @@ async fn an_image_of_another_architecture_is_not_fetched() {
     assert!(error.contains("it is an image for linux/riscv64"), "{error}");
     assert_eq!(registry.with(|state| state.count("/blobs/")), 1, "only the config");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What the registry sends something else for.
+#[derive(Debug)]
+enum Instead {
+    Manifest,
+    Config,
+    Layer,
+}
+
+#[tokio::test]
+async fn what_a_registry_sends_is_verified() {
+    for (instead, size_is_same, expected) in [
+        (Instead::Manifest, true, "digest"),
+        (Instead::Manifest, false, "digest"),
+        (Instead::Config, true, "digest"),
+        (Instead::Config, false, "bytes"),
+        (Instead::Layer, true, "digest"),
+        (Instead::Layer, false, "bytes"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::start().await.unwrap();
+        put(&registry, "v1", "one", None);
+        let manifest = registry.with(|state| state.tags["provider:v1"]);
+        registry.with(|state| {
+            let text: Value = serde_json::from_slice(&state.content[&manifest].1).unwrap();
+            let digest = |value: &Value| value["digest"].as_str().unwrap().parse().unwrap();
+            let which = match &instead {
+                Instead::Manifest => manifest,
+                Instead::Config => digest(&text["config"]),
+                Instead::Layer => digest(&text["layers"][0]),
+            };
+            let (kind, content) = state.content[&which].clone();
+            let size = if size_is_same { content.len() } else { content.len() + 1 };
+            state.content.insert(which, (kind, vec![b' '; size].into()));
+        });
+        let name: Name = format!("{}/provider@{manifest}", registry.name()).parse().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let pulled = registries().pull(&store, &name, Policy::Always, &Credentials::default()).await;
+        let error = format!("{:#}", pulled.unwrap_err());
+        assert!(error.contains(expected), "{instead:?}: {error}");
+        let left = fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+        assert!(left.into_iter().all(|name| name == "blobs"), "{instead:?}");
+    }
 }
 
 /// Registries whose pulls run at the same time.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -20,6 +21,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::logs::LogFile;
+use crate::pod::groups::Groups;
+use crate::pod::place::Reach;
 use crate::pod::ports::Ports;
 use crate::pod::shared::{Logs, Shared, logs};
 use crate::pod::worker;
@@ -70,8 +73,8 @@ struct Follower {
 /// A worker of a Pod. Dropping it kills the Pod's processes.
 struct Worker {
     uid: String,
-    /// The address of the Pod, once it has one.
-    address: Arc<OnceLock<String>>,
+    /// Where others reach the Pod, once that is known.
+    reach: Arc<OnceLock<Reach>>,
     pods: watch::Sender<Option<Arc<Pod>>>,
     task: JoinHandle<()>,
 }
@@ -113,9 +116,13 @@ impl Kubelet {
             network: manager.network().clone(),
             reached: Limits::of(manager.all_metrics()),
             ports: Ports::default(),
+            groups: Groups::default(),
             logs: self.0.logs.clone(),
         };
-        options.networks.serve(Arc::new(Services::new(manager)));
+        // The networks belong to the kubelet, so they must not keep it.
+        let machine = Arc::downgrade(&self.0);
+        let on_host = move |uid: &str, port| machine.upgrade()?.reach_on_host(uid, port);
+        options.networks.serve(Arc::new(Services::new(manager, Box::new(on_host))));
         let mapped = pods.clone();
         let follower = Follower {
             pods: pods.clone(),
@@ -136,10 +143,11 @@ impl Kubelet {
         self.0.workers.lock().clear();
     }
 
-    /// Returns the address of the Pod with this UID; `None` if it does not run here, or has none yet.
-    pub fn address(&self, uid: &str) -> Option<String> {
+    /// Returns where the Pod with this UID listens for a port that it names; `None` if it does not run here, or has no address yet.
+    pub fn reach(&self, uid: &str, port: u16) -> Option<(String, u16)> {
         let workers = self.0.workers.lock();
-        workers.values().find(|worker| worker.uid == uid)?.address.get().cloned()
+        let reach = workers.values().find(|worker| worker.uid == uid)?.reach.get()?;
+        Some((reach.address.clone(), reach.moves.get(&port).copied().unwrap_or(port)))
     }
 
     /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
@@ -162,6 +170,16 @@ impl Kubelet {
     }
 }
 
+impl Machine {
+    /// Returns where a Pod in the network of this machine listens for a port that it names; `None` for others.
+    fn reach_on_host(&self, uid: &str, port: u16) -> Option<SocketAddr> {
+        let workers = self.workers.lock();
+        let reach = workers.values().find(|worker| worker.uid == uid)?.reach.get()?;
+        let port = reach.moves.get(&port).copied().unwrap_or(port);
+        if reach.is_host { Some(SocketAddr::new(reach.address.parse().ok()?, port)) } else { None }
+    }
+}
+
 impl Follower {
     /// Gives the worker of a Pod the newest state of it.
     fn follow(&self, key: NamespacedName, pod: Arc<Pod>) {
@@ -172,9 +190,9 @@ impl Follower {
             return;
         }
         let (sender, receiver) = watch::channel(Some(pod));
-        let address = Arc::new(OnceLock::new());
-        let task = tokio::spawn(worker::run(self.shared.clone(), receiver, address.clone()));
-        workers.insert(key, Worker { uid, address, pods: sender, task });
+        let reach = Arc::new(OnceLock::new());
+        let task = tokio::spawn(worker::run(self.shared.clone(), receiver, reach.clone()));
+        workers.insert(key, Worker { uid, reach, pods: sender, task });
     }
 
     /// Binds a Pod that no scheduler has bound to a Node.

@@ -9,6 +9,7 @@
 mod gather;
 mod host;
 mod kubelet;
+mod limits;
 pub mod logs;
 mod needs;
 pub mod plan;

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::core::v1::{DownwardAPIProjection, DownwardAPIVolumeFile};
 
 /// Where in-cluster clients look for the token, the namespace and the authority of the API server.
-const API_ACCESS_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+pub(crate) const API_ACCESS_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const API_ACCESS: &str = "kube-api-access";
 /// The lifetime of a token in seconds; that of Kubernetes, whose clients read the file again each minute.
 const TOKEN_SECONDS: i64 = 3607;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use pod_network::FIRST_SERVICE;
@@ -17,10 +17,14 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Services with an address. Beyond it, those that do not exist any more lose theirs, and their addresses are used again.
 const SERVICES: usize = 60_000;
 
+/// Returns where the Pod with this UID listens for this port, if it uses the network of this machine.
+pub(crate) type OnHost = Box<dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync>;
+
 /// The Services of the API server.
 pub(crate) struct Services {
     services: Objects<Service>,
     slices: Objects<EndpointSlice>,
+    on_host: OnHost,
     addresses: Mutex<Addresses>,
 }
 
@@ -31,8 +35,18 @@ struct Addresses {
 }
 
 impl Services {
-    pub(crate) fn new(manager: &Manager) -> Self {
-        Self { services: manager.objects(), slices: manager.objects(), addresses: Mutex::default() }
+    pub(crate) fn new(manager: &Manager, on_host: OnHost) -> Self {
+        let (services, slices) = (manager.objects(), manager.objects());
+        Self { services, slices, on_host, addresses: Mutex::default() }
+    }
+
+    /// Returns the slices of the Service with this address, and the name of its port.
+    fn port(&self, address: SocketAddrV4) -> Option<(Vec<Arc<EndpointSlice>>, String)> {
+        let key = self.addresses.lock().names.get(address.ip())?.clone();
+        let service = self.services.get(&key)?;
+        let mut ports = service.spec.as_ref()?.ports.iter().flatten();
+        let port = ports.find(|port| u16::try_from(port.port) == Ok(address.port()))?;
+        Some((self.slices(&key), port.name.clone().unwrap_or_default()))
     }
 
     fn slices(&self, service: &NamespacedName) -> Vec<Arc<EndpointSlice>> {
@@ -55,11 +69,19 @@ impl pod_network::Services for Services {
     }
 
     fn endpoint(&self, address: SocketAddrV4) -> Option<SocketAddr> {
-        let key = self.addresses.lock().names.get(address.ip())?.clone();
-        let service = self.services.get(&key)?;
-        let mut ports = service.spec.as_ref()?.ports.iter().flatten();
-        let port = ports.find(|port| u16::try_from(port.port) == Ok(address.port()))?;
-        self.slices(&key).iter().find_map(|slice| endpoint(slice, port.name.as_deref().unwrap_or_default()))
+        let (slices, name) = self.port(address)?;
+        slices.iter().find_map(|slice| endpoint(slice, &name))
+    }
+
+    fn endpoint_on_host(&self, address: SocketAddrV4) -> Option<SocketAddr> {
+        let (slices, name) = self.port(address)?;
+        slices.iter().find_map(|slice| {
+            let port = number(slice, &name)?;
+            // The kubelet's word counts and not the address, which others may write.
+            let pods =
+                ready_endpoints(slice).filter_map(|endpoint| endpoint.target_ref.as_ref()?.uid.as_deref());
+            pods.into_iter().find_map(|uid| (self.on_host)(uid, port))
+        })
     }
 }
 
@@ -87,19 +109,27 @@ impl Addresses {
     }
 }
 
+fn ready_endpoints(slice: &EndpointSlice) -> impl Iterator<Item = &Endpoint> {
+    slice.endpoints.iter().flatten().filter(|endpoint| {
+        endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) != Some(false)
+    })
+}
+
 /// Returns the addresses of the ready Pods.
 fn ready(slice: &EndpointSlice) -> impl Iterator<Item = Ipv4Addr> {
-    let ready = slice.endpoints.iter().flatten().filter(|endpoint| {
-        endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) != Some(false)
-    });
-    ready.filter_map(|endpoint| endpoint.addresses.first()?.parse().ok())
+    ready_endpoints(slice).filter_map(|endpoint| endpoint.addresses.first()?.parse().ok())
+}
+
+/// Returns the number of the port of this name.
+fn number(slice: &EndpointSlice, name: &str) -> Option<u16> {
+    let mut ports = slice.ports.iter().flatten();
+    let port = ports.find(|port| port.name.as_deref().unwrap_or_default() == name)?;
+    u16::try_from(port.port?).ok()
 }
 
 /// Returns the first ready address with the port of this name.
 fn endpoint(slice: &EndpointSlice, name: &str) -> Option<SocketAddr> {
-    let mut ports = slice.ports.iter().flatten();
-    let port = ports.find(|port| port.name.as_deref().unwrap_or_default() == name)?;
-    let port = u16::try_from(port.port?).ok()?;
+    let port = number(slice, name)?;
     Some(SocketAddr::new(IpAddr::V4(ready(slice).next()?), port))
 }
 

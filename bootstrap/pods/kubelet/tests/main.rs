@@ -1,1 +1,4 @@
 //! Tests of the kubelet.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+mod groups;

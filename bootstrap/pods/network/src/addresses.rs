@@ -2,13 +2,26 @@
 //! uses, so that they hide neither a BMC nor an address of a cloud.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 /// The address of the API server inside of a Pod.
 pub const API: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(198, 19, 0, 1), 443);
 
 /// The address of the gateway, at which it answers questions about names.
 pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
+
+/// The address of the gateway in IPv6, from a unique local range (RFC 4193).
+pub(crate) const GATEWAY6: Ipv6Addr = six(GATEWAY);
+
+/// Returns the address in IPv6 of whoever has this one in IPv4.
+pub(crate) const fn six(address: Ipv4Addr) -> Ipv6Addr {
+    let [a, b, c, d] = address.octets();
+    let [first, second, third, fourth] = SIX;
+    Ipv6Addr::new(first, second, third, fourth, 0, 0, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+}
+
+/// The first half of all addresses in IPv6.
+const SIX: [u16; 4] = [0xfd5f, 0x1a7e, 0x9c03, 0];
 
 /// The first address of a Service.
 pub const FIRST_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 19, 1, 0);
@@ -31,9 +44,19 @@ pub(crate) enum Place {
 
 /// Returns what lies behind an address.
 pub(crate) fn place(address: IpAddr) -> Place {
-    let IpAddr::V4(address) = address.to_canonical() else {
-        let is_forbidden = address.is_loopback() || address.is_unspecified() || address.is_multicast();
-        return if is_forbidden { Place::Forbidden } else { Place::Outside };
+    let address = match address.to_canonical() {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(address) => {
+            // Pods reach each other over IPv4 only, and an address of a link means nothing on another one.
+            let is_own = address.segments()[..4] == SIX;
+            let is_of_link = address.segments()[0] & 0xffc0 == 0xfe80;
+            let is_forbidden = address.is_loopback()
+                || address.is_unspecified()
+                || address.is_multicast()
+                || is_own
+                || is_of_link;
+            return if is_forbidden { Place::Forbidden } else { Place::Outside };
+        }
     };
     match address.octets() {
         [198, 18, ..] => Place::Pod,
@@ -93,12 +116,16 @@ mod tests {
             ("255.255.255.255", Place::Forbidden),
             ("::1", Place::Forbidden),
             ("::", Place::Forbidden),
+            ("fe80::1", Place::Forbidden),
+            ("ff02::1", Place::Forbidden),
+            ("fd00::1", Place::Outside),
             ("::ffff:127.0.0.1", Place::Forbidden),
             ("::ffff:198.18.0.1", Place::Pod),
         ] {
             assert_eq!(place(address.parse().unwrap()), expected, "{address}");
         }
         assert_eq!(place(IpAddr::V4(FIRST_SERVICE)), Place::Service);
+        assert_eq!(place(IpAddr::V6(six(PODS.0))), Place::Forbidden);
     }
 
     #[test]

@@ -22,6 +22,11 @@ pub trait Services: Send + Sync + 'static {
 
     /// Returns where the port of the Service with this address leads; `None` if nothing is ready there.
     fn endpoint(&self, service: SocketAddrV4) -> Option<SocketAddr>;
+
+    /// Returns where it leads for the server itself, if its Pod uses the network of this machine. Pods do not reach that: it may be loopback.
+    fn endpoint_on_host(&self, _service: SocketAddrV4) -> Option<SocketAddr> {
+        None
+    }
 }
 
 /// What is known of the world outside of a Pod. All Pods share it.
@@ -40,7 +45,7 @@ impl Router {
     ///
     /// # Errors
     /// The errors of TCP; [`io::ErrorKind::PermissionDenied`] if Pods may not connect to it.
-    pub(crate) async fn connect(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+    pub(crate) async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
         let called = self.call(to);
         let called = tokio::time::timeout(limits::CONNECT, called).await;
         let stream = called.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
@@ -48,21 +53,25 @@ impl Router {
         Ok(stream)
     }
 
-    async fn call(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
-        match place(IpAddr::V4(*to.ip())) {
-            Place::Service if to == API => TcpStream::connect(self.api).await,
-            Place::Service if *to.ip() == GATEWAY => {
-                let servers = name_servers(&self.resolv_conf);
-                let server = servers.first().filter(|_| to.port() == PORT);
-                TcpStream::connect(*server.ok_or(io::ErrorKind::ConnectionRefused)?).await
-            }
-            Place::Service => {
-                let services = self.services.get().ok_or(io::ErrorKind::HostUnreachable)?;
-                let endpoint = services.endpoint(to).ok_or(io::ErrorKind::ConnectionRefused)?;
-                self.reach(endpoint).await
-            }
-            _ => self.reach(SocketAddr::V4(to)).await,
+    async fn call(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        match (place(to.ip()), to) {
+            (Place::Service, SocketAddr::V4(to)) => self.call_service(to).await,
+            _ => self.reach(to).await,
         }
+    }
+
+    async fn call_service(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+        if to == API {
+            return TcpStream::connect(self.api).await;
+        }
+        if *to.ip() == GATEWAY {
+            let servers = name_servers(&self.resolv_conf);
+            let server = servers.first().filter(|_| to.port() == PORT);
+            return TcpStream::connect(*server.ok_or(io::ErrorKind::ConnectionRefused)?).await;
+        }
+        let services = self.services.get().ok_or(io::ErrorKind::HostUnreachable)?;
+        let endpoint = services.endpoint(to).ok_or(io::ErrorKind::ConnectionRefused)?;
+        self.reach(endpoint).await
     }
 
     /// Connects to an address that is no Service.
@@ -84,12 +93,21 @@ impl Router {
         if let Ok(address) = host.parse::<Ipv4Addr>() {
             return match place(IpAddr::V4(address)) {
                 Place::Pod => Some(self.enter(address, port).await),
-                Place::Service => Some(self.connect(SocketAddrV4::new(address, port)).await),
+                Place::Service => Some(self.serve(SocketAddrV4::new(address, port)).await),
                 _ => None,
             };
         }
         let address = self.lookup(host)?.into_iter().next()?;
-        Some(self.connect(SocketAddrV4::new(address, port)).await)
+        Some(self.serve(SocketAddrV4::new(address, port)).await)
+    }
+
+    /// Connects the server to a Service.
+    async fn serve(&self, to: SocketAddrV4) -> io::Result<TcpStream> {
+        let endpoint = self.services.get().and_then(|services| services.endpoint_on_host(to));
+        match endpoint {
+            Some(endpoint) => TcpStream::connect(endpoint).await,
+            None => self.connect(SocketAddr::V4(to)).await,
+        }
     }
 
     /// Returns the addresses of a Service, named as in a cluster; `None` for other names. A Service that does not exist has none.

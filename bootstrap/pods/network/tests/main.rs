@@ -10,3 +10,4 @@ mod inside;
 mod lookup;
 mod outside;
 mod pods;
+mod six;

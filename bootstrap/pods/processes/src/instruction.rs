@@ -10,15 +10,19 @@ use serde::{Deserialize, Serialize};
 pub enum Isolation {
     /// Namespaces for mounts and processes, made by root.
     Root,
-    /// A user namespace, in which a user without privileges may make mounts.
+    /// A user namespace, in which a user without privileges may make mounts and a namespace of processes.
     UserNamespace,
+    /// A user namespace for mounts alone, where the machine does not let a user mount `/proc`.
+    UserMounts,
     /// None: the program runs with the paths of this machine.
     None,
 }
 
 impl Isolation {
-    /// All of them, the strongest first.
-    pub const ALL: [Self; 3] = [Self::Root, Self::UserNamespace, Self::None];
+    /// Returns whether it needs a user namespace.
+    pub fn is_user(self) -> bool {
+        matches!(self, Self::UserNamespace | Self::UserMounts)
+    }
 
     /// Returns whether the container has its own root folder, so that its paths are those of its image.
     pub fn has_own_root(self) -> bool {
@@ -33,6 +37,8 @@ pub struct Instruction {
     pub isolation: Isolation,
     /// The network of the Pod, if it is not that of this machine.
     pub namespaces: Option<Namespaces>,
+    /// The container that runs, if this is a further program in it.
+    pub inside: Option<Inside>,
     /// The root folder of the container, which belongs to it alone.
     pub root: PathBuf,
     /// What is mounted, in this order.
@@ -67,6 +73,15 @@ pub struct Namespaces {
     pub user: Option<PathBuf>,
     /// The network.
     pub network: PathBuf,
+}
+
+/// The namespaces of a container that runs, as paths, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inside {
+    /// Its user namespace, if it has one.
+    pub user: Option<PathBuf>,
+    /// Its mounts.
+    pub mounts: PathBuf,
 }
 
 /// A file or folder of this machine that a container sees.

@@ -3,11 +3,14 @@
 //!
 //! Invariant: no process outlives the program that started it: the kernel kills each with the thread that waits for it.
 
+pub mod cgroup;
 mod detect;
+mod entrance;
 mod instruction;
 mod process;
 pub mod shim;
 
-pub use instruction::{Device, Instruction, Isolation, Mount, Namespaces};
+pub use entrance::Entrance;
+pub use instruction::{Device, Inside, Instruction, Isolation, Mount, Namespaces};
 pub use process::{Ended, Output, Process};
 pub use shim::user_namespace;

@@ -3,6 +3,8 @@
 mod command;
 mod environment;
 mod expand;
+pub mod moved_ports;
+mod paths;
 mod quantity;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,9 @@ use pod_processes::{Device, Instruction, Isolation, Mount, Namespaces};
 
 pub use command::command;
 pub use environment::{environment, pod_field};
+use moved_ports::Move;
+pub use paths::Paths;
+pub use quantity::limits;
 
 /// What a container's instruction depends on, besides the Pod itself.
 pub struct Facts<'a> {
@@ -40,13 +45,25 @@ pub struct Facts<'a> {
     pub pod_ip: &'a str,
     /// The network of the Pod, if it is not that of this machine.
     pub namespaces: Option<Namespaces>,
+    /// The ports that the container cannot have.
+    pub moves: &'a BTreeMap<u16, Move>,
+    /// Whether the container's program has a flag of this name.
+    pub knows: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// How a container is started.
+pub struct Planned {
+    /// The instruction that starts its process.
+    pub instruction: Instruction,
+    /// Where its paths are on this machine, if it has no root folder of its own.
+    pub paths: Option<Paths>,
 }
 
 /// Returns the instruction that starts a container.
 ///
 /// # Errors
-/// A ConfigMap, a Secret or a key that is not optional does not exist; a volume or a command is missing.
-pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Result<Instruction> {
+/// A ConfigMap, a Secret or a key that is not optional does not exist; a volume or a command is missing; a port cannot be moved.
+pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Result<Planned> {
     let mut environment = environment(pod, container, facts)?;
     let variables: BTreeMap<String, String> = environment.iter().cloned().collect();
     let mut command = command(container, facts.image, &variables)?;
@@ -59,17 +76,20 @@ pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Resul
     if working_directory.is_empty() {
         "/".clone_into(&mut working_directory);
     }
+    command = moved_ports::moved(command, facts.moves, facts.knows)?;
+    let mut paths = None;
     if !facts.isolation.has_own_root() {
-        let paths = Paths { root: facts.root, mounts: &mounts };
-        command = paths.of_command(command);
-        environment = paths.of_environment(environment);
-        working_directory = paths.on_this_machine(&working_directory);
-        mounts.clear();
+        let own = Paths::new(facts.root, std::mem::take(&mut mounts));
+        command = own.of_command(command);
+        environment = own.of_environment(environment);
+        working_directory = own.on_this_machine(&working_directory);
+        paths = Some(own);
     }
     let group = container_group(pod, container).unwrap_or(facts.user.group);
-    Ok(Instruction {
+    let instruction = Instruction {
         isolation: facts.isolation,
         namespaces: facts.namespaces.clone(),
+        inside: None,
         root: facts.root.to_owned(),
         mounts,
         devices: Device::usual(),
@@ -79,7 +99,8 @@ pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Resul
         user: facts.user.user,
         group,
         groups: groups(pod),
-    })
+    };
+    Ok(Planned { instruction, paths })
 }
 
 /// Returns the user of a container as `USER[:GROUP]`: that of its security context, of the Pod's, or of the image.
@@ -137,59 +158,4 @@ fn mounted(
         });
     }
     Ok(mounts)
-}
-
-/// The paths of a container that has no root folder of its own: those of its image and its volumes lie elsewhere.
-struct Paths<'a> {
-    root: &'a Path,
-    mounts: &'a [Mount],
-}
-
-impl Paths<'_> {
-    /// Returns where a path of the container is on this machine; a path of neither a volume nor the image stays as it is.
-    fn on_this_machine(&self, path: &str) -> String {
-        let below = |mount: &&Mount| {
-            let target = mount.target.trim_end_matches('/');
-            path == target || path.strip_prefix(target).is_some_and(|rest| rest.starts_with('/'))
-        };
-        if let Some(mount) = self.mounts.iter().filter(below).max_by_key(|mount| mount.target.len()) {
-            let rest = &path[mount.target.trim_end_matches('/').len()..];
-            return format!("{}{rest}", mount.source.display());
-        }
-        let in_image = self.root.join(path.trim_start_matches('/'));
-        if path.starts_with('/') && in_image.exists() {
-            in_image.display().to_string()
-        } else {
-            path.to_owned()
-        }
-    }
-
-    /// The program, and the arguments that are paths or `--flag=path`.
-    fn of_command(&self, command: Vec<String>) -> Vec<String> {
-        let mut all = command.into_iter();
-        let program = all.next().map(|program| self.on_this_machine(&program));
-        program.into_iter().chain(all.map(|argument| self.of_value(&argument))).collect()
-    }
-
-    fn of_environment(&self, environment: Vec<(String, String)>) -> Vec<(String, String)> {
-        let moved = |(name, value): (String, String)| {
-            let value = if name == "PATH" { self.search_path(&value) } else { self.of_value(&value) };
-            (name, value)
-        };
-        environment.into_iter().map(moved).collect()
-    }
-
-    fn search_path(&self, path: &str) -> String {
-        path.split(':').map(|folder| self.on_this_machine(folder)).collect::<Vec<_>>().join(":")
-    }
-
-    /// Moves a value that begins with the path of a volume. Paths of the image are not moved, because a value may mean this machine's.
-    fn of_value(&self, value: &str) -> String {
-        let (flag, path) = match value.split_once('=') {
-            Some((flag, path)) if value.starts_with('-') => (format!("{flag}="), path),
-            _ => (String::new(), value),
-        };
-        let is_mounted = self.mounts.iter().any(|mount| path.starts_with(&mount.target));
-        if is_mounted { format!("{flag}{}", self.on_this_machine(path)) } else { value.to_owned() }
-    }
 }

@@ -3,17 +3,25 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pod_processes::{Ended, Instruction, Process};
+use pod_processes::cgroup::Group;
+use pod_processes::{Ended, Entrance, Process};
 use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::logs::{Log, copy};
+use crate::plan::{Paths, Planned};
 
 /// A container that runs. Dropping it kills its process.
 pub(crate) struct Running {
     signals: mpsc::UnboundedSender<Signal>,
     task: JoinHandle<()>,
+    /// Its end, once that has begun.
+    end: Option<JoinHandle<()>>,
+    /// The way into it.
+    pub(crate) entrance: Option<Entrance>,
+    /// Where its paths are on this machine, if it has no root folder of its own.
+    pub(crate) paths: Option<Arc<Paths>>,
     /// The probes of this start; they end with it.
     pub(crate) probes: Vec<JoinHandle<()>>,
 }
@@ -32,11 +40,13 @@ impl Running {
     /// # Errors
     /// The process cannot be started.
     pub(crate) async fn start(
-        instruction: Instruction,
+        planned: Planned,
+        group: Option<Group>,
         log: Arc<Log>,
         on_end: impl FnOnce(End) + Send + 'static,
     ) -> Result<Self> {
-        let mut process = Process::spawn(instruction).await?;
+        let mut process = Process::spawn(planned.instruction, group).await?;
+        let entrance = process.entrance();
         let (signals, mut wanted) = mpsc::unbounded_channel::<Signal>();
         let output = process.take_output();
         let task = tokio::spawn(async move {
@@ -55,19 +65,29 @@ impl Running {
             };
             on_end(End { ended, output: copied.await.unwrap_or_default() });
         });
-        Ok(Self { signals, task, probes: Vec::new() })
+        let paths = planned.paths.map(Arc::new);
+        Ok(Self { signals, task, end: None, entrance, paths, probes: Vec::new() })
     }
 
-    /// Sends a signal to the process.
-    pub(crate) fn signal(&self, signal: Signal) {
-        // A process that has ended needs none.
-        self.signals.send(signal).ok();
+    /// Returns where signals for the process are sent.
+    pub(crate) fn signals(&self) -> mpsc::UnboundedSender<Signal> {
+        self.signals.clone()
+    }
+
+    /// Begins the end of the container, unless it has begun before.
+    pub(crate) fn stop_with(&mut self, end: impl Future<Output = ()> + Send + 'static) {
+        if self.end.is_none() {
+            // What is found from now on says nothing about a healthy container.
+            self.probes.iter().for_each(JoinHandle::abort);
+            self.end = Some(tokio::spawn(end));
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         self.task.abort();
+        self.end.iter().for_each(JoinHandle::abort);
         self.probes.iter().for_each(JoinHandle::abort);
     }
 }

@@ -5,10 +5,10 @@ use std::fs;
 use chrono::{DateTime, Utc};
 use kube::ResourceExt;
 use pod_processes::Ended;
-use rustix::process::Signal;
 
 use super::container::End;
-use super::state::{Phase, Termination};
+use super::state::{Hook, Phase, Termination};
+use super::stop::grace;
 use super::worker::{Event, Worker};
 use crate::needs::containers;
 use crate::probe::{Finding, Purpose};
@@ -18,16 +18,16 @@ const MESSAGE: usize = 4096;
 
 impl Worker {
     pub(super) fn back_off(&mut self, at: usize, until: DateTime<Utc>) {
-        let state = &mut self.states[at];
+        let state = &self.states[at];
         let message =
             format!("back-off restarting failed container={} pod={}", state.name, self.pod.name_any());
-        if let Phase::Terminated(end) = &state.phase {
-            state.last = Some(end.clone());
-        }
         self.wait(at, "CrashLoopBackOff", &message, Some(until));
     }
 
     pub(super) fn wait(&mut self, at: usize, reason: &str, message: &str, until: Option<DateTime<Utc>>) {
+        if let Phase::Terminated(end) = &self.states[at].phase {
+            self.states[at].last = Some(end.clone());
+        }
         self.states[at].phase =
             Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
     }
@@ -44,6 +44,7 @@ impl Worker {
         match event {
             Event::Ended(at, end) => self.on_end(at, &end),
             Event::Found(at, finding) => self.on_finding(at, &finding),
+            Event::Hooked(at, outcome) => self.on_hook(at, outcome),
         }
     }
 
@@ -55,14 +56,20 @@ impl Worker {
         };
         let code = end.ended.code();
         let name = self.states[at].name.clone();
+        let mut message = self.message(&name, code, &end.output);
+        if let Hook::Failed(error) = std::mem::take(&mut self.states[at].hook)
+            && message.is_empty()
+        {
+            message = format!("PostStartHookError: {error}");
+        }
         self.states[at].phase = Phase::Terminated(Termination {
             code,
             signal: match end.ended {
                 Ended::Killed(signal) => Some(signal),
-                Ended::Exited(_) => None,
+                Ended::Exited(_) | Ended::OutOfMemory(_) => None,
             },
-            reason: if code == 0 { "Completed" } else { "Error" }.to_owned(),
-            message: self.message(&name, code, &end.output),
+            reason: reason(end.ended).to_owned(),
+            message,
             started: since,
             finished: self.shared.clock.now(),
         });
@@ -84,15 +91,23 @@ impl Worker {
     }
 
     fn on_finding(&mut self, at: usize, finding: &Finding) {
-        let has_readiness =
-            containers(&self.pod).nth(at).is_some_and(|(container, _)| container.readiness_probe.is_some());
+        let found = containers(&self.pod).nth(at).map(|(container, _)| container.clone());
+        let Some(container) = found else { return };
+        let has_readiness = container.readiness_probe.is_some();
         let Phase::Running { started, ready, .. } = &mut self.states[at].phase else { return };
         match (finding.purpose, finding.is_good) {
             (Purpose::Startup, true) => {
                 *started = true;
                 *ready = *ready || !has_readiness;
+                self.probe_started(at, &container);
             }
-            (Purpose::Readiness, is_good) => *ready = is_good && *started,
+            (Purpose::Readiness, is_good) => {
+                *ready = is_good && *started;
+                if !is_good {
+                    let (name, pod) = (&container.name, self.pod.name_any());
+                    tracing::info!("the container {name} of the Pod {pod} is not ready: {}", finding.message);
+                }
+            }
             (Purpose::Liveness, true) => {}
             (Purpose::Startup | Purpose::Liveness, false) => {
                 tracing::warn!(
@@ -101,14 +116,39 @@ impl Worker {
                     self.pod.name_any(),
                     finding.message
                 );
-                self.signal(at, Signal::TERM);
+                self.stop_for(at, finding.purpose);
             }
         }
     }
 
-    pub(super) fn signal(&self, at: usize, signal: Signal) {
-        if let Some(running) = self.running.get(at).and_then(Option::as_ref) {
-            running.signal(signal);
+    /// Goes on after the hook `postStart`, or ends the container if that failed.
+    fn on_hook(&mut self, at: usize, outcome: Result<(), String>) {
+        let Phase::Running { started, ready, .. } = &mut self.states[at].phase else { return };
+        let Some((container, _)) = containers(&self.pod).nth(at) else { return };
+        let container = container.clone();
+        match outcome {
+            Ok(()) => {
+                *started = container.startup_probe.is_none();
+                *ready = *started && container.readiness_probe.is_none();
+                self.states[at].hook = Hook::Done;
+                self.probe(at, &container);
+            }
+            Err(error) => {
+                let (name, pod) = (&container.name, self.pod.name_any());
+                tracing::warn!("the hook postStart of the container {name} of the Pod {pod} failed: {error}");
+                self.states[at].hook = Hook::Failed(error);
+                let grace = grace(&self.pod);
+                self.stop(at, grace);
+            }
         }
+    }
+}
+
+/// Returns why a container has ended, in Kubernetes' words.
+fn reason(ended: Ended) -> &'static str {
+    match ended {
+        Ended::OutOfMemory(_) => "OOMKilled",
+        _ if ended.code() == 0 => "Completed",
+        _ => "Error",
     }
 }

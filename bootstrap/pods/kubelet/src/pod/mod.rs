@@ -1,14 +1,18 @@
 //! The life of one Pod: `state` is what is known, `plan` what is to be done next, `status` what is written. All three are pure; `worker`
-//! performs the plan with `image`, `start` and `events`.
+//! performs the plan with `image`, `start`, `stop` and `events`.
 
 mod container;
 mod events;
+pub(crate) mod groups;
 mod image;
 pub(crate) mod place;
 pub mod plan;
 pub(crate) mod ports;
+mod private;
+mod program;
 pub(crate) mod shared;
 mod start;
 pub mod state;
 pub mod status;
+mod stop;
 pub(crate) mod worker;

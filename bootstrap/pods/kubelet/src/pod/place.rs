@@ -1,5 +1,7 @@
 //! Where the processes of a Pod are in the network.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use pod_network::{API, Network};
@@ -8,11 +10,23 @@ use pod_processes::Namespaces;
 use super::ports::Claim;
 use super::shared::Shared;
 use crate::host::ADDRESS;
+use crate::plan::moved_ports::Move;
+
+/// Where others reach a Pod.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    /// Its address.
+    pub(crate) address: String,
+    /// Whether that is an address of this machine.
+    pub(crate) is_host: bool,
+    /// The ports that are elsewhere.
+    pub(crate) moves: BTreeMap<u16, u16>,
+}
 
 /// Where the processes of a Pod are.
 pub(crate) enum Place {
     /// In the network of this machine, on the ports that it claims there.
-    Host { _ports: Claim },
+    Host { ports: Claim },
     /// In a network of its own.
     Own(Network),
 }
@@ -25,7 +39,11 @@ impl Place {
     pub(crate) async fn find(shared: &Shared, pod: &Pod) -> Result<Self> {
         let is_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or_default();
         // Without a root folder of its own, a container could not find the name server of its network.
-        if is_host || !shared.isolation.has_own_root() {
+        if !shared.isolation.has_own_root() {
+            let ports = shared.ports.claim_or_find(pod, shared.network.as_ref()).await?;
+            return Ok(Self::Host { ports });
+        }
+        if is_host {
             return Self::host(shared, pod);
         }
         let before = pod.status.as_ref().and_then(|status| status.pod_ip.as_deref()?.parse().ok());
@@ -36,14 +54,24 @@ impl Place {
     }
 
     fn host(shared: &Shared, pod: &Pod) -> Result<Self> {
-        Ok(Self::Host { _ports: shared.ports.claim(pod)? })
+        Ok(Self::Host { ports: shared.ports.claim(pod)? })
     }
 
-    /// Returns the address of the Pod.
-    pub(crate) fn address(&self) -> String {
+    /// Returns where others reach the Pod.
+    pub(crate) fn reach(&self) -> Reach {
+        let (address, is_host) = match self {
+            Self::Host { .. } => (ADDRESS.to_owned(), true),
+            Self::Own(network) => (network.address().to_string(), false),
+        };
+        let moves = self.moves().into_iter().map(|(from, moved)| (from, moved.to)).collect();
+        Reach { address, is_host, moves }
+    }
+
+    /// Returns the ports that its programs cannot have.
+    pub(crate) fn moves(&self) -> BTreeMap<u16, Move> {
         match self {
-            Self::Host { .. } => ADDRESS.to_owned(),
-            Self::Own(network) => network.address().to_string(),
+            Self::Host { ports } => ports.moves.clone(),
+            Self::Own(_) => BTreeMap::new(),
         }
     }
 

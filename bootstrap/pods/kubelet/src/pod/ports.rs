@@ -1,14 +1,17 @@
 //! The ports of Pods that share the network of this machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use engine::network::Network;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use parking_lot::Mutex;
 
+use crate::host::ADDRESS;
 use crate::needs::containers;
+use crate::plan::moved_ports::{Move, wanted};
 
 /// The ports in use, with the names of their Pods.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +21,9 @@ pub(crate) struct Ports(Arc<Mutex<BTreeMap<u16, String>>>);
 #[derive(Debug)]
 pub(crate) struct Claim {
     all: Ports,
-    own: Vec<u16>,
+    own: BTreeSet<u16>,
+    /// The ports of this Pod that belong to others, and those that it has instead.
+    pub(crate) moves: BTreeMap<u16, Move>,
 }
 
 impl Ports {
@@ -27,24 +32,57 @@ impl Ports {
     /// # Errors
     /// Another Pod has one of them. It would fail to listen there, and say so less clearly.
     pub(crate) fn claim(&self, pod: &Pod) -> Result<Claim> {
-        let mut taken = self.0.lock();
-        let ports = containers(pod).flat_map(|(container, _)| container.ports.iter().flatten());
-        let is_tcp = |protocol: &Option<String>| protocol.as_deref().unwrap_or("TCP") == "TCP";
-        let mut own: Vec<u16> = ports
-            .filter(|port| is_tcp(&port.protocol))
-            .filter_map(|port| u16::try_from(port.container_port).ok())
-            .collect();
-        own.sort_unstable();
-        own.dedup();
-        if let Some((port, other)) = own.iter().find_map(|port| Some((port, taken.get(port)?))) {
+        let claim = self.claim_or_move(pod, &BTreeMap::new());
+        if let Some((port, Move { other, .. })) = claim.moves.first_key_value() {
             bail!(
-                "the Pod {other} listens on the port {port}, and both use the network of this machine; give this Pod another port in its arguments"
+                "{other} listens on the port {port}, and both use the network of this machine; give this Pod another port in its arguments"
             );
         }
-        let name = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
-        taken.extend(own.iter().map(|port| (*port, name.clone())));
-        Ok(Claim { all: self.clone(), own })
+        Ok(claim)
     }
+
+    /// The same as [`Self::claim`] for a Pod whose programs are told to listen elsewhere where a port is in use.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub(crate) async fn claim_or_find(&self, pod: &Pod, network: &dyn Network) -> Result<Claim> {
+        let mut free = BTreeMap::new();
+        for port in ports(pod) {
+            let is_in_use = network.listen(ADDRESS, port).await.is_err();
+            let listener = network.listen(ADDRESS, 0).await.context("this machine has no free port")?;
+            let other = is_in_use.then(|| "another program of this machine".to_owned());
+            free.insert(port, (listener.port(), other));
+        }
+        Ok(self.claim_or_move(pod, &free))
+    }
+
+    /// Each port that is in use is exchanged for the one in `free`, with which there may be the name of a user who is no Pod.
+    fn claim_or_move(&self, pod: &Pod, free: &BTreeMap<u16, (u16, Option<String>)>) -> Claim {
+        let name = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
+        let mut taken = self.0.lock();
+        let (mut own, mut moves) = (BTreeSet::new(), BTreeMap::new());
+        for port in ports(pod) {
+            let other = taken.get(&port).map(|other| format!("the Pod {other}"));
+            let (to, others) = free.get(&port).cloned().unwrap_or_default();
+            match other.or(others) {
+                Some(other) => {
+                    moves.insert(port, Move { to, other });
+                    own.insert(to);
+                }
+                None => drop(own.insert(port)),
+            }
+        }
+        // A Pod that is refused claims nothing.
+        if free.is_empty() && !moves.is_empty() {
+            own.clear();
+        }
+        taken.extend(own.iter().map(|port| (*port, name.clone())));
+        Claim { all: self.clone(), own, moves }
+    }
+}
+
+fn ports(pod: &Pod) -> BTreeSet<u16> {
+    containers(pod).flat_map(|(container, _)| wanted(container)).collect()
 }
 
 impl Drop for Claim {
@@ -56,11 +94,12 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
+    use engine::network::RealNetwork;
     use serde_json::json;
 
     use super::*;
 
-    fn pod(name: &str, ports: &[i32]) -> Pod {
+    fn pod(name: &str, ports: &[u16]) -> Pod {
         let ports: Vec<_> = ports.iter().map(|port| json!({"containerPort": port})).collect();
         serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": "capi-system"},
@@ -78,5 +117,18 @@ mod tests {
         assert!(refused.contains("capi-system/first") && refused.contains("9443"), "{refused}");
         drop(first);
         ports.claim(&pod("second", &[8082, 9443])).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_is_moved() {
+        let (ports, network) = (Ports::default(), RealNetwork);
+        let listener = network.listen(ADDRESS, 0).await.unwrap();
+        let used = listener.port();
+        let first = ports.claim_or_find(&pod("first", &[used]), &network).await.unwrap();
+        let moved = first.moves[&used].clone();
+        assert_eq!(moved.other, "another program of this machine");
+        assert_ne!(moved.to, used);
+        let second = ports.claim_or_find(&pod("second", &[moved.to]), &network).await.unwrap();
+        assert_eq!(second.moves[&moved.to].other, "the Pod capi-system/first");
     }
 }

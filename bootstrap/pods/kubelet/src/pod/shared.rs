@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use pod_network::Networks;
 use pod_processes::Isolation;
 
+use super::groups::Groups;
 use super::ports::Ports;
 use crate::logs::Log;
 
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) network: Arc<dyn Network>,
     pub(crate) reached: Limits,
     pub(crate) ports: Ports,
+    pub(crate) groups: Groups,
     pub(crate) logs: Logs,
 }
 

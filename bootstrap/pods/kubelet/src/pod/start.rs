@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use container_images::{Root, Unpacked, User};
-use k8s_openapi::api::core::v1::Container;
+use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Probe};
 use kube::ResourceExt;
 use pod_processes::Mount;
 use tokio::sync::mpsc;
@@ -14,11 +14,13 @@ use tokio::sync::mpsc;
 use super::container::Running;
 use super::image::Refused;
 use super::place::Place;
-use super::state::Phase;
+use super::program::Program;
+use super::state::{Hook, Phase};
 use super::worker::{Event, Worker};
 use crate::host::RESOLV_CONF;
 use crate::needs::containers;
-use crate::plan::{Facts, instruction, user_name};
+use crate::plan::moved_ports::wanted;
+use crate::plan::{Facts, instruction, limits, user_name};
 use crate::probe::{self, Purpose};
 use crate::root_copy;
 
@@ -46,7 +48,11 @@ impl Worker {
         let user = User::find(&user_name(&self.pod, container, &image.config)?, &Root::open(&root)?)?;
         let files = self.files(container)?;
         let place = self.place.as_ref().context("the Pod has no network yet")?;
+        let mut moves = place.moves();
+        moves.retain(|port, _| wanted(container).contains(port));
+        let program = Program { root: &root, container, image: &image.config };
         let (host, port) = place.api(&shared);
+        let server = format!("https://{host}:{port}");
         let variables = [
             ("KUBERNETES_SERVICE_HOST".to_owned(), host),
             ("KUBERNETES_SERVICE_PORT".to_owned(), port.to_string()),
@@ -64,8 +70,12 @@ impl Worker {
             variables: &variables,
             pod_ip: self.pod_address(),
             namespaces: place.namespaces(),
+            moves: &moves,
+            knows: &|flag| program.contains(flag),
         };
-        let instruction = instruction(&self.pod, container, &facts)?;
+        let mut planned = instruction(&self.pod, container, &facts)?;
+        self.make_private(&container.name, &server, &mut planned)?;
+        let group = shared.groups.make(&limits(container), shared.isolation)?;
         let state = &mut self.states[at];
         let was_started = matches!(state.phase, Phase::Terminated(_)) || state.last.is_some();
         if let Phase::Terminated(end) = &state.phase {
@@ -74,18 +84,35 @@ impl Worker {
         state.restarts += i32::from(was_started);
         let log = shared.log(&self.pod.uid().unwrap_or_default(), &container.name, state.restarts)?;
         let sender = self.sender.clone();
-        let mut running =
-            Running::start(instruction, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
-        running.probes = self.probes(at, container);
-        let has = |probe: &Option<_>| probe.is_some();
-        let started = !has(&container.startup_probe);
+        let running =
+            Running::start(planned, group, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
+        self.running[at] = Some(running);
+        let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.clone());
+        let started = container.startup_probe.is_none() && hook.is_none();
         self.states[at].phase = Phase::Running {
             since: shared.clock.now(),
             started,
-            ready: started && !has(&container.readiness_probe),
+            ready: started && container.readiness_probe.is_none(),
         };
-        self.running[at] = Some(running);
+        self.states[at].hook = if hook.is_some() { Hook::Runs } else { Hook::Done };
+        match hook {
+            Some(hook) => self.begin_hook(at, container, hook),
+            None => self.probe(at, container),
+        }
         Ok(())
+    }
+
+    /// Runs the hook `postStart`. Probes begin after it.
+    fn begin_hook(&mut self, at: usize, container: &Container, hook: LifecycleHandler) {
+        let (target, events) = (self.target(at, container), self.sender.clone());
+        let task = tokio::spawn(async move {
+            let Some(target) = target else { return };
+            let outcome = probe::hook(&hook, &target).await;
+            drop(events.send(Event::Hooked(at, outcome.map_err(|error| format!("{error:#}")))));
+        });
+        if let Some(running) = self.running[at].as_mut() {
+            running.probes.push(task);
+        }
     }
 
     /// Returns the files that each container sees besides its volumes.
@@ -130,32 +157,36 @@ impl Worker {
         Ok(mounts)
     }
 
-    fn probes(&self, at: usize, container: &Container) -> Vec<tokio::task::JoinHandle<()>> {
-        let probes = [
-            (Purpose::Startup, &container.startup_probe),
-            (Purpose::Readiness, &container.readiness_probe),
-            (Purpose::Liveness, &container.liveness_probe),
-        ];
-        let mut tasks = Vec::new();
-        for (purpose, probe) in probes {
-            let Some(probe) = probe.clone() else { continue };
-            let (sender, mut findings) = mpsc::unbounded_channel();
-            tasks.push(tokio::spawn(probe::run(
-                purpose,
-                probe,
-                container.clone(),
-                self.pod_address().to_owned(),
-                self.shared.network.clone(),
-                self.shared.clock.clone(),
-                sender,
-            )));
-            let events = self.sender.clone();
-            tasks.push(tokio::spawn(async move {
-                while let Some(finding) = findings.recv().await {
-                    drop(events.send(Event::Found(at, finding)));
-                }
-            }));
+    /// Begins the probes of a container. While it starts, there is only one.
+    pub(super) fn probe(&mut self, at: usize, container: &Container) {
+        match container.startup_probe.clone() {
+            Some(probe) => self.probe_for(at, container, Purpose::Startup, probe),
+            None => self.probe_started(at, container),
         }
-        tasks
+    }
+
+    /// Begins the probes of a container that has started.
+    pub(super) fn probe_started(&mut self, at: usize, container: &Container) {
+        let probes = [
+            (Purpose::Readiness, container.readiness_probe.clone()),
+            (Purpose::Liveness, container.liveness_probe.clone()),
+        ];
+        for (purpose, probe) in probes.into_iter().filter_map(|(purpose, probe)| Some((purpose, probe?))) {
+            self.probe_for(at, container, purpose, probe);
+        }
+    }
+
+    fn probe_for(&mut self, at: usize, container: &Container, purpose: Purpose, probe: Probe) {
+        let Some(target) = self.target(at, container) else { return };
+        let Some(running) = self.running[at].as_mut() else { return };
+        let (sender, mut findings) = mpsc::unbounded_channel();
+        let clock = self.shared.clock.clone();
+        running.probes.push(tokio::spawn(probe::run(purpose, probe, target, clock, sender)));
+        let events = self.sender.clone();
+        running.probes.push(tokio::spawn(async move {
+            while let Some(finding) = findings.recv().await {
+                drop(events.send(Event::Found(at, finding)));
+            }
+        }));
     }
 }

@@ -46,28 +46,33 @@ pub fn status(
 fn phase(policy: &str, init: &[&State], own: &[&State]) -> &'static str {
     let ended = |state: &&State| matches!(state.phase, Phase::Terminated(_));
     let failed = |state: &&&State| ended(state) && !state.has_succeeded();
-    if init.iter().any(|state| policy == "Never" && failed(&state)) {
+    if init.iter().any(|state| policy == "Never" && !state.is_sidecar && failed(&state)) {
         return "Failed";
     }
-    if !init.iter().all(|state| state.has_succeeded()) {
+    let has_begun = own.iter().any(|state| state.was_started());
+    if !has_begun && !init.iter().all(|state| state.is_initialized()) {
         return "Pending";
     }
     let stays = policy == "Never" || (policy == "OnFailure" && own.iter().all(|state| state.has_succeeded()));
     if stays && own.iter().all(ended) {
         return if own.iter().any(|state| failed(&state)) { "Failed" } else { "Succeeded" };
     }
-    let was_started = |state: &&&State| !matches!(state.phase, Phase::Waiting { .. }) || state.last.is_some();
-    if own.iter().all(|state| was_started(&state)) { "Running" } else { "Pending" }
+    if own.iter().all(|state| state.was_started()) { "Running" } else { "Pending" }
 }
 
 fn conditions(old: &PodStatus, init: &[&State], own: &[&State], now: DateTime<Utc>) -> Vec<PodCondition> {
-    let not_ready: Vec<&str> = own
+    let not_ready: Vec<&str> = init
         .iter()
+        .filter(|state| state.is_sidecar)
+        .chain(own)
         .filter(|state| !matches!(state.phase, Phase::Running { ready: true, .. }))
         .map(|state| state.name.as_str())
         .collect();
+    // A sidecar that is started again later takes nothing back.
+    let has_begun = own.iter().any(|state| state.was_started());
+    let is_initialized = |state: &&&State| has_begun || state.is_initialized();
     let waits: Vec<&str> =
-        init.iter().filter(|state| !state.has_succeeded()).map(|state| state.name.as_str()).collect();
+        init.iter().filter(|state| !is_initialized(state)).map(|state| state.name.as_str()).collect();
     let ready = (not_ready.is_empty(), "ContainersNotReady", message("unready status", &not_ready));
     let all = [
         ("PodReadyToStartContainers", (true, "", String::new())),
@@ -109,7 +114,7 @@ fn container_status(container: &Container, state: &State) -> ContainerStatus {
     let (started, ready) = match state.phase {
         Phase::Running { started, ready, .. } => (started, ready),
         // An init container counts as ready once it has succeeded.
-        _ => (false, state.is_init && state.has_succeeded()),
+        _ => (false, state.is_init && !state.is_sidecar && state.has_succeeded()),
     };
     ContainerStatus {
         name: state.name.clone(),

@@ -10,20 +10,20 @@ use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, ResourceExt};
-use rustix::process::Signal;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::container::{End, Running};
 use super::image::Refused;
-use super::place::Place;
+use super::place::{Place, Reach};
 use super::plan::plan;
 use super::shared::Shared;
 use super::state::State;
 use super::status::status;
+use super::stop::grace;
 use crate::gather::{Tokens, gather, wants_api_access};
 use crate::host::ADDRESS;
-use crate::needs::{ROOT_CERTIFICATE, containers, root_certificate, with_api_access};
+use crate::needs::{ROOT_CERTIFICATE, root_certificate, with_api_access};
 use crate::probe::Finding;
 use crate::volumes::{self, Found};
 
@@ -31,8 +31,6 @@ use crate::volumes::{self, Found};
 const REFRESH: Duration = Duration::from_secs(60);
 /// How soon a Pod that could not be prepared is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// The time that a Pod has for its end if it names none.
-const GRACE: i64 = 30;
 
 /// Something that happened to a container, by its position.
 pub(super) enum Event {
@@ -40,6 +38,8 @@ pub(super) enum Event {
     Ended(usize, End),
     /// A probe has found a change.
     Found(usize, Finding),
+    /// Its hook `postStart` is done, or failed for this reason.
+    Hooked(usize, Result<(), String>),
 }
 
 /// The worker of one Pod.
@@ -49,8 +49,8 @@ pub(super) struct Worker {
     pub(super) pod: Pod,
     /// Where its processes are, as soon as that is known.
     pub(super) place: Option<Place>,
-    /// The address of the Pod, for others.
-    address: Arc<OnceLock<String>>,
+    /// Where others reach the Pod.
+    pub(super) reach: Arc<OnceLock<Reach>>,
     pub(super) states: Vec<State>,
     pub(super) running: Vec<Option<Running>>,
     pub(super) sender: mpsc::UnboundedSender<Event>,
@@ -66,11 +66,11 @@ pub(super) struct Worker {
 pub(crate) async fn run(
     shared: Arc<Shared>,
     mut pods: watch::Receiver<Option<Arc<Pod>>>,
-    address: Arc<OnceLock<String>>,
+    reach: Arc<OnceLock<Reach>>,
 ) {
     let (sender, mut events) = mpsc::unbounded_channel();
     let Some(pod) = pods.borrow_and_update().clone() else { return };
-    let mut worker = Worker::new(shared, &pod, sender, address);
+    let mut worker = Worker::new(shared, &pod, sender, reach);
     let mut prepared = None;
     loop {
         let Some(pod) = pods.borrow_and_update().clone() else { return };
@@ -113,10 +113,9 @@ impl Worker {
         shared: Arc<Shared>,
         pod: &Pod,
         sender: mpsc::UnboundedSender<Event>,
-        address: Arc<OnceLock<String>>,
+        reach: Arc<OnceLock<Reach>>,
     ) -> Self {
-        let mut states: Vec<State> =
-            containers(pod).map(|(container, is_init)| State::new(&container.name, is_init)).collect();
+        let mut states = State::all(pod);
         let old = pod.status.clone().unwrap_or_default();
         let before = old.container_statuses.iter().chain(&old.init_container_statuses).flatten();
         for status in before {
@@ -133,7 +132,7 @@ impl Worker {
             shared,
             pod: pod.clone(),
             place: None,
-            address,
+            reach,
             states,
             running,
             sender,
@@ -151,14 +150,14 @@ impl Worker {
 
     /// Returns the address of the Pod.
     pub(super) fn pod_address(&self) -> &str {
-        self.address.get().map(String::as_str).unwrap_or_default()
+        self.reach.get().map(|reach| reach.address.as_str()).unwrap_or_default()
     }
 
     /// Finds a place in the network, reads what the Pod needs, and writes its volumes.
     async fn prepare(&mut self, pod: &Pod) -> Result<()> {
         if self.place.is_none() {
             let place = Place::find(&self.shared, pod).await?;
-            self.address.set(place.address()).ok();
+            self.reach.set(place.reach()).ok();
             self.place = Some(place);
         }
         self.pod = if wants_api_access(&self.shared.client, pod).await? {
@@ -192,6 +191,9 @@ impl Worker {
         for (at, until) in &planned.back_off {
             self.back_off(*at, *until);
         }
+        for at in planned.stop {
+            self.stop(at, grace(&self.pod));
+        }
         let mut again = planned.wake.map_or(REFRESH, |wake| (wake - now).to_std().unwrap_or_default());
         for at in planned.start {
             if let Err(Refused { reason, error, until }) = self.start(at).await {
@@ -207,7 +209,7 @@ impl Worker {
         let status = status(
             &self.pod,
             &self.states,
-            self.address.get().map(String::as_str),
+            self.reach.get().map(|reach| reach.address.as_str()),
             ADDRESS,
             self.shared.clock.now(),
         );
@@ -224,16 +226,7 @@ impl Worker {
 
     /// Ends all processes within the Pod's grace period, and then removes the Pod.
     async fn end(mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
-        let seconds = self.pod.metadata.deletion_grace_period_seconds.unwrap_or(GRACE);
-        let grace = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
-        (0..self.running.len()).for_each(|at| self.signal(at, Signal::TERM));
-        let deadline = self.shared.clock.monotonic() + grace;
-        while self.running.iter().any(Option::is_some) {
-            match tokio::time::timeout_at(deadline, events.recv()).await {
-                Ok(Some(event)) => self.on(event),
-                Ok(None) | Err(_) => break,
-            }
-        }
+        self.stop_all(events).await;
         // Dropping what still runs kills it.
         self.running.clear();
         let pods: Api<Pod> =

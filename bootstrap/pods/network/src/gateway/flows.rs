@@ -4,7 +4,7 @@
 //! number, as a port, by which it knows the connection again. So TCP itself is left to the kernel on both sides.
 
 use std::collections::HashMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 /// The number of a connection, used as its port between the gateway and the listener.
 pub(crate) type Number = u16;
@@ -26,16 +26,16 @@ pub(crate) enum State<U, T> {
 #[derive(Debug)]
 pub(crate) struct Flow<U, T> {
     /// The Pod's side.
-    pub(crate) client: SocketAddrV4,
+    pub(crate) client: SocketAddr,
     /// The destination.
-    pub(crate) server: SocketAddrV4,
+    pub(crate) server: SocketAddr,
     pub(crate) state: State<U, T>,
 }
 
 /// All connections.
 #[derive(Debug)]
 pub(crate) struct Flows<U, T> {
-    numbers: HashMap<(SocketAddrV4, SocketAddrV4), Number>,
+    numbers: HashMap<(SocketAddr, SocketAddr), Number>,
     flows: HashMap<Number, Flow<U, T>>,
     last: Number,
     limit: usize,
@@ -51,7 +51,7 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
     }
 
     /// Returns the number of the connection between these two.
-    pub(crate) fn number(&self, client: SocketAddrV4, server: SocketAddrV4) -> Option<Number> {
+    pub(crate) fn number(&self, client: SocketAddr, server: SocketAddr) -> Option<Number> {
         self.numbers.get(&(client, server)).copied()
     }
 
@@ -60,7 +60,7 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
     }
 
     /// Adds a connection; `None` if there are too many. One that has ended makes room.
-    pub(crate) fn add(&mut self, client: SocketAddrV4, server: SocketAddrV4, syn: Vec<u8>) -> Option<Number> {
+    pub(crate) fn add(&mut self, client: SocketAddr, server: SocketAddr, syn: Vec<u8>) -> Option<Number> {
         if self.flows.len() >= self.limit {
             let ended = self.flows.iter().filter_map(|(number, flow)| match flow.state {
                 State::Ended(since) => Some((*number, since)),
@@ -134,8 +134,8 @@ mod tests {
 
     use super::*;
 
-    fn at(port: u16) -> SocketAddrV4 {
-        SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), port)
+    fn at(port: u16) -> SocketAddr {
+        SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1).into(), port)
     }
 
     fn flows(limit: usize) -> Flows<&'static str, u32> {

@@ -7,7 +7,7 @@ mod tcp;
 mod udp;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use metrics::Limits;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::addresses::six;
 use crate::limits;
 use crate::packet::{self, Content, Packet};
 use crate::router::Router;
@@ -33,7 +34,7 @@ enum Event {
     /// A packet for the Pod.
     Packet(Vec<u8>),
     /// Nothing was sent to this destination for a while.
-    Silent(SocketAddrV4, SocketAddrV4),
+    Silent(SocketAddr, SocketAddr),
     /// A name was looked up.
     LookedUp,
 }
@@ -124,9 +125,8 @@ impl Gateway {
 
     fn packet(&mut self, bytes: &mut [u8]) {
         // What is not understood is lost, as are packets that no program of this Pod can have sent.
-        let Some(packet) = packet::read(bytes).filter(|packet| *packet.from.ip() == self.address) else {
-            return;
-        };
+        let is_own = |packet: &Packet| packet.from.ip() == self.own(packet);
+        let Some(packet) = packet::read(bytes).filter(is_own) else { return };
         match packet.content.clone() {
             Content::Tcp(segment) => self.segment(bytes, &packet, segment),
             Content::Udp(data) => self.datagram(bytes, &packet, data),
@@ -143,9 +143,14 @@ impl Gateway {
         }
     }
 
+    /// Returns the address of the Pod in the version of IP of a packet.
+    fn own(&self, packet: &Packet) -> IpAddr {
+        if packet.to.is_ipv4() { IpAddr::V4(self.address) } else { IpAddr::V6(six(self.address)) }
+    }
+
     /// Tells the Pod that a packet cannot be delivered.
     fn refuse(&self, packet: &Packet, bytes: &[u8], reason: packet::Reason) {
-        let answer = packet::unreachable(crate::addresses::GATEWAY, packet, bytes, reason);
+        let answer = packet::unreachable(packet, bytes, reason);
         if let Some(answer) = answer {
             self.device.send(&answer);
         }

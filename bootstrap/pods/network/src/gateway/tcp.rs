@@ -1,20 +1,20 @@
 //! TCP connections of a Pod.
 
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::TcpStream;
 
 use super::flows::{Number, State};
 use super::{Event, Gateway};
-use crate::addresses::GATEWAY;
+use crate::addresses::{GATEWAY, GATEWAY6};
 use crate::helper::PORT;
 use crate::packet::{self, Packet, Reason, Segment};
 
 impl Gateway {
     /// Handles a packet of TCP.
     pub(super) fn segment(&mut self, bytes: &mut [u8], packet: &Packet, segment: Segment) {
-        if *packet.to.ip() == GATEWAY && packet.from.port() == PORT {
+        if packet.to.ip() == gateway(packet.to.ip()) && packet.from.port() == PORT {
             return self.answer(bytes, packet);
         }
         let known = self.flows.number(packet.from, packet.to);
@@ -42,7 +42,8 @@ impl Gateway {
 
     /// Brings a packet of a program to the listener.
     fn pass_on(&self, bytes: &mut [u8], packet: &Packet, number: Number) {
-        let (from, to) = (SocketAddrV4::new(GATEWAY, number), SocketAddrV4::new(self.address, PORT));
+        let from = SocketAddr::new(gateway(packet.to.ip()), number);
+        let to = SocketAddr::new(self.own(packet), PORT);
         packet::translate(bytes, packet, from, to);
         self.device.send(bytes);
     }
@@ -96,7 +97,8 @@ impl Gateway {
     /// Connects both sides when the Pod has completed its own.
     pub(super) fn accepted(&mut self, mut stream: TcpStream, peer: SocketAddr) {
         // A program of the Pod that finds the listener itself is not expected.
-        let number = Some(peer).filter(|peer| peer.ip() == GATEWAY).map(|peer| peer.port());
+        let address = peer.ip().to_canonical();
+        let number = Some(peer.port()).filter(|_| address == gateway(address));
         let Some((number, mut upstream)) =
             number.and_then(|number| Some((number, self.flows.accept(number)?)))
         else {
@@ -111,4 +113,9 @@ impl Gateway {
             sender.send(Event::Ended(number)).await.ok();
         });
     }
+}
+
+/// Returns the address of the gateway in the version of IP of another address.
+fn gateway(other: IpAddr) -> IpAddr {
+    if other.is_ipv4() { IpAddr::V4(GATEWAY) } else { IpAddr::V6(GATEWAY6) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
 use tokio::net::UdpSocket;
@@ -16,10 +16,10 @@ use crate::packet::{self, Packet, Reason};
 
 /// The destinations to which a Pod sends datagrams.
 #[derive(Default)]
-pub(super) struct Datagrams(HashMap<(SocketAddrV4, SocketAddrV4), mpsc::Sender<Vec<u8>>>);
+pub(super) struct Datagrams(HashMap<(SocketAddr, SocketAddr), mpsc::Sender<Vec<u8>>>);
 
 impl Datagrams {
-    pub(super) fn forget(&mut self, from: SocketAddrV4, to: SocketAddrV4) {
+    pub(super) fn forget(&mut self, from: SocketAddr, to: SocketAddr) {
         self.0.remove(&(from, to));
     }
 }
@@ -28,10 +28,10 @@ impl Gateway {
     /// Handles a datagram, whose data is in this part of the packet.
     pub(super) fn datagram(&mut self, bytes: &[u8], packet: &Packet, data: Range<usize>) {
         let data = &bytes[data];
-        if packet.to == SocketAddrV4::new(GATEWAY, dns::PORT) {
+        if packet.to == SocketAddr::new(IpAddr::V4(GATEWAY), dns::PORT) {
             return self.look_up(packet, data);
         }
-        match place(IpAddr::V4(*packet.to.ip())) {
+        match place(packet.to.ip()) {
             Place::Outside => {}
             Place::Forbidden => return self.refuse(packet, bytes, Reason::Forbidden),
             // Services and other Pods are reached over TCP only.
@@ -87,12 +87,14 @@ impl Gateway {
 
 /// Carries datagrams between a Pod and a destination until there are none for a while.
 async fn carry(
-    from: SocketAddrV4,
-    to: SocketAddrV4,
+    from: SocketAddr,
+    to: SocketAddr,
     mut waiting: mpsc::Receiver<Vec<u8>>,
     events: &mpsc::Sender<Event>,
 ) -> io::Result<()> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    let any =
+        if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(to).await?;
     let mut buffer = vec![0; limits::PACKET];
     loop {

@@ -1,13 +1,14 @@
 //! Makes the network of a Pod: loopback, a device that leads to the gateway, and a listener for connections through it.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsRawFd, RawFd};
 
 use anyhow::{Context, Result};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 use tokio_tun::Tun;
 
+use crate::addresses::six;
 use crate::limits;
 
 /// The name of the device in the Pod.
@@ -41,7 +42,10 @@ pub(super) async fn make(network: File, address: Ipv4Addr) -> Result<Made> {
     configured?;
     // A kernel that does not know it lets only root listen on the first 1024 ports.
     fs::write(PORTS, "0").ok();
-    let listener = TcpListener::bind((address, PORT)).context("cannot listen in a Pod's network")?;
+    // It listens for both versions of IP, where the machine has both.
+    let listener =
+        TcpListener::bind((Ipv6Addr::UNSPECIFIED, PORT)).or_else(|_| TcpListener::bind((address, PORT)));
+    let listener = listener.context("cannot listen in a Pod's network")?;
     Ok(Made { network, device, listener })
 }
 
@@ -64,5 +68,14 @@ async fn configure(handle: &Handle, address: Ipv4Addr) -> Result<()> {
     add.with_context(|| format!("cannot set the address {address}"))?;
     let scope = rtnetlink::packet_route::route::RouteScope::Link;
     let route = RouteMessageBuilder::<Ipv4Addr>::new().output_interface(index).scope(scope);
-    handle.route().add(route.build()).execute().await.context("cannot set the route to the gateway")
+    handle.route().add(route.build()).execute().await.context("cannot set the route to the gateway")?;
+    // On a machine without IPv6, the Pod has none either, and sees at once that it cannot reach such addresses.
+    configure_six(handle, index, six(address)).await.ok();
+    Ok(())
+}
+
+async fn configure_six(handle: &Handle, index: u32, address: Ipv6Addr) -> Result<()> {
+    handle.address().add(index, address.into(), 128).execute().await?;
+    let route = RouteMessageBuilder::<Ipv6Addr>::new().output_interface(index);
+    Ok(handle.route().add(route.build()).execute().await?)
 }

@@ -5,12 +5,21 @@ use super::*;
 const POD: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
 
-fn at(address: Ipv4Addr, port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(address, port)
+fn at(address: impl Into<IpAddr>, port: u16) -> SocketAddr {
+    SocketAddr::new(address.into(), port)
 }
 
 /// Returns whether the checksum of the IP header, and that of what it carries, are right.
 fn is_intact(bytes: &[u8]) -> bool {
+    let is_right = |sum: u32| checksum::finish(sum) == [0, 0];
+    if bytes[0] >> 4 == 6 {
+        let content = &bytes[IP6_HEADER..];
+        let length = u32::try_from(content.len()).unwrap();
+        return is_right(checksum::sum(
+            checksum::sum(0, &bytes[8..40]) + u32::from(bytes[6]) + length,
+            content,
+        ));
+    }
     let header = usize::from(bytes[0] & 0x0f) * 4;
     let content = &bytes[header..];
     let pseudo = match bytes[9] {
@@ -20,16 +29,15 @@ fn is_intact(bytes: &[u8]) -> bool {
             checksum::sum(0, &bytes[12..20]) + u32::from(protocol) + length
         }
     };
-    let is_right = |sum: u32| checksum::finish(sum) == [0, 0];
     is_right(checksum::sum(0, &bytes[..header])) && is_right(checksum::sum(pseudo, content))
 }
 
 /// A packet that begins a connection, made of a reset, which has all its fields.
-fn syn(from: SocketAddrV4, to: SocketAddrV4, sequence: u32) -> Vec<u8> {
+fn syn(from: SocketAddr, to: SocketAddr, sequence: u32) -> Vec<u8> {
     let asked = Packet {
         from: to,
         to: from,
-        header: IP_HEADER,
+        header: 0,
         content: Content::Tcp(Segment {
             syn: false,
             ack: true,
@@ -39,9 +47,10 @@ fn syn(from: SocketAddrV4, to: SocketAddrV4, sequence: u32) -> Vec<u8> {
         }),
     };
     let mut bytes = reset(&asked).unwrap();
-    let (old, new) = ([bytes[32], bytes[33]], [5 << 4, 0b10]);
-    bytes[33] = 0b10;
-    checksum::adjust(&mut bytes, 36, old, new);
+    let header = if from.is_ipv4() { IP_HEADER } else { IP6_HEADER };
+    let (old, new) = ([bytes[header + 12], bytes[header + 13]], [5 << 4, 0b10]);
+    bytes[header + 13] = 0b10;
+    checksum::adjust(&mut bytes, header + 16, old, new);
     bytes
 }
 
@@ -77,10 +86,38 @@ fn a_connection_is_refused() {
 fn a_host_is_unreachable() {
     let bytes = udp(at(POD, 4000), at(SERVER, 53), b"question").unwrap();
     let packet = read(&bytes).unwrap();
-    let answer = unreachable(Ipv4Addr::new(198, 19, 0, 2), &packet, &bytes, Reason::Port).unwrap();
+    let answer = unreachable(&packet, &bytes, Reason::Port).unwrap();
     assert!(is_intact(&answer));
     assert_eq!(answer[20..22], [3, 3]);
     assert_eq!(answer[28..], bytes[..28]);
+}
+
+#[test]
+fn version_six_has_the_same() {
+    let (pod, server) =
+        (at(crate::addresses::six(POD), 4000), at(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 443));
+    let bytes = udp(pod, server, b"question").unwrap();
+    let packet = read(&bytes).unwrap();
+    assert!(is_intact(&bytes));
+    assert_eq!((packet.from, packet.to, packet.content.clone()), (pod, server, Content::Udp(48..56)));
+    let answer = unreachable(&packet, &bytes, Reason::Host).unwrap();
+    assert!(is_intact(&answer));
+    assert_eq!((&answer[40..42], &answer[48..]), (&[1, 3][..], &bytes[..48]));
+    let bytes = syn(pod, server, 7);
+    assert!(is_intact(&bytes));
+    let answer = reset(&read(&bytes).unwrap()).unwrap();
+    assert!(is_intact(&answer));
+    assert_eq!(read(&answer).unwrap().from, server);
+    let mut mixed = bytes.clone();
+    translate(&mut mixed, &read(&bytes).unwrap(), pod, at(SERVER, 443));
+    assert_eq!(mixed, bytes, "a packet keeps its version");
+    for (place, value, what) in
+        [(4, 0xff, "longer than what came"), (6, 44, "a fragment"), (6, 0, "options"), (5, 3, "too short")]
+    {
+        let mut bytes = bytes.clone();
+        bytes[place] = value;
+        assert_eq!(read(&bytes), None, "{what}");
+    }
 }
 
 #[test]
@@ -93,7 +130,7 @@ fn what_is_not_understood_is_left_out() {
     };
     assert!(with(6, 0x40).is_some(), "may not be fragmented");
     for (at, value, what) in [
-        (0, 0x65, "version 6"),
+        (0, 0x75, "version 7"),
         (0, 0x44, "a short header"),
         (0, 0x4f, "a header that is longer than the packet"),
         (2, 0xff, "a packet that is longer than what came"),
@@ -118,11 +155,27 @@ proptest! {
             *first = 0x45;
             read(&bytes);
         }
+        if let Some(first) = bytes.first_mut() {
+            *first = 0x60;
+            read(&bytes);
+        }
     }
 
     #[test]
     fn a_translated_packet_is_intact(ports in any::<[u16; 4]>(), hosts in any::<[u32; 4]>(), sequence: u32) {
         let [a, b, c, d] = [0, 1, 2, 3].map(|one| at(Ipv4Addr::from(hosts[one]), ports[one]));
+        let mut bytes = syn(a, b, sequence);
+        let packet = read(&bytes).unwrap();
+        translate(&mut bytes, &packet, c, d);
+        prop_assert!(is_intact(&bytes));
+        let translated = read(&bytes).unwrap();
+        prop_assert_eq!((translated.from, translated.to), (c, d));
+        prop_assert_eq!(translated.content, packet.content);
+    }
+
+    #[test]
+    fn a_translated_packet_of_version_six_is_intact(ports in any::<[u16; 4]>(), hosts in any::<[u128; 4]>(), sequence: u32) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|one| at(Ipv6Addr::from(hosts[one]), ports[one]));
         let mut bytes = syn(a, b, sequence);
         let packet = read(&bytes).unwrap();
         translate(&mut bytes, &packet, c, d);

@@ -10,7 +10,7 @@ use rustix::thread::{
     set_thread_gid, set_thread_groups, set_thread_uid,
 };
 
-use crate::instruction::{Instruction, Isolation};
+use crate::instruction::Instruction;
 
 /// The capabilities that a root user in a container keeps: those of container runtimes, without the ones for devices, raw packets and audit.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
@@ -66,7 +66,7 @@ pub(super) fn become_user(user: u32, group: u32, groups: &[u32]) -> Result<()> {
 /// Makes sure that no program of this process gets more privileges, and drops the capabilities of a user namespace.
 pub(super) fn renounce(instruction: &Instruction) -> Result<()> {
     set_no_new_privs(true).context("cannot renounce new privileges")?;
-    if instruction.isolation == Isolation::UserNamespace {
+    if instruction.isolation.is_user() {
         let none = CapabilitySet::empty();
         let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
         set_capabilities(None, sets).context("cannot drop capabilities")?;

@@ -1,11 +1,14 @@
 //! The shim: the first act of a container's process. It runs in a process of its own, alone, and ends by becoming the container's program.
 
 mod identity;
+mod inside;
 mod mounts;
 mod network;
+mod parent;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +22,8 @@ pub use identity::user_namespace;
 
 /// The name under which this program is a shim.
 pub const NAME: &str = "firstlight-container";
+/// The name of a shim that is process 1 of its namespace, and a child of another shim.
+const INNER: &str = "firstlight-container-1";
 /// A variable with which the allocator starts no thread. Only a process with one thread can enter a user namespace.
 pub const ONE_THREAD: (&str, &str) = ("_RJEM_MALLOC_CONF", "background_thread:false");
 /// The exit code of a shim that could not start the program.
@@ -37,38 +42,55 @@ pub(crate) fn is_offered() -> bool {
 /// Acts as shim if this process was started as one, and does not return then. A program that runs containers calls it first of all.
 pub fn run_if_started_as_one() {
     IS_OFFERED.store(true, Ordering::Relaxed);
-    if std::env::args_os().next().is_some_and(|name| name == NAME) {
-        let error = run();
+    let name = std::env::args_os().next().unwrap_or_default();
+    if is_shim(name.as_encoded_bytes()) {
+        let error = run(name == INNER);
         // The supervisor shows the last line of the output of a process that failed.
         drop(writeln!(io::stderr(), "the container cannot start: {error:#}"));
         std::process::exit(CANNOT_START);
     }
 }
 
+/// Returns whether this is the name of a shim.
+pub(crate) fn is_shim(name: &[u8]) -> bool {
+    [NAME, INNER].iter().any(|own| own.as_bytes() == name)
+}
+
 /// Returns only if something fails.
-fn run() -> anyhow::Error {
-    match prepare() {
+fn run(is_inner: bool) -> anyhow::Error {
+    // The supervisor sees that the program runs when this file is closed, by `exec` at last.
+    let input = match io::stdin().as_fd().try_clone_to_owned() {
+        Ok(input) => input,
+        Err(error) => return anyhow::Error::new(error).context("there is no input"),
+    };
+    let error = match prepare(is_inner, &input) {
         Ok(mut command) => {
             anyhow::Error::new(command.exec()).context(format!("cannot run {:?}", command.get_program()))
         }
         Err(error) => error,
-    }
+    };
+    drop(input);
+    error
 }
 
-fn prepare() -> Result<Command> {
+fn prepare(is_inner: bool, input: &OwnedFd) -> Result<Command> {
     // First, so that a supervisor that ends while this process prepares takes it along. One that ended before leaves an empty input.
     die_with_parent()?;
-    let instruction = read()?;
-    if let Some(namespaces) = &instruction.namespaces {
+    let instruction = read(input)?;
+    let inside = instruction.inside.as_ref().map(inside::open).transpose()?;
+    if let Some(namespaces) = instruction.namespaces.as_ref().filter(|_| !is_inner) {
         network::join(namespaces)?;
     }
-    match instruction.isolation {
-        Isolation::Root => mounts::enter(&instruction)?,
-        Isolation::UserNamespace => {
+    match (inside, instruction.isolation) {
+        (Some(inside), _) => inside::enter(&inside)?,
+        (None, Isolation::Root) => mounts::enter(&instruction)?,
+        (None, Isolation::UserNamespace) if !is_inner => parent::run(&instruction)?,
+        (None, Isolation::UserNamespace) => mounts::enter(&instruction)?,
+        (None, Isolation::UserMounts) => {
             identity::user_namespace(instruction.user, instruction.group)?;
             mounts::enter(&instruction)?;
         }
-        Isolation::None => {}
+        (None, Isolation::None) => {}
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     if instruction.isolation == Isolation::Root {
@@ -88,11 +110,17 @@ fn die_with_parent() -> Result<()> {
         .context("cannot be bound to its supervisor")
 }
 
-fn read() -> Result<Instruction> {
-    let mut text = Vec::new();
-    io::stdin().take(LONGEST + 1).read_to_end(&mut text).context("cannot read the instruction")?;
-    ensure!(text.len() as u64 <= LONGEST, "the instruction has more than {LONGEST} bytes");
-    serde_json::from_slice(&text).context("there is no instruction: the supervisor has ended")
+/// Reads the instruction: its length in eight bytes, and then itself. Nothing behind it is read.
+fn read(input: &OwnedFd) -> Result<Instruction> {
+    const ENDED: &str = "there is no instruction: the supervisor has ended";
+    let mut input = File::from(input.try_clone().context("cannot read the instruction")?);
+    let mut length = [0; 8];
+    input.read_exact(&mut length).context(ENDED)?;
+    let length = u64::from_be_bytes(length);
+    ensure!(length <= LONGEST, "the instruction has more than {LONGEST} bytes");
+    let mut text = vec![0; usize::try_from(length)?];
+    input.read_exact(&mut text).context(ENDED)?;
+    serde_json::from_slice(&text).context("the instruction is damaged")
 }
 
 fn command(instruction: &Instruction) -> Result<Command> {

@@ -109,7 +109,7 @@ fn devices(instruction: &Instruction, target: &Path) -> Result<()> {
 
 fn processes(instruction: &Instruction, target: &Path) -> Result<()> {
     fs::create_dir_all(target).context("cannot make /proc")?;
-    if instruction.isolation != Isolation::Root {
+    if instruction.isolation == Isolation::UserMounts {
         // Without a namespace of processes of its own, only the existing mount can be shown.
         return bind(Path::new("/proc"), target).context("cannot mount /proc");
     }

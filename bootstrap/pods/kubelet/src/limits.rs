@@ -1,0 +1,10 @@
+//! Every limit of what a kubelet takes from the containers that it asks.
+
+/// The most of a command's output that a probe or a hook keeps, in bytes; that of Kubernetes.
+pub(crate) const COMMAND_OUTPUT: u64 = 10 << 10;
+/// The largest answer to a health check over gRPC in bytes.
+pub(crate) const HEALTH_ANSWER: usize = 4096;
+/// The most redirects that a probe follows, as in Kubernetes.
+pub(crate) const REDIRECTS: usize = 10;
+/// The largest program in which flags are looked for, in bytes.
+pub(crate) const PROGRAM: u64 = 512 << 20;

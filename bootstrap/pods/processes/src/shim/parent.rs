@@ -1,0 +1,39 @@
+//! The parent of a container's first process. A user without privileges can make a namespace of processes only within a user namespace, which this
+//! process has to enter first; its child is the first one in the new namespace.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::{INNER, ONE_THREAD, die_with_parent, identity};
+use crate::instruction::Instruction;
+
+/// Starts the first process of a container, which reads the same instruction once more, and ends as that does. Returns only if something fails.
+pub(super) fn run(instruction: &Instruction) -> Result<()> {
+    let never: Infallible = start(instruction)?;
+    match never {}
+}
+
+fn start(instruction: &Instruction) -> Result<Infallible> {
+    identity::user_namespace(instruction.user, instruction.group)?;
+    // A change of rights may reset it.
+    die_with_parent()?;
+    unshare(CloneFlags::CLONE_NEWPID).context("cannot make a namespace of processes")?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(INNER).env_clear().envs([ONE_THREAD]).stdin(Stdio::inherit());
+    let mut child = command.spawn().context("cannot start the first process")?;
+    // The supervisor waits until nobody reads its instructions any more.
+    let nothing = File::open("/dev/null").context("cannot open /dev/null")?;
+    nix::unistd::dup2_stdin(&nothing).context("cannot leave the input")?;
+    let status = child.wait().context("cannot wait for the first process")?;
+    if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
+        // Its supervisor sees the same signal.
+        kill_process(getpid(), signal).ok();
+    }
+    std::process::exit(status.code().unwrap_or(super::CANNOT_START));
+}
