@@ -12,6 +12,7 @@ mod replica_set;
 
 use engine::Provider;
 
+pub use endpoints::address_on_host;
 pub use namespaces::{PROVIDER, is_run_here};
 
 /// The table of these controllers. clusterctl knows no such provider.

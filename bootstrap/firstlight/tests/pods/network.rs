@@ -118,6 +118,11 @@ async fn webhooks_are_called_inside() {
     }
 }
 
+#[tokio::test]
+async fn webhooks_are_called_on_this_machine() {
+    webhooks(Machine::start_as(true, &["--store", "memory", "--container-isolation", "none"]).await).await;
+}
+
 async fn webhooks(machine: Machine) {
     let kind = |kind: &str| {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("cert-manager.io", "v1", kind));

@@ -64,3 +64,14 @@ async fn survives(name: &str, options: &[&str]) {
 async fn providers_end_and_return_with_the_server() {
     survives("root", &[]).await;
 }
+
+#[tokio::test]
+async fn providers_end_and_return_without_root() {
+    // Without privileges, a namespace of processes needs a user namespace, which not every machine allows.
+    let makes = std::process::Command::new("unshare")
+        .args(["--user", "--pid", "--fork", "--mount", "--mount-proc", "true"])
+        .status();
+    if makes.is_ok_and(|status| status.success()) {
+        survives("user", &["--container-isolation", "user"]).await;
+    }
+}

@@ -121,7 +121,7 @@ impl Kubelet {
         };
         // The networks belong to the kubelet, so they must not keep it.
         let machine = Arc::downgrade(&self.0);
-        let on_host = move |uid: &str, port| machine.upgrade()?.reach_on_host(uid, port);
+        let on_host = move |is_it: &dyn Fn(&str) -> bool, port| machine.upgrade()?.reach_on_host(is_it, port);
         options.networks.serve(Arc::new(Services::new(manager, Box::new(on_host))));
         let mapped = pods.clone();
         let follower = Follower {
@@ -172,11 +172,12 @@ impl Kubelet {
 
 impl Machine {
     /// Returns where a Pod in the network of this machine listens for a port that it names; `None` for others.
-    fn reach_on_host(&self, uid: &str, port: u16) -> Option<SocketAddr> {
+    fn reach_on_host(&self, is_it: &dyn Fn(&str) -> bool, port: u16) -> Option<SocketAddr> {
         let workers = self.workers.lock();
-        let reach = workers.values().find(|worker| worker.uid == uid)?.reach.get()?;
+        let mut found = workers.values().filter(|worker| is_it(&worker.uid));
+        let reach = found.find_map(|worker| worker.reach.get().filter(|reach| reach.is_host))?;
         let port = reach.moves.get(&port).copied().unwrap_or(port);
-        if reach.is_host { Some(SocketAddr::new(reach.address.parse().ok()?, port)) } else { None }
+        Some(SocketAddr::new(reach.address.parse().ok()?, port))
     }
 }
 

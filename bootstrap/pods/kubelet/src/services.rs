@@ -11,14 +11,15 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use pod_network::FIRST_SERVICE;
+use workloads::address_on_host;
 
 /// The label of an EndpointSlice with the name of its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Services with an address. Beyond it, those that do not exist any more lose theirs, and their addresses are used again.
-const SERVICES: usize = 60_000;
+const SERVICES: usize = 32_000;
 
-/// Returns where the Pod with this UID listens for this port, if it uses the network of this machine.
-pub(crate) type OnHost = Box<dyn Fn(&str, u16) -> Option<SocketAddr> + Send + Sync>;
+/// Returns where the Pod with such a UID listens for this port, if it uses the network of this machine.
+pub(crate) type OnHost = Box<dyn Fn(&dyn Fn(&str) -> bool, u16) -> Option<SocketAddr> + Send + Sync>;
 
 /// The Services of the API server.
 pub(crate) struct Services {
@@ -74,13 +75,17 @@ impl pod_network::Services for Services {
     }
 
     fn endpoint_on_host(&self, address: SocketAddrV4) -> Option<SocketAddr> {
+        // The kubelet's word counts, and not addresses that others may write.
+        let is_at = |uid: &str| address_on_host(uid) == *address.ip();
+        if let Some(found) = (self.on_host)(&is_at, address.port()) {
+            return Some(found);
+        }
         let (slices, name) = self.port(address)?;
         slices.iter().find_map(|slice| {
             let port = number(slice, &name)?;
-            // The kubelet's word counts and not the address, which others may write.
-            let pods =
+            let mut pods =
                 ready_endpoints(slice).filter_map(|endpoint| endpoint.target_ref.as_ref()?.uid.as_deref());
-            pods.into_iter().find_map(|uid| (self.on_host)(uid, port))
+            pods.find_map(|uid| (self.on_host)(&|known| known == uid, port))
         })
     }
 }

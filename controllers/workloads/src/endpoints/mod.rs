@@ -11,6 +11,8 @@ use kube::ResourceExt;
 
 use crate::namespaces::{is_within, of_namespace};
 
+pub use plan::address_on_host;
+
 /// The descriptor of the controller. Of a Service, it reconciles nothing but the addresses.
 pub const CONTROLLER: Descriptor =
     Descriptor { name: "endpointslice", reconciles: &[], start: |manager, ()| start(manager) };

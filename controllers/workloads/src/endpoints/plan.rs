@@ -1,5 +1,6 @@
 //! The content of a Service's EndpointSlice.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use engine::object::is_deleting;
@@ -13,6 +14,18 @@ use crate::readiness::ready_since;
 
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+
+/// The first of the addresses that stand for Pods in the network of this machine, and their number.
+const ON_HOST: (Ipv4Addr, u32) = (Ipv4Addr::new(198, 19, 128, 0), 1 << 15);
+
+/// Returns the address in slices of a Pod that uses the network of this machine. Its own is loopback, which the API refuses there. It comes from the
+/// addresses of Services, none of which reaches so far, and only whoever knows the Pod's UID finds it behind.
+pub fn address_on_host(uid: &str) -> Ipv4Addr {
+    // FNV-1a: the same in every process.
+    let hash =
+        uid.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    Ipv4Addr::from(u32::from(ON_HOST.0) + hash % ON_HOST.1)
+}
 
 /// Returns the slice of a Service among the Pods of its namespace; `None` for a Service without selector, whose addresses are somebody
 /// else's matter.
@@ -40,14 +53,16 @@ pub fn slice(service: &Service, pods: &[Arc<Pod>]) -> Option<EndpointSlice> {
     })
 }
 
-fn address(pod: &Pod) -> Option<&str> {
-    pod.status.as_ref()?.pod_ip.as_deref()
+fn address(pod: &Pod) -> Option<String> {
+    let address = pod.status.as_ref()?.pod_ip.clone()?;
+    let is_loopback = address.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    Some(if is_loopback { address_on_host(pod.metadata.uid.as_deref()?).to_string() } else { address })
 }
 
 fn endpoint(pod: &Arc<Pod>) -> Option<Endpoint> {
     let is_ready = ready_since(pod).is_some() && !is_deleting(pod.as_ref());
     Some(Endpoint {
-        addresses: vec![address(pod)?.to_owned()],
+        addresses: vec![address(pod)?],
         conditions: Some(EndpointConditions {
             ready: Some(is_ready),
             serving: Some(ready_since(pod).is_some()),

@@ -59,11 +59,11 @@ pub(crate) fn is_shim(name: &[u8]) -> bool {
 /// Returns only if something fails.
 fn run(is_inner: bool) -> anyhow::Error {
     // The supervisor sees that the program runs when this file is closed, by `exec` at last.
-    let input = match io::stdin().as_fd().try_clone_to_owned() {
-        Ok(input) => input,
+    let mut input = match io::stdin().as_fd().try_clone_to_owned() {
+        Ok(input) => Some(input),
         Err(error) => return anyhow::Error::new(error).context("there is no input"),
     };
-    let error = match prepare(is_inner, &input) {
+    let error = match prepare(is_inner, &mut input) {
         Ok(mut command) => {
             anyhow::Error::new(command.exec()).context(format!("cannot run {:?}", command.get_program()))
         }
@@ -73,10 +73,10 @@ fn run(is_inner: bool) -> anyhow::Error {
     error
 }
 
-fn prepare(is_inner: bool, input: &OwnedFd) -> Result<Command> {
+fn prepare(is_inner: bool, input: &mut Option<OwnedFd>) -> Result<Command> {
     // First, so that a supervisor that ends while this process prepares takes it along. One that ended before leaves an empty input.
     die_with_parent()?;
-    let instruction = read(input)?;
+    let instruction = read(input.as_ref().context("there is no input")?)?;
     let inside = instruction.inside.as_ref().map(inside::open).transpose()?;
     if let Some(namespaces) = instruction.namespaces.as_ref().filter(|_| !is_inner) {
         network::join(namespaces)?;
@@ -84,7 +84,7 @@ fn prepare(is_inner: bool, input: &OwnedFd) -> Result<Command> {
     match (inside, instruction.isolation) {
         (Some(inside), _) => inside::enter(&inside)?,
         (None, Isolation::Root) => mounts::enter(&instruction)?,
-        (None, Isolation::UserNamespace) if !is_inner => parent::run(&instruction)?,
+        (None, Isolation::UserNamespace) if !is_inner => parent::run(&instruction, input.take())?,
         (None, Isolation::UserNamespace) => mounts::enter(&instruction)?,
         (None, Isolation::UserMounts) => {
             identity::user_namespace(instruction.user, instruction.group)?;
