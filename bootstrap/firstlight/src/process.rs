@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
@@ -29,9 +28,6 @@ use crate::plane::Plane;
 use crate::pods;
 use crate::providers;
 use crate::token_keys;
-
-/// How long a stop waits until the last task has let go of the data directory.
-const RELEASE: Duration = Duration::from_secs(5);
 
 /// A running server.
 pub struct Process {
@@ -159,7 +155,13 @@ impl Process {
         self.directory.path()
     }
 
-    /// Stops the controllers, finishes running requests, and releases the directory.
+    /// Returns a future that ends when the directory can be used again: after [`Self::stop`], when the last task has ended that still answers
+    /// a client, and everything else that the caller has taken from this process is dropped.
+    pub fn released(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.lock.released()
+    }
+
+    /// Stops the controllers and finishes running requests.
     pub async fn stop(self) {
         self.renewing.abort();
         if let Some(netboot) = self.netboot {
@@ -173,13 +175,6 @@ impl Process {
             tracing::warn!(%error, "the listener did not end well");
         }
         self.directory.remove_running();
-        let released = self.lock.released();
-        drop((self.plane, self.manager, self.kubelet, self.lock));
-        let clock = Clock::system();
-        tokio::select! {
-            () = released => {}
-            () = clock.sleep(RELEASE) => tracing::warn!("a task still uses the data directory"),
-        }
     }
 }
 

@@ -270,7 +270,9 @@ async fn nodes_and_hosts_are_served_from_the_bundle() {
             .unwrap()
     };
     let before = modified();
+    let released = process.released();
     process.stop().await;
+    released.await;
     let process = Process::start(&options).await.unwrap();
     assert_eq!(modified(), before, "boot files that are there are not written again");
     process.stop().await;

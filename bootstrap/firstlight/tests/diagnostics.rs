@@ -50,8 +50,11 @@ async fn token(client: &Client, name: &str, place: &Path) -> std::path::PathBuf 
 async fn the_server_shows_what_its_controllers_count() {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "core", &[])).await.unwrap();
-    let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
-    let text = process.plane.client("test").request_text(request).await.unwrap();
+    let client = process.plane.client("test");
+    let get = |path: &str| client.request_text(http::Request::get(path).body(Vec::new()).unwrap());
+    // No controller may have sent a request yet.
+    get("/api/v1/namespaces").await.unwrap();
+    let text = get("/metrics").await.unwrap();
     for expected in [
         "\napiserver_request_total{",
         "\nfirstlight_store_quota_bytes 2147483648\n",
