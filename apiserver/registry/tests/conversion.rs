@@ -354,7 +354,7 @@ async fn what_is_converted_is_kept_up_to_a_limit_and_until_the_definition_change
     let mut definition = widgets("v2");
     let mut plane = plane_with(definition.clone()).await;
     plane.webhook.answers(|review| {
-        let colour = "x".repeat(4 * 1024 * 1024 - 4096);
+        let colour = "x".repeat(16 * 1024 * 1024 - 4096);
         Ok(converted(review, |object| object["spec"]["colour"] = colour.as_str().into()))
     });
     for name in ["a", "b", "c"] {
