@@ -63,12 +63,18 @@ fn the_tutorial_of_healing() {
     run_file(&clients::session::root().join("docs/tutorials/self-healing.md"), true);
 }
 
+#[test]
+fn the_tutorial_of_providers() {
+    run_file(&clients::session::root().join("docs/tutorials/providers.md"), true);
+}
+
 transcripts! {
     access,
     apply,
     backup,
     cluster,
     clusterctl,
+    clusterctl_providers,
     delete,
     describe,
     edit,
@@ -82,7 +88,6 @@ transcripts! {
     pivot,
     portforward,
     processes,
-    providers,
     start,
     verbs,
     versions,

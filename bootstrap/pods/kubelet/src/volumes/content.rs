@@ -17,8 +17,8 @@ const DEFAULT_MODE: i32 = 0o644;
 pub enum Content {
     /// A folder that the containers fill, and that is kept.
     Empty,
-    /// A folder or file of this machine.
-    Host(String),
+    /// A folder or file of this machine, by its path and the type that the volume says.
+    Host(String, Option<String>),
     /// These files, by their paths: content and mode.
     Files(BTreeMap<String, (Vec<u8>, u32)>),
 }
@@ -62,7 +62,7 @@ pub fn content(volume: &Volume, pod: &Pod, pod_ip: &str, found: &Found) -> Resul
     } else if volume.empty_dir.is_some() {
         return Ok(Content::Empty);
     } else if let Some(source) = &volume.host_path {
-        return Ok(Content::Host(source.path.clone()));
+        return Ok(Content::Host(source.path.clone(), source.type_.clone()));
     } else {
         bail!(
             "the type of the volume {:?} is not supported here: a process has emptyDir, hostPath, configMap, secret, downwardAPI and projected",

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::Content;
+use super::{Content, host_path};
 
 const DATA: &str = "..data";
 
@@ -19,14 +19,11 @@ const DATA: &str = "..data";
 /// (`fsGroup`); only root can set it.
 ///
 /// # Errors
-/// The folder cannot be written, or a path of this machine does not exist.
+/// The folder cannot be written, or a path of this machine is not what its type says.
 pub fn write(folder: &Path, content: &Content, generation: u64, group: Option<u32>) -> Result<PathBuf> {
     let cannot = || format!("cannot write the volume {}", folder.display());
     match content {
-        Content::Host(path) => {
-            fs::metadata(path).with_context(|| format!("the hostPath {path} cannot be used"))?;
-            return Ok(PathBuf::from(path));
-        }
+        Content::Host(path, kind) => return host_path::find(path, kind.as_deref(), folder),
         Content::Empty => {
             fs::create_dir_all(folder).with_context(cannot)?;
             // As a kubelet's: every user of the Pod may write.

@@ -2,6 +2,7 @@
 
 mod content;
 mod folder;
+mod host_path;
 
 pub use content::{Content, Found, content};
 pub use folder::write;
