@@ -34,6 +34,8 @@ pub struct Options {
     pub seed: u64,
     /// Number of generated requests.
     pub requests: u64,
+    /// All limits of time are multiplied by it.
+    pub slack: u32,
     /// Whether to measure the figures of the documentation, which takes minutes.
     pub full: bool,
 }

@@ -40,6 +40,9 @@ struct Arguments {
     /// How many requests are generated.
     #[arg(long, default_value_t = 20_000)]
     requests: u64,
+    /// Multiplies all limits of time: for a server that is not optimized, or on a busy machine.
+    #[arg(long, default_value_t = 1)]
+    slack: u32,
     /// Every request of the routes, and the sizes of the documentation's figures: an hour rather than three minutes.
     #[arg(long)]
     full: bool,
@@ -62,10 +65,10 @@ const SCENARIOS: &[(&str, Scenario)] = &[
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let Arguments { names, requests, full, binary, .. } = arguments;
+    let Arguments { names, requests, slack, full, binary, .. } = arguments;
     let seed = arguments.seed.unwrap_or_else(|| Random::system().number());
     println!("seed {seed}");
-    let options = Options { binary, seed, requests, full };
+    let options = Options { binary, seed, requests, slack, full };
     let is_chosen = |name: &str| names.is_empty() || names.iter().any(|part| name.contains(part.as_str()));
     let (mut broken, mut ran) = (Vec::new(), 0);
     for (name, run) in SCENARIOS.iter().filter(|(name, _)| is_chosen(name)) {

@@ -68,7 +68,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
                     shown(&list.way),
                     if alike { ", all alike" } else { "" }
                 );
-                if time > LONGEST {
+                if time > LONGEST * options.slack {
                     broken.add(format!("{name}: {code} after {} ms", time.as_millis()));
                 }
                 if is_fault {

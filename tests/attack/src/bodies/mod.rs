@@ -50,7 +50,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
 async fn against_server(options: &Options, broken: &mut Broken) -> Result<String> {
     let mut attacks = cases::all();
     shuffle(&mut attacks, options.seed);
-    rounds(attacks, async || Place::server(options).await, broken).await
+    rounds(attacks, options.slack, async || Place::server(options).await, broken).await
 }
 
 /// A server with the attackers' connections.
@@ -100,6 +100,7 @@ struct Figures {
 /// responsible attack is determined, and the remaining ones go to a new server.
 async fn rounds(
     mut attacks: Vec<Attack>,
+    slack: u32,
     place: impl AsyncFn() -> Result<Place>,
     broken: &mut Broken,
 ) -> Result<String> {
@@ -115,7 +116,7 @@ async fn rounds(
         if let Some(why) = &ended {
             broken.add(format!("the process ended: {why}"));
         }
-        judge(&outcomes, if ended.is_some() { &[] } else { &worst.failures }, broken);
+        judge(&outcomes, REQUEST * slack, if ended.is_some() { &[] } else { &worst.failures }, broken);
         figures.sent += outcomes.len();
         if worst.time > figures.live.time {
             figures.live = worst;
@@ -139,7 +140,7 @@ async fn rounds(
         }
     }
     let live = &figures.live;
-    if live.time > LIVE {
+    if live.time > LIVE * slack {
         broken.add(format!("/livez took {} ms during: {}", live.time.as_millis(), live.during));
     }
     if figures.memory > MEMORY {
@@ -218,13 +219,13 @@ async fn send(attack: &Attack, callers: &mut BTreeMap<&'static str, Caller>) -> 
     outcome
 }
 
-fn judge(outcomes: &[Outcome], failures: &[String], broken: &mut Broken) {
+fn judge(outcomes: &[Outcome], longest: Duration, failures: &[String], broken: &mut Broken) {
     for outcome in outcomes {
         // 504: the request took too long; 507: the store is full.
         if let Some(code) = outcome.codes.iter().find(|code| **code >= 500 && ![504, 507].contains(code)) {
             broken.add(format!("{}: {code}", outcome.name));
         }
-        if outcome.time > REQUEST {
+        if outcome.time > longest {
             broken.add(format!("{}: took {} s", outcome.name, outcome.time.as_secs()));
         }
     }
@@ -247,7 +248,7 @@ async fn alone(attack: &Attack, place: &impl AsyncFn() -> Result<Place>) -> Resu
 async fn against_workload_cluster(options: &Options, broken: &mut Broken) -> Result<String> {
     let mut attacks = cases::of_workload_cluster();
     shuffle(&mut attacks, options.seed);
-    rounds(attacks, async || workload_cluster(options).await, broken).await
+    rounds(attacks, options.slack, async || workload_cluster(options).await, broken).await
 }
 
 /// Returns a server whose simulated cluster is attacked by the cluster's administrator.

@@ -55,7 +55,8 @@ impl Question {
             name.push_str(&String::from_utf8_lossy(label));
             at += length;
         }
-        let is_address = word(message, at)? == A && word(message, at + 2)? == INTERNET;
+        let (kind, class) = (word(message, at)?, word(message, at + 2)?);
+        let is_address = kind == A && class == INTERNET;
         Some(Self { name, is_address, end: at + 4 })
     }
 }
@@ -124,6 +125,15 @@ mod tests {
         assert_eq!(found[..12], [0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
         assert_eq!(found[12..question.end], message[12..question.end]);
         assert_eq!(found[question.end..], [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 198, 19, 1, 0]);
+    }
+
+    #[test]
+    fn a_question_without_its_class_is_none() {
+        for kind in [A, 28] {
+            let mut message = query("hook", kind);
+            message.truncate(HEADER + 6 + 2);
+            assert_eq!(Question::read(&message), None);
+        }
     }
 
     #[test]
