@@ -17,7 +17,7 @@ mod pod;
 mod probe;
 mod root_copy;
 mod services;
-mod volumes;
+pub mod volumes;
 
 pub use kubelet::{KIND, Kubelet, Options};
 pub use needs::{Needs, needs};

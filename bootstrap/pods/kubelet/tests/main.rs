@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 mod groups;
+mod volumes;
