@@ -167,6 +167,7 @@ impl Objects {
 fn plural(kind: &str) -> String {
     match kind {
         "HardwareData" => "hardwaredata".to_owned(),
+        "ClusterClass" => "clusterclasses".to_owned(),
         _ => format!("{}s", kind.to_lowercase()),
     }
 }

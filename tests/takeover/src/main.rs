@@ -1,11 +1,12 @@
-//! Programs of upstream's take over from controllers of ours. `cargo xtask clients` runs one by name: `takeover metal3 [MINUTES]` or
-//! `takeover control-plane`. `tests/takeover/install-tools` gets the programs.
+//! Programs of upstream's take over from controllers of ours. `cargo xtask clients` runs one by name: `takeover metal3 [MINUTES]`,
+//! `takeover control-plane` or `takeover providers`. `tests/takeover/install-tools` gets the programs.
 
 mod certificate;
 mod control_plane;
 mod metal3;
 mod output;
 mod program;
+mod providers;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -22,7 +23,8 @@ async fn main() -> Result<()> {
         ["metal3"] => metal3::run(binary, &tools, path, metal3::MINUTES).await,
         ["metal3", minutes] => metal3::run(binary, &tools, path, minutes.parse()?).await,
         ["control-plane"] => control_plane::run(binary, &tools, path).await,
-        _ => bail!("usage: takeover metal3 [MINUTES] | control-plane"),
+        ["providers"] => providers::run(binary, &tools, path).await,
+        _ => bail!("usage: takeover metal3 [MINUTES] | control-plane | providers"),
     };
     if outcome.is_err() {
         say(&format!("the logs are in {}", folder.keep().display()))?;

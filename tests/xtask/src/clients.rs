@@ -23,7 +23,7 @@ struct Takeover {
     programs: &'static str,
 }
 
-const TAKEOVERS: [Takeover; 2] = [
+const TAKEOVERS: [Takeover; 3] = [
     Takeover { name: "takeover", arguments: &["metal3"], long: &["metal3", "10"], programs: "metal3" },
     Takeover {
         name: "control-plane",
@@ -31,6 +31,7 @@ const TAKEOVERS: [Takeover; 2] = [
         long: &["control-plane"],
         programs: "cluster-api",
     },
+    Takeover { name: "providers", arguments: &["providers"], long: &["providers"], programs: "providers" },
 ];
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names

@@ -59,15 +59,23 @@ pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
     Ok((name, tag))
 }
 
-/// Writes an image of `entries` with the name `reference`, and returns the digest of its manifest.
+/// Writes an image of `entries` with the name `reference`, which starts [`PROGRAM`], and returns the digest of its manifest.
 ///
 /// # Errors
 /// A file cannot be read, or the output cannot be written.
 pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<String> {
+    write_program(out, reference, PROGRAM, entries)
+}
+
+/// The same for another program, whose path in the image is `program`.
+///
+/// # Errors
+/// The errors of [`write`].
+pub fn write_program(out: impl Write, reference: &str, program: &str, entries: &[Entry]) -> Result<String> {
     let (name, tag) = check_reference(reference)?;
     let full = format!("{name}:{tag}");
     let layer = Layer::of(entries)?;
-    let config = Blob::json(&config(&layer.contents))?;
+    let config = Blob::json(&config(program, &layer.contents))?;
     let layer = Blob(layer.compressed);
     let manifest = Blob::json(&json!({
         "schemaVersion": 2,
@@ -102,20 +110,23 @@ pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<Stri
     Ok(manifest.digest())
 }
 
-fn config(contents: &str) -> Value {
+fn config(program: &str, contents: &str) -> Value {
+    let mut config = json!({
+        "User": format!("{USER}:{USER}"),
+        "Entrypoint": [program],
+        "Env": ["PATH=/"],
+    });
+    if program == PROGRAM {
+        config["Labels"] = json!({
+            "org.opencontainers.image.title": "firstlight",
+            "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
+            "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
+        });
+    }
     json!({
         "architecture": architecture(),
         "os": "linux",
-        "config": {
-            "User": format!("{USER}:{USER}"),
-            "Entrypoint": [PROGRAM],
-            "Env": ["PATH=/"],
-            "Labels": {
-                "org.opencontainers.image.title": "firstlight",
-                "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
-                "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
-            },
-        },
+        "config": config,
         "rootfs": {"type": "layers", "diff_ids": [contents]},
         "history": [{"created_by": "firstlight image"}],
     })
