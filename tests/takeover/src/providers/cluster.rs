@@ -1,8 +1,9 @@
 //! The life of a cluster of simulated machines: created, at rest, deleted.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use machinery::clock::Clock;
 use netboot_tests::server::Objects;
 use netboot_tests::wait::until;
 use serde_json::{Value, json};
@@ -64,7 +65,7 @@ impl Manifests {
     /// # Errors
     /// An object is refused, or a step is not done in time; the error says what is missing.
     pub async fn live(&self, objects: &Objects) -> Result<(Outcome, Times)> {
-        let from = Instant::now();
+        let from = Clock::system().monotonic();
         for object in &self.objects {
             objects.apply(object).await.with_context(|| format!("{} is refused", object["kind"]))?;
         }
@@ -73,7 +74,7 @@ impl Manifests {
         self.wait(objects, &AT_REST, MACHINES).await?;
         let rest = from.elapsed();
         let outcome = outcome::of(objects).await?;
-        let from = Instant::now();
+        let from = Clock::system().monotonic();
         objects.delete(&self.cluster()).await?;
         let gone = until("the Cluster is deleted", STEP, || async {
             match objects.get(&self.cluster()).await {

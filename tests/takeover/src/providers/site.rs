@@ -1,9 +1,10 @@
 //! A server, the program that installs providers on it, and its objects.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use machinery::clock::Clock;
 use netboot_tests::server::Objects;
 use test_server::Server;
 use tokio::process::Command;
@@ -69,7 +70,7 @@ impl Site {
         let mut command = Command::new(&self.binary);
         command.args(arguments).arg("--config").arg(&self.configuration);
         command.arg("--kubeconfig").arg(self.server.kubeconfig()).kill_on_drop(true);
-        let from = Instant::now();
+        let from = Clock::system().monotonic();
         let output = command.output().await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (printed, said) = (text(&output.stdout), text(&output.stderr));
