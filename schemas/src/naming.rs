@@ -3,47 +3,28 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use machinery::hash::fnv1a_32;
+use serde_json::{Map, Value};
+use templates::Template;
 
 /// The values of a naming template, by the path after the dot: `cluster.name`, `random`.
 pub type Values<'a> = [(&'a str, &'a str)];
 
-/// Renders a naming template such as `{{ .machineSet.name }}-{{ .random }}`.
-///
-/// Of Go's template language only paths are supported, with blanks and `-` trim markers.
+/// Renders a naming template such as `{{ .machineSet.name }}-{{ .random }}`. It has the functions of Go's `text/template`, as upstream's have.
 ///
 /// # Errors
-/// A sentence with the part that is not supported.
+/// A sentence with what is wrong in the template.
 pub fn render(template: &str, values: &Values<'_>) -> Result<String, String> {
-    let mut name = String::new();
-    let mut rest = template;
-    while let Some(begin) = rest.find("{{") {
-        let (before, inside) = (&rest[..begin], &rest[begin + 2..]);
-        let Some(end) = inside.find("}}") else {
-            return Err(format!("`{{{{` without `}}}}` in {template:?}"));
-        };
-        let (mut action, mut after) = (&inside[..end], &inside[end + 2..]);
-        name.push_str(before);
-        if let Some(trimmed) = action.strip_prefix("- ") {
-            name.truncate(name.trim_end().len());
-            action = trimmed;
+    let mut variables = Value::Object(Map::new());
+    for (path, value) in values {
+        let mut place = &mut variables;
+        for name in path.split('.') {
+            place = &mut place[name];
         }
-        if let Some(trimmed) = action.strip_suffix(" -") {
-            after = after.trim_start();
-            action = trimmed;
-        }
-        let path = action.trim().strip_prefix('.');
-        let value = path.and_then(|path| values.iter().find(|(known, _)| *known == path));
-        match value {
-            Some((_, value)) => name.push_str(value),
-            None => {
-                let known: Vec<String> = values.iter().map(|(known, _)| format!(".{known}")).collect();
-                return Err(format!("{:?} is none of {}", action.trim(), known.join(", ")));
-            }
-        }
-        rest = after;
+        *place = Value::from(*value);
     }
-    name.push_str(rest);
-    Ok(name)
+    Template::parse_name(template)
+        .and_then(|parsed| parsed.render(&variables))
+        .map_err(|error| format!("{error} ({template:?})"))
 }
 
 /// Returns a name as a label value: unchanged if it is a valid one, else a hash of it.

@@ -15,6 +15,9 @@ fn renders_paths() {
         ("{{ .random", Err(())),
         ("{{", Err(())),
         ("", Ok("")),
+        ("{{ slice .machineSet.name 0 2 }}-{{ if true }}{{ .random }}{{ end }}", Ok("md-x7k2p")),
+        ("{{ printf \"%s\" .random }}", Ok("x7k2p")),
+        ("{{ .machineSet.other }}", Err(())),
     ] {
         assert_eq!(render(template, values).map_err(|_| ()), expected.map(str::to_owned), "{template}");
     }

@@ -134,13 +134,17 @@ pub fn compatible(contract: &str) -> Vec<&str> {
     if contract == "v1beta2" { vec!["v1beta1", contract] } else { vec![contract] }
 }
 
+/// Returns the resource of the entries.
+pub fn resource() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider"))
+}
+
 /// The providers of a cluster.
 ///
 /// # Errors
 /// The server refuses, or it has no inventory.
 pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
-    let kind = GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource());
     let list = api.list(&ListParams::default()).await.context(|| "failed get providers".to_owned())?;
     let text =
         |object: &DynamicObject, field: &str| object.data[field].as_str().unwrap_or_default().to_owned();

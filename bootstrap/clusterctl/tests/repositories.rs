@@ -9,13 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bundle::IMAGE_MANIFEST;
 use clusterctl::configuration::{Configuration, Environment, Provider, ProviderType};
 use clusterctl::network::{Answer, Network, Request};
 use clusterctl::repository::{Fetcher, Repository};
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
-use serde_json::json;
 use test_registry::Registry;
 
 /// Answers by address; other addresses answer 404.
@@ -197,20 +195,7 @@ async fn artifacts_have_files_by_version() {
     registry.with(|state| {
         for version in ["v1.3.0", "v1.3.1", "v1.2.0"] {
             let files = [("metadata.yaml", METADATA), ("infrastructure-components.yaml", version)];
-            let layers = files.map(|(title, text)| {
-                let digest = state.blob(text.to_owned());
-                json!({
-                    "mediaType": "application/yaml", "digest": digest, "size": text.len(),
-                    "annotations": {"org.opencontainers.image.title": title},
-                })
-            });
-            let config = state.blob("{}");
-            let manifest = json!({
-                "schemaVersion": 2, "mediaType": IMAGE_MANIFEST,
-                "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": config, "size": 2},
-                "layers": layers,
-            });
-            state.manifest(&format!("providers/acme:{version}"), IMAGE_MANIFEST, manifest.to_string());
+            test_registry::files(state, &format!("providers/acme:{version}"), files);
         }
     });
     let web = Arc::new(Web::default());
@@ -226,20 +211,7 @@ async fn artifacts_have_files_by_version() {
     registry.with(|state| {
         state.password = Some("sesame".to_owned());
         let titles = ["infrastructure-acme-v1.4.0-metadata.yaml", "components.yaml"];
-        let layers = titles.map(|title| {
-            let digest = state.blob(METADATA);
-            json!({
-                "mediaType": "application/yaml", "digest": digest, "size": METADATA.len(),
-                "annotations": {"org.opencontainers.image.title": title},
-            })
-        });
-        let config = state.blob("{}");
-        let manifest = json!({
-            "schemaVersion": 2, "mediaType": IMAGE_MANIFEST,
-            "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": config, "size": 2},
-            "layers": layers,
-        });
-        state.manifest("providers/acme:v1.4.0", IMAGE_MANIFEST, manifest.to_string());
+        test_registry::files(state, "providers/acme:v1.4.0", titles.map(|title| (title, METADATA)));
     });
     let login = [("OCI_USERNAME", "user"), ("OCI_PASSWORD", "sesame")];
     let repository = open(&web, &format!("{url}:v1.4.0"), &login).await.unwrap();

@@ -8,9 +8,7 @@ use clusterctl::upgrade::{check_skew, replace_one};
 use clusterctl::{Error as Problem, delete};
 use engine::conditions::{is_false, is_true};
 use engine::{Error, Result};
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::Api;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::DynamicObject;
 use schemas::meta::Condition;
 
 use crate::conditions::{
@@ -19,8 +17,8 @@ use crate::conditions::{
 use crate::failure::Failure;
 use crate::health;
 use crate::limits::UPGRADE_WAIT;
-use crate::names::{APPLIED, BEGUN, DEPLOYMENTS, FAILED, PROVIDER};
-use crate::observe::Observed;
+use crate::names::{APPLIED, BEGUN, DEPLOYMENTS, FAILED};
+use crate::observe::{Observed, deployments};
 use crate::plan::{Plan, Step};
 use crate::prepare::{Prepared, prepare};
 use crate::redaction::Redaction;
@@ -133,7 +131,7 @@ impl Work<'_> {
     async fn report(&mut self, mut change: Change, outcome: Result<Outcome, Failure>) -> Result<()> {
         match outcome {
             Ok(Outcome { prepared, conditions }) => {
-                let deployments = self.deployments().await?;
+                let deployments = deployments(self.writer.client(), &self.seen.object).await?;
                 change.conditions.retain(|condition| condition.type_ != READY);
                 change.conditions.extend(conditions);
                 change.conditions.push(health::ready(&deployments));
@@ -174,14 +172,6 @@ impl Work<'_> {
             }
         }
         self.write(Change { is_over: true, ..Change::default() }).await
-    }
-
-    async fn deployments(&self) -> Result<Vec<Deployment>> {
-        let object = &self.seen.object;
-        let api: Api<Deployment> = Api::namespaced(self.writer.client().clone(), &object.namespace);
-        let labels = ListParams::default().labels(&format!("{PROVIDER}={}", object.provider.label()));
-        let listed = api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?;
-        Ok(listed.items)
     }
 
     async fn write(&mut self, change: Change) -> Result<()> {

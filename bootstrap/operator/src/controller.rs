@@ -61,8 +61,13 @@ impl Reconciler for Operator {
             return Ok(Action::done());
         }
         read = finalizer::ensure(&self.objects, &read, FINALIZER).await?;
+        let path = self.context.configuration.as_deref();
+        let loaded =
+            Configuration::load(path, self.context.environment.clone(), self.context.network.as_ref()).await;
+        let configuration =
+            loaded.map_err(|error| Error::failed(format!("clusterctl's configuration: {error}")))?;
         for _ in 0..PASSES {
-            let (after, is_done) = self.pass(read).await?;
+            let (after, is_done) = self.pass(read, &configuration).await?;
             if is_done {
                 break;
             }
@@ -74,25 +79,24 @@ impl Reconciler for Operator {
 
 impl Operator {
     /// Observes, plans and applies once. Returns the object, and whether there is nothing more to do.
-    async fn pass(&self, read: Arc<DynamicObject>) -> Result<(Arc<DynamicObject>, bool)> {
+    async fn pass(
+        &self,
+        read: Arc<DynamicObject>,
+        configuration: &Configuration,
+    ) -> Result<(Arc<DynamicObject>, bool)> {
         let unfit =
             |error| Error::Terminal(format!("the object has another structure than its kind: {error}"));
         let object = Declared::of(self.kind, &read).map_err(unfit)?;
-        let network = &self.context.network;
-        let path = self.context.configuration.as_deref();
-        let loaded = Configuration::load(path, self.context.environment.clone(), network.as_ref()).await;
-        let configuration =
-            loaded.map_err(|error| Error::failed(format!("clusterctl's configuration: {error}")))?;
         let name = NamespacedName::of(read.as_ref());
         let others: Vec<Arc<DynamicObject>> = self.objects.all();
         let others = others.iter().map(AsRef::as_ref).filter(|other| NamespacedName::of(*other) != name);
         let others = all_declared(self.kind, others);
-        let seen = observe(object, others, &self.client, &self.context, &configuration).await?;
+        let seen = observe(object, others, &self.client, &self.context, configuration).await?;
         let plan = plan(&seen);
         let is_done = !matches!(plan.step, Step::Adopt(_));
-        let configuration = configured(&seen, &configuration);
+        let configuration = configured(&seen, configuration);
         // A new one for each pass, because it keeps every answer.
-        let fetcher = Fetcher::new(network.clone(), self.clock.clone());
+        let fetcher = Fetcher::new(self.context.network.clone(), self.clock.clone());
         let redaction = Redaction::of(&seen);
         let say = |text: &str| tracing::info!(provider = %name, "{}", redaction.text(text));
         let tools = Tools {

@@ -28,9 +28,9 @@ pub struct Declared {
     pub generation: Option<i64>,
     /// Whether components were about to be written for the object.
     pub has_begun: bool,
-    /// The digest of what is installed.
+    /// The digest of everything that the installed components were made of; `None` if nothing was installed.
     pub applied: Option<String>,
-    /// The digest of an upgrade that failed.
+    /// The same digest of an upgrade that failed; `None` if the last one did not fail.
     pub failed: Option<String>,
     /// The Deployments after the installation, as [`crate::health::generations`] wrote them.
     pub deployments: Option<String>,

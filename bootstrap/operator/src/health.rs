@@ -1,5 +1,6 @@
 //! Whether a provider runs: what its Deployments report.
 
+use clusterctl::install::is_available;
 use engine::conditions::{is_false, new};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
 use kube::ResourceExt;
@@ -33,12 +34,6 @@ pub fn ready(deployments: &[Deployment]) -> Condition {
 fn available(deployment: &Deployment) -> Option<&DeploymentCondition> {
     let mut conditions = deployment.status.as_ref()?.conditions.iter().flatten();
     conditions.find(|condition| condition.type_.as_deref() == Some("Available"))
-}
-
-fn is_available(deployment: &Deployment) -> bool {
-    let observed = deployment.status.as_ref().and_then(|status| status.observed_generation);
-    observed >= deployment.metadata.generation
-        && available(deployment).is_some_and(|condition| condition.status.as_deref() == Some("True"))
 }
 
 /// Returns the names and generations of Deployments, to see later that somebody has changed or deleted one.

@@ -2,7 +2,7 @@
 
 use clusterctl::configuration::ProviderType;
 use engine::GroupKind;
-use kube::core::ApiResource;
+use kube::core::{ApiResource, GroupVersionKind};
 
 use crate::names::{GROUP, VERSION};
 
@@ -14,25 +14,7 @@ pub(crate) const IPAM: GroupKind = GroupKind::new(GROUP, "IPAMProvider");
 pub(crate) const RUNTIME_EXTENSION: GroupKind = GroupKind::new(GROUP, "RuntimeExtensionProvider");
 pub(crate) const ADDON: GroupKind = GroupKind::new(GROUP, "AddonProvider");
 
-/// The resource of the kind that declares providers of this type. Kind and type have the same name.
+/// Returns the resource of the kind that declares providers of this type. Kind and type have the same name.
 pub(crate) fn resource(kind: ProviderType) -> ApiResource {
-    ApiResource {
-        group: GROUP.to_owned(),
-        version: VERSION.to_owned(),
-        api_version: format!("{GROUP}/{VERSION}"),
-        kind: kind.name().to_owned(),
-        plural: format!("{}s", kind.name().to_lowercase()),
-    }
-}
-
-/// The resource of the entries in clusterctl's inventory.
-pub(crate) fn inventory() -> ApiResource {
-    let group = "clusterctl.cluster.x-k8s.io";
-    ApiResource {
-        group: group.to_owned(),
-        version: "v1alpha3".to_owned(),
-        api_version: format!("{group}/v1alpha3"),
-        kind: "Provider".to_owned(),
-        plural: "providers".to_owned(),
-    }
+    ApiResource::from_gvk(&GroupVersionKind::gvk(GROUP, VERSION, kind.name()))
 }

@@ -73,10 +73,7 @@ pub(crate) async fn observe(
     let secret = referred(client, &object, object.spec.config_secret.as_ref()).await?;
     let manifests = referred(client, &object, object.spec.additional_manifests.as_ref()).await?;
     let maps = selected(client, &object).await?;
-    let labels = ListParams::default().labels(&format!("{PROVIDER}={}", object.provider.label()));
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &object.namespace);
-    let deployments = deployments.list(&labels).await;
-    let deployments = deployments.map_err(|error| Error::api("list Deployments", error))?.items;
+    let deployments = deployments(client, &object).await?;
     let is_known = configuration.knows(&object.provider.name, object.kind());
     let digest = inputs::digest(&object.spec, &secret, &maps, &manifests);
     Ok(Observed {
@@ -91,6 +88,16 @@ pub(crate) async fn observe(
         is_known,
         digest,
     })
+}
+
+/// Reads the Deployments of the provider, in the namespace of the object.
+///
+/// # Errors
+/// The API server refuses or does not answer.
+pub(crate) async fn deployments(client: &Client, object: &Declared) -> Result<Vec<Deployment>> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), &object.namespace);
+    let labels = ListParams::default().labels(&format!("{PROVIDER}={}", object.provider.label()));
+    Ok(api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?.items)
 }
 
 fn is_in_process(object: &Declared, context: &Context) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clusterctl::configuration::ProviderType;
+use clusterctl::inventory;
 use engine::object::label;
 use engine::{Change, Controller, Kind, Manager, NamespacedName, Objects, Request, selector};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -12,7 +13,6 @@ use kube::api::DynamicObject;
 use kube::core::PartialObjectMeta;
 
 use crate::declared::Declared;
-use crate::kinds;
 use crate::names::PROVIDER;
 use crate::observe::all_declared;
 
@@ -33,7 +33,7 @@ impl Triggers {
         let secrets: Objects<PartialObjectMeta<Secret>> = manager.objects();
         let maps: Objects<PartialObjectMeta<ConfigMap>> = manager.objects();
         let deployments: Objects<Deployment> = manager.objects();
-        let inventory = manager.dynamic(&kinds::inventory());
+        let inventory = manager.dynamic(&inventory::resource());
         let (of_like, of_secret, of_map, of_deployment, of_entry) =
             (self.clone(), self.clone(), self.clone(), self.clone(), self.clone());
         controller

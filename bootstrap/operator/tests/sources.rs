@@ -85,8 +85,6 @@ async fn an_address() {
     assert_eq!(found["spec"]["template"]["spec"]["containers"][0]["image"], "registry.example/garden:v0.4.0");
 }
 
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-
 // The registry answers over a real socket, so the clock is not paused.
 #[tokio::test]
 async fn an_artifact() {
@@ -94,17 +92,7 @@ async fn an_artifact() {
     registry.with(|state| {
         state.password = Some("sesame".to_owned());
         let files = [("metadata.yaml", garden::metadata()), ("components.yaml", components("v0.3.0"))];
-        let layers = files.map(|(title, text)| {
-            json!({
-                "mediaType": "application/yaml", "size": text.len(), "digest": state.blob(text),
-                "annotations": {"org.opencontainers.image.title": title},
-            })
-        });
-        let config = json!({
-            "mediaType": "application/vnd.oci.empty.v1+json", "digest": state.blob("{}"), "size": 2,
-        });
-        let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
-        state.manifest("providers/garden:v0.3.0", MANIFEST, manifest.to_string());
+        test_registry::files(state, "providers/garden:v0.3.0", files);
     });
     let world = world().await;
     variables(&world).await;

@@ -181,11 +181,11 @@ fn what_is_wrong_is_named() {
         ),
         (
             case(
-                serde_json::json!({"files": [{"path": "/a", "contentFormat": "Template", "content": "{{ .x }}"}]}),
+                serde_json::json!({"files": [{"path": "/a", "contentFormat": "Template", "content": "{{ .x | upper }}"}]}),
                 "init",
                 "v1.36.0",
             ),
-            "file /a: the template can't be rendered: \".x\" is none of ",
+            "file /a: the template cannot be parsed: line 1: there is no function \"upper\"",
         ),
     ];
     for (case, expected) in table {

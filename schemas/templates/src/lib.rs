@@ -44,6 +44,15 @@ impl Template {
         Template::with(text, functions::find_builtin, MissingKey::Error)
     }
 
+    /// Parses the template of a file, as KubeadmConfigs have it (`contentFormat: Template`): it has only the functions of Go's `text/template`, and a key that does not
+    /// exist gives no value, so that `{{ if .controlPlane }}` asks for it.
+    ///
+    /// # Errors
+    /// Those of [`Template::parse`].
+    pub fn parse_file(text: &str) -> Result<Template, Error> {
+        Template::with(text, functions::find_builtin, MissingKey::NoValue)
+    }
+
     fn with(text: &str, lookup: syntax::parser::Lookup, missing: MissingKey) -> Result<Template, Error> {
         let templates = syntax::parser::parse(text, lookup)
             .map_err(|wrong| Error::Syntax { line: wrong.line, message: wrong.message })?;

@@ -25,6 +25,14 @@ fn names_have_only_the_functions_of_go() {
 }
 
 #[test]
+fn files_have_no_value_for_a_key_that_does_not_exist() {
+    let render = |text: &str| Template::parse_file(text).and_then(|template| template.render(&json!({})));
+    assert_eq!(render("{{ if .controlPlane }}a{{ else }}b{{ end }}").as_deref(), Ok("b"));
+    assert_eq!(render("{{ .controlPlane.version }}").as_deref(), Ok("<no value>"));
+    assert!(matches!(render("{{ .controlPlane | upper }}"), Err(Error::Syntax { .. })));
+}
+
+#[test]
 fn errors_say_where_and_why() {
     let text = |text: &str| {
         let outcome = Template::parse(text).and_then(|template| template.render(&json!({"num": 7})));

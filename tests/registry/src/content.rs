@@ -6,11 +6,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use bundle::{Digest, IMAGE_MANIFEST};
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::State;
 
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const NO_CONFIG: &str = "application/vnd.oci.empty.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
 /// Returns the config of an image with these layers, for this machine's architecture or another one.
@@ -41,6 +43,26 @@ pub fn image(state: &mut State, name: &str, config: &Value, layers: &[&[u8]]) ->
     for layer in layers {
         state.blob(layer.to_vec());
     }
+    state.manifest(name, IMAGE_MANIFEST, manifest.to_string())
+}
+
+/// Adds an artifact with these files, by name and content, under `repository:tag`, and returns the digest of its manifest.
+pub fn files<'a>(
+    state: &mut State,
+    name: &str,
+    files: impl IntoIterator<Item = (&'a str, impl Into<Bytes>)>,
+) -> Digest {
+    let mut layers = Vec::new();
+    for (title, content) in files {
+        let content = content.into();
+        layers.push(json!({
+            "mediaType": "application/yaml", "size": content.len(), "digest": state.blob(content),
+            "annotations": {"org.opencontainers.image.title": title},
+        }));
+    }
+    let config = json!({"mediaType": NO_CONFIG, "digest": state.blob("{}"), "size": 2});
+    let manifest =
+        json!({"schemaVersion": 2, "mediaType": IMAGE_MANIFEST, "config": config, "layers": layers});
     state.manifest(name, IMAGE_MANIFEST, manifest.to_string())
 }
 

@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Interval, interval};
 
-pub use content::{config, image, layout};
+pub use content::{config, files, image, layout};
 
 /// A registry. Dropping it ends it.
 pub struct Registry {

@@ -20,6 +20,7 @@ use crate::{Context, Error, Result};
 pub use objects::Objects;
 pub use one::{check_one, install_one};
 pub use tools::Tools;
+pub use wait::is_available;
 
 /// The chosen providers, as `name[:version]`.
 pub type Chosen = ByType<Vec<String>>;

@@ -21,8 +21,8 @@ pub async fn check_one(
     Ok(contract)
 }
 
-/// Creates or updates the objects of a provider and of what it needs beside itself, and then its entry in the inventory. Done again, it
-/// ends the same.
+/// Creates or updates the objects of a provider and of what it needs beside itself, and then its entry in the inventory. It can be
+/// repeated after a failure.
 ///
 /// # Errors
 /// The cluster refuses an object.

@@ -50,7 +50,8 @@ fn is_manager(deployment: &Deployment) -> bool {
     spec.is_some_and(|spec| spec.containers.iter().any(|container| container.name == MANAGER))
 }
 
-fn is_available(deployment: &Deployment) -> bool {
+/// Returns whether a Deployment is available as it was last changed.
+pub fn is_available(deployment: &Deployment) -> bool {
     let Some(status) = &deployment.status else { return false };
     status.observed_generation >= deployment.metadata.generation
         && status.conditions.iter().flatten().any(|condition| {

@@ -1,6 +1,6 @@
 //! Finds the version that `latest` means.
 
-use super::{Repository, metadata};
+use super::{METADATA, Repository, metadata};
 use crate::{Context, Error, Result, version};
 
 /// How many versions are tried.
@@ -11,7 +11,7 @@ const CONTRACT: &str = "v1beta2";
 /// The latest version; or, if its metadata lists another series as the newest one for the contract, the latest patch of that series.
 pub(super) async fn of_contract(repository: &Repository) -> Result<String> {
     let latest = of_series(repository, None).await?;
-    let Ok(text) = repository.published(&latest, "metadata.yaml").await else { return Ok(latest) };
+    let Ok(text) = repository.published(&latest, METADATA).await else { return Ok(latest) };
     let Ok(metadata) = metadata::parse(&text, &repository.provider.label()) else { return Ok(latest) };
     let found = version::parse(&latest).map(|version| (version.major, version.minor));
     match metadata.newest_of_contract(CONTRACT) {
@@ -31,7 +31,7 @@ async fn of_series(repository: &Repository, series: Option<(u64, u64)>) -> Resul
     versions.sort_by(version::latest_first);
     for version in versions.iter().take(CANDIDATES_MAX) {
         let version = format!("v{version}");
-        match repository.published(&version, "metadata.yaml").await {
+        match repository.published(&version, METADATA).await {
             Ok(_) => return Ok(version),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),

@@ -192,7 +192,7 @@ impl Repository {
         let label = self.provider.label();
         let failed =
             || format!("failed to read \"metadata.yaml\" from the repository for provider {label:?}");
-        let text = self.file(version, "metadata.yaml").await.context(failed)?;
+        let text = self.file(version, METADATA).await.context(failed)?;
         metadata::parse(&text, &label)
     }
 }

@@ -64,7 +64,13 @@ pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
 /// # Errors
 /// A file cannot be read, or the output cannot be written.
 pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<String> {
-    write_program(out, reference, PROGRAM, entries)
+    let mut config = starts(PROGRAM);
+    config["Labels"] = json!({
+        "org.opencontainers.image.title": "firstlight",
+        "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
+        "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
+    });
+    write_with(out, reference, &config, entries)
 }
 
 /// The same for another program, whose path in the image is `program`.
@@ -72,10 +78,19 @@ pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<Stri
 /// # Errors
 /// The errors of [`write`].
 pub fn write_program(out: impl Write, reference: &str, program: &str, entries: &[Entry]) -> Result<String> {
+    write_with(out, reference, &starts(program), entries)
+}
+
+/// Returns how a container of an image with this program starts.
+fn starts(program: &str) -> Value {
+    json!({"User": format!("{USER}:{USER}"), "Entrypoint": [program], "Env": ["PATH=/"]})
+}
+
+fn write_with(out: impl Write, reference: &str, config: &Value, entries: &[Entry]) -> Result<String> {
     let (name, tag) = check_reference(reference)?;
     let full = format!("{name}:{tag}");
     let layer = Layer::of(entries)?;
-    let config = Blob::json(&config(program, &layer.contents))?;
+    let config = Blob::json(&self::config(config, &layer.contents))?;
     let layer = Blob(layer.compressed);
     let manifest = Blob::json(&json!({
         "schemaVersion": 2,
@@ -110,19 +125,7 @@ pub fn write_program(out: impl Write, reference: &str, program: &str, entries: &
     Ok(manifest.digest())
 }
 
-fn config(program: &str, contents: &str) -> Value {
-    let mut config = json!({
-        "User": format!("{USER}:{USER}"),
-        "Entrypoint": [program],
-        "Env": ["PATH=/"],
-    });
-    if program == PROGRAM {
-        config["Labels"] = json!({
-            "org.opencontainers.image.title": "firstlight",
-            "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
-            "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
-        });
-    }
+fn config(config: &Value, contents: &str) -> Value {
     json!({
         "architecture": architecture(),
         "os": "linux",

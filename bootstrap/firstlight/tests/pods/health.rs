@@ -1,4 +1,5 @@
-//! What this test program does in a container that is probed: it says who asks, and is ill as soon as somebody asks for its plain port.
+//! The server that this test program runs in a probed container. It logs each request, and reports that it is unhealthy after a request to its
+//! plain HTTP port.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -78,7 +78,7 @@ fn leader_election(container: &mut Value, wanted: &ProviderLeaderElection) {
     }
 }
 
-/// A duration in whole seconds; `None` if it is none, or rounded not longer than zero.
+/// Returns a duration as text in whole seconds. Returns `None` if the text is not a duration, or if it rounds to zero or less.
 fn seconds(text: Option<&str>) -> Option<String> {
     let seconds = duration::parse(text?)?.as_secs_f64().round();
     (seconds > 0.0).then(|| format!("{seconds:.0}s"))

@@ -9,6 +9,7 @@ use schemas::operator::ProviderSpec;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::names::PROVIDER;
 
 /// Changes components as the object wants. The labels by which they are found again stay, whatever a patch does.
 ///
@@ -19,7 +20,7 @@ pub(crate) fn apply(spec: &ProviderSpec, components: &mut Components) -> Result<
         components.objects.iter().map(|object| object["metadata"]["labels"].clone()).collect();
     customize(spec, &mut components.objects)?;
     for (object, labels) in components.objects.iter_mut().zip(labels) {
-        for name in ["cluster.x-k8s.io/provider", "clusterctl.cluster.x-k8s.io"] {
+        for name in [PROVIDER, "clusterctl.cluster.x-k8s.io"] {
             object["metadata"]["labels"][name] = labels[name].clone();
         }
     }

@@ -70,7 +70,7 @@ fn change(object: &mut Value, patch: &Value, name: &str) -> Result<(), Failure> 
     let patched =
         patched.map_err(|status| failed(format!("{name} does not fit {}: {}", shown(), status.message)))?;
     let after = patched.object;
-    // What is patched must stay what it was.
+    // A patch must not make another object of the one that it selects.
     for pointer in ["/kind", "/apiVersion", "/metadata/name", "/metadata/namespace"] {
         if after.pointer(pointer) != object.pointer(pointer) {
             return Err(failed(format!("{name} changes {} of {}", &pointer[1..], shown())));

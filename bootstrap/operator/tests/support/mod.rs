@@ -127,7 +127,7 @@ pub fn has(manager: &Manager, version: &str) -> bool {
         && says(manager, "ProviderInstalled", "True", "ProviderInstalled", "")
 }
 
-/// Reads an object as the user; `None` if there is none.
+/// Reads an object as the user. Returns `None` if it does not exist.
 pub async fn read(world: &World, path: &str) -> Option<Value> {
     let request = http_get(path);
     match world.user().request::<Value>(request).await {

@@ -1,4 +1,4 @@
-//! Every limit of what a kubelet takes from the containers that it asks.
+//! The limits on what probes and hooks read from a container.
 
 /// The most of a command's output that a probe or a hook keeps, in bytes; that of Kubernetes.
 pub(crate) const COMMAND_OUTPUT: u64 = 10 << 10;

@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemas::bootstrap::{File as FileSpec, User};
+use serde_json::json;
+use templates::Template;
 
 use super::inputs::Inputs;
 use crate::error::{Error, Result};
@@ -42,9 +44,8 @@ pub fn user_file(spec: &FileSpec, inputs: &Inputs<'_>) -> Result<File> {
         };
     }
     if spec.content_format.as_deref() == Some("Template") {
-        content = rendered(&content, inputs).map_err(|why| {
-            Error::Bootstrap(format!("file {}: the template can't be rendered: {why}", spec.path))
-        })?;
+        content = rendered(&content, inputs)
+            .map_err(|why| Error::Bootstrap(format!("file {}: {why}", spec.path)))?;
     }
     Ok(File {
         path: spec.path.clone(),
@@ -57,8 +58,12 @@ pub fn user_file(spec: &FileSpec, inputs: &Inputs<'_>) -> Result<File> {
 }
 
 fn rendered(content: &str, inputs: &Inputs<'_>) -> Result<String, String> {
-    let version = inputs.control_plane_version.map(|version| ("controlPlane.version", version));
-    let text = schemas::naming::render(content, version.as_slice())?;
+    let variables = match inputs.control_plane_version {
+        Some(version) => json!({ "controlPlane": { "version": version } }),
+        None => json!({}),
+    };
+    let template = Template::parse_file(content).map_err(|error| error.to_string())?;
+    let text = template.render(&variables).map_err(|error| error.to_string())?;
     if text.len() > MAX_FILE {
         return Err(format!("it becomes longer than {MAX_FILE} bytes"));
     }

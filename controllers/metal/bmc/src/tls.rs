@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, RootCertStore};
 
 use crate::{Error, Result, Verification};
 
@@ -14,15 +12,10 @@ use crate::{Error, Result, Verification};
 /// # Errors
 /// The machine has no certificate authorities, or a given one is invalid.
 pub(crate) fn configuration(verification: &Verification) -> Result<Arc<ClientConfig>> {
-    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Error::Input(format!("TLS cannot be used: {error}")))?;
+    let unusable = |error: &dyn std::fmt::Display| Error::Input(format!("TLS cannot be used: {error}"));
     let roots = match verification {
         Verification::Off => {
-            let verifier = Arc::new(Anyone);
-            return Ok(Arc::new(
-                builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth(),
-            ));
+            return pki::tls::client_config_for_anyone().map(Arc::new).map_err(|error| unusable(&error));
         }
         Verification::Machine => machine_authorities()?,
         Verification::Authorities(certificates) => {
@@ -35,6 +28,9 @@ pub(crate) fn configuration(verification: &Verification) -> Result<Arc<ClientCon
             roots
         }
     };
+    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?;
     Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
 }
 
@@ -48,44 +44,4 @@ fn machine_authorities() -> Result<RootCertStore> {
         ));
     }
     Ok(roots)
-}
-
-/// A verifier that accepts every certificate. Signatures are not verified either: some controllers have keys that are too short for
-/// that, and a signature by an unknown key proves nothing.
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        default_provider().signature_verification_algorithms.supported_schemes()
-    }
 }

@@ -9,6 +9,7 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
+use machinery::hash::fnv1a_32;
 
 use crate::readiness::ready_since;
 
@@ -19,12 +20,9 @@ const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const ON_HOST: (Ipv4Addr, u32) = (Ipv4Addr::new(198, 19, 128, 0), 1 << 15);
 
 /// Returns the address in slices of a Pod that uses the network of this machine. Its own is loopback, which the API refuses there. It comes from the
-/// addresses of Services, none of which reaches so far, and only whoever knows the Pod's UID finds it behind.
+/// addresses of Services, none of which reaches so far. Only the kubelet can tell the Pod from it, by the Pod's UID.
 pub fn address_on_host(uid: &str) -> Ipv4Addr {
-    // FNV-1a: the same in every process.
-    let hash =
-        uid.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    Ipv4Addr::from(u32::from(ON_HOST.0) + hash % ON_HOST.1)
+    Ipv4Addr::from(u32::from(ON_HOST.0) + fnv1a_32(uid.as_bytes()) % ON_HOST.1)
 }
 
 /// Returns the slice of a Service among the Pods of its namespace; `None` for a Service without selector, whose addresses are somebody

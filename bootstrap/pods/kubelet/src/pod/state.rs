@@ -31,7 +31,7 @@ pub struct State {
 /// What became of the hook `postStart` of the last start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Hook {
-    /// It is done, or there is none.
+    /// The hook has succeeded, or the container has no hook.
     #[default]
     Done,
     /// It has not ended yet.

@@ -31,7 +31,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Reads a message with one question; `None` if it is none.
+    /// Reads a message with one question. Returns `None` for any other message.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         let is_query = message.get(2)? & 0xf8 == 0;
         if !is_query || word(message, 4)? != 1 {

@@ -54,6 +54,18 @@ fn syn(from: SocketAddr, to: SocketAddr, sequence: u32) -> Vec<u8> {
     bytes
 }
 
+/// Checks that a packet from the first address to the second is intact after it was translated to the other two.
+fn is_translated([a, b, c, d]: [SocketAddr; 4], sequence: u32) -> Result<(), TestCaseError> {
+    let mut bytes = syn(a, b, sequence);
+    let packet = read(&bytes).unwrap();
+    translate(&mut bytes, &packet, c, d);
+    prop_assert!(is_intact(&bytes));
+    let translated = read(&bytes).unwrap();
+    prop_assert_eq!((translated.from, translated.to), (c, d));
+    prop_assert_eq!(translated.content, packet.content);
+    Ok(())
+}
+
 #[test]
 fn datagrams() {
     let (from, to) = (at(POD, 4000), at(SERVER, 53));
@@ -163,25 +175,11 @@ proptest! {
 
     #[test]
     fn a_translated_packet_is_intact(ports in any::<[u16; 4]>(), hosts in any::<[u32; 4]>(), sequence: u32) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|one| at(Ipv4Addr::from(hosts[one]), ports[one]));
-        let mut bytes = syn(a, b, sequence);
-        let packet = read(&bytes).unwrap();
-        translate(&mut bytes, &packet, c, d);
-        prop_assert!(is_intact(&bytes));
-        let translated = read(&bytes).unwrap();
-        prop_assert_eq!((translated.from, translated.to), (c, d));
-        prop_assert_eq!(translated.content, packet.content);
+        is_translated([0, 1, 2, 3].map(|one| at(Ipv4Addr::from(hosts[one]), ports[one])), sequence)?;
     }
 
     #[test]
     fn a_translated_packet_of_version_six_is_intact(ports in any::<[u16; 4]>(), hosts in any::<[u128; 4]>(), sequence: u32) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|one| at(Ipv6Addr::from(hosts[one]), ports[one]));
-        let mut bytes = syn(a, b, sequence);
-        let packet = read(&bytes).unwrap();
-        translate(&mut bytes, &packet, c, d);
-        prop_assert!(is_intact(&bytes));
-        let translated = read(&bytes).unwrap();
-        prop_assert_eq!((translated.from, translated.to), (c, d));
-        prop_assert_eq!(translated.content, packet.content);
+        is_translated([0, 1, 2, 3].map(|one| at(Ipv6Addr::from(hosts[one]), ports[one])), sequence)?;
     }
 }
