@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::referred::Referred;
 
-/// Returns the digest. A version from a repository on the network does not change, so its files are not part of it.
+/// Returns the digest. A version from a repository on the network does not change, so its files are not part of it. The digest is written to
+/// an annotation, from which short values of a Secret could be guessed; the version of the Secret stands for them.
 pub(crate) fn digest(
     spec: &ProviderSpec,
     secret: &Referred<Secret>,
@@ -16,7 +17,7 @@ pub(crate) fn digest(
     manifests: &Referred<ConfigMap>,
 ) -> String {
     let secret = match secret {
-        Referred::Found(secret) => json!(secret.data),
+        Referred::Found(secret) => json!([secret.metadata.uid, secret.metadata.resource_version]),
         _ => Value::Null,
     };
     let manifests = match manifests {

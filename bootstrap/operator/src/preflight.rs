@@ -74,8 +74,9 @@ fn check_name(object: &Declared) -> Checked {
 fn check_source(seen: &Observed) -> Checked {
     let source = seen.object.spec.fetch_config.as_ref();
     let is_given = |text: Option<&String>| text.is_some_and(|text| !text.is_empty());
+    let url = source.and_then(|source| source.url.as_ref());
     let given = [
-        is_given(source.and_then(|source| source.url.as_ref())),
+        is_given(url),
         is_given(source.and_then(|source| source.oci.as_ref())),
         source.is_some_and(|source| source.selector.is_some()),
     ];
@@ -88,6 +89,10 @@ fn check_source(seen: &Observed) -> Checked {
                 seen.object.provider.label()
             ),
         ),
+        // A folder of this machine is for the owner of the machine, who has clusterctl's configuration for it.
+        1 if url.is_some_and(|url| !url.is_empty() && !url.starts_with("https://")) => {
+            refused(INVALID_SOURCE, "spec.fetchConfig.url must begin with https://")
+        }
         1 => Ok(()),
         _ => refused(INVALID_SOURCE, "Only one of url, oci and selector of spec.fetchConfig must be set"),
     }

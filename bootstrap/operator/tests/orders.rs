@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use test_plane::{World, get};
 
 use crate::support::garden::{self, NAME, TOKEN, declare, installed, publish, variables};
-use crate::support::{Nothing, has, world};
+use crate::support::{Web, has, world};
 
 /// Runs `init` with the same files from a folder.
 async fn initialize(world: &World) {
@@ -26,8 +26,8 @@ async fn initialize(world: &World) {
     std::fs::write(&settings, json!({"GARDEN_TOKEN": TOKEN, "providers": providers}).to_string()).unwrap();
     let clock = Clock::system();
     let configuration =
-        Configuration::load(settings.to_str(), Environment::fixed([]), &Nothing).await.unwrap();
-    let fetcher = Fetcher::new(Arc::new(Nothing), clock.clone());
+        Configuration::load(settings.to_str(), Environment::fixed([]), &Web).await.unwrap();
+    let fetcher = Fetcher::new(Arc::new(Web), clock.clone());
     let (client, say) = (world.user(), |_: &str| ());
     let tools =
         Tools { client: &client, configuration: &configuration, fetcher: &fetcher, clock: &clock, say: &say };

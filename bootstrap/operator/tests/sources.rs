@@ -65,19 +65,18 @@ async fn config_maps() {
 async fn an_address() {
     let world = world().await;
     variables(&world).await;
-    let folder = tempfile::tempdir().unwrap();
-    let write = |version: &str| {
-        let release = folder.path().join("infrastructure-garden").join(version);
-        std::fs::create_dir_all(&release).unwrap();
-        std::fs::write(release.join("infrastructure-components.yaml"), components(version)).unwrap();
-        std::fs::write(release.join("metadata.yaml"), garden::metadata()).unwrap();
+    let fetched = |url: &str| json!({"fetchConfig": {"url": url}});
+    let is_refused = |manager: &engine::Manager| {
+        says(manager, "PreflightCheckPassed", "False", "FetchConfigValidationError", "must begin with https://")
     };
-    write("v0.3.0");
-    let url = folder.path().join("infrastructure-garden/v0.3.0/infrastructure-components.yaml");
-    declare(&world, None, json!({"fetchConfig": {"url": url}})).await;
+    // The folders of the machine that the server runs on are not for everybody who may declare a provider.
+    declare(&world, None, fetched("/etc/v0.3.0/passwd")).await;
+    world.until("a folder is refused", is_refused).await;
+    let patch = json!({"spec": fetched(&garden::address("v0.3.0"))});
+    world.patch::<InfrastructureProvider>(NAME, patch).await;
     world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
-    write("v0.4.0");
-    let patch = json!({"spec": {"version": "v0.4.0", "deployment": {"replicas": 0}}});
+    let fetch = &fetched(&garden::address("v0.4.0"))["fetchConfig"];
+    let patch = json!({"spec": {"version": "v0.4.0", "fetchConfig": fetch, "deployment": {"replicas": 0}}});
     world.patch::<InfrastructureProvider>(NAME, patch).await;
     world.until("it is upgraded", |manager| has(manager, "v0.4.0")).await;
     let found = deployment(&world).await.unwrap();

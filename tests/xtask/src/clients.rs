@@ -23,7 +23,7 @@ struct Takeover {
     programs: &'static str,
 }
 
-const TAKEOVERS: [Takeover; 3] = [
+const TAKEOVERS: [Takeover; 4] = [
     Takeover { name: "takeover", arguments: &["metal3"], long: &["metal3", "10"], programs: "metal3" },
     Takeover {
         name: "control-plane",
@@ -32,6 +32,7 @@ const TAKEOVERS: [Takeover; 3] = [
         programs: "cluster-api",
     },
     Takeover { name: "providers", arguments: &["providers"], long: &["providers"], programs: "providers" },
+    Takeover { name: "vsphere", arguments: &["vsphere"], long: &["vsphere"], programs: "vsphere" },
 ];
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names

@@ -31,6 +31,15 @@ async fn probes_of_all_types() {
     let is_again = |pod: &Pod| container(pod)["restartCount"] == 1 && is_ready(pod);
     let pod = machine.pod("probed", "ready again", is_again).await;
     assert!(machine.log(&pod, true).await.contains("ill from now on"));
+    let expected = ["Started", "Unhealthy", "Killing"];
+    let events = wait(async || {
+        let events = machine.events(&pod).await;
+        let has = |reason: &&str| events.iter().any(|event| event.starts_with(*reason));
+        Ok(expected.iter().all(has).then_some(events))
+    });
+    let events = events.await.unwrap();
+    let message = "Liveness probe failed: ";
+    assert!(events.iter().any(|event| event.contains(message)), "{events:?}");
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
+use k8s_openapi::api::core::v1::{Event, Namespace, Pod, Secret};
 use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -113,6 +113,17 @@ impl Machine {
         });
         let found = found.await;
         found.unwrap_or_else(|error| panic!("{what}: {error}\n{last:?}\n{}", self.server.log()))
+    }
+
+    /// Returns the reasons and messages of the Events of a Pod.
+    async fn events(&self, pod: &Pod) -> Vec<String> {
+        let events: Api<Event> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let selected = ListParams::default().fields(&format!("involvedObject.name={}", pod.name_any()));
+        let events = events.list(&selected).await.unwrap();
+        events
+            .into_iter()
+            .map(|event| format!("{} {}", event.reason.unwrap_or_default(), event.message.unwrap_or_default()))
+            .collect()
     }
 
     async fn log(&self, pod: &Pod, previous: bool) -> String {

@@ -59,6 +59,22 @@ pub fn metadata() -> String {
     json!({"apiVersion": api, "kind": "Metadata", "releaseSeries": series}).to_string()
 }
 
+/// The address of the components of a version on a web server.
+pub fn address(version: &str) -> String {
+    format!("https://files.example/garden/{version}/infrastructure-components.yaml")
+}
+
+/// The file of a version at an address of the web server.
+pub fn file(url: &str, version: &str) -> Option<String> {
+    let components = address(version);
+    let folder = components.trim_end_matches("infrastructure-components.yaml");
+    match url.strip_prefix(folder)? {
+        "metadata.yaml" => Some(metadata()),
+        "infrastructure-components.yaml" => Some(self::components(version)),
+        _ => None,
+    }
+}
+
 /// Creates the ConfigMap with the files of a version.
 pub async fn publish(world: &World, version: &str) {
     publish_with(world, version, &components(version)).await;

@@ -37,12 +37,15 @@ const IN_PROCESS: [InventoryEntry; 2] = [
     },
 ];
 
-/// A network with nothing in it.
-pub struct Nothing;
+/// A network with one web server, which has two versions of a provider.
+pub struct Web;
 
-impl Network for Nothing {
-    fn get(&self, _: Request) -> BoxFuture<'_, clusterctl::Result<Answer>> {
-        async { Ok(Answer { status: 404, exhausted: false, body: Default::default() }) }.boxed()
+impl Network for Web {
+    fn get(&self, request: Request) -> BoxFuture<'_, clusterctl::Result<Answer>> {
+        let found = ["v0.3.0", "v0.4.0"].into_iter().find_map(|version| garden::file(&request.url, version));
+        let status = if found.is_some() { 200 } else { 404 };
+        let body = found.unwrap_or_default().into();
+        async move { Ok(Answer { status, exhausted: false, body }) }.boxed()
     }
 }
 
@@ -50,7 +53,7 @@ fn start(manager: &Manager) {
     let context = Context {
         configuration: None,
         environment: Environment::fixed([]),
-        network: Arc::new(Nothing),
+        network: Arc::new(Web),
         in_process: IN_PROCESS.to_vec(),
     };
     PROVIDERS.iter().for_each(|provider| provider.start(manager, &context));

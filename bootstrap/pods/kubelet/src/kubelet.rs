@@ -118,6 +118,7 @@ impl Kubelet {
             ports: Ports::default(),
             groups: Groups::default(),
             logs: self.0.logs.clone(),
+            recorder: manager.recorder("kubelet"),
         };
         // The networks belong to the kubelet, so they must not keep it.
         let machine = Arc::downgrade(&self.0);

@@ -7,6 +7,7 @@ mod figures;
 mod outcome;
 mod repository;
 mod site;
+pub mod vsphere;
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use self::cluster::{Manifests, Times};
 use self::figures::Memory;
 use self::outcome::{Outcome, differences};
-use self::repository::{PROVIDERS, VERSION};
+use self::repository::PROVIDERS;
 use self::site::Site;
 use crate::output::say;
 
@@ -40,8 +41,10 @@ const CLASSY: [&str; 9] = [
 /// # Errors
 /// A step fails.
 pub async fn run(binary: &Path, tools: &Path, folder: &Path) -> Result<()> {
-    let configuration = repository::configure(tools, folder)?;
-    let images = repository::images(tools, folder)?;
+    // The sample is a cluster of a ClusterClass, which upstream has switched off by default.
+    let variables = [("CLUSTER_TOPOLOGY", "true")];
+    let configuration = repository::configure(tools, folder, &PROVIDERS, &variables)?;
+    let images = repository::images(tools, folder, &PROVIDERS)?;
     let images = images.to_str().context("a path that is text")?;
     let start =
         async |name: &str, options: &[&str]| Site::start(binary, &configuration, folder, name, options).await;
@@ -49,9 +52,9 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path) -> Result<()> {
     let plain = Manifests::parse(&plain)?;
 
     let site = start("providers", &["--controllers", "pods", "--container-images", images]).await?;
-    let took = site.install(&["--wait-providers"]).await?;
+    let took = site.install(&PROVIDERS, &["--wait-providers"]).await?;
     say(&format!(
-        "init of {} providers {VERSION} until all are available: {}",
+        "init of {} providers until all are available: {}",
         PROVIDERS.len(),
         seconds(took)
     ))?;
@@ -83,7 +86,7 @@ async fn life(site: &Site, manifests: &Manifests, what: &str) -> Result<Outcome>
 /// Prints what the processes of providers need beside themselves: the processes that start them, and the memory of the server beyond that
 /// of one which has the same components and runs nothing.
 async fn memory(site: &Site, idle: &Site, binary: &Path) -> Result<()> {
-    idle.install(&[]).await?;
+    idle.install(&PROVIDERS, &[]).await?;
     let (server, without) = (figures::of(site.process()?)?, figures::of(idle.process()?)?);
     let (own, theirs) = figures::below(site.process()?, binary)?;
     ensure!(theirs.processes == PROVIDERS.len() as u64, "{} processes of providers run", theirs.processes);

@@ -1,4 +1,4 @@
-//! A folder in clusterctl's layout with upstream's providers, and archives with their images.
+//! Folders in clusterctl's layout with upstream's providers, and archives with their images.
 
 use std::fs;
 use std::io::BufWriter;
@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use firstlight::image;
-use serde_json::json;
-
-/// The release of all four providers.
-pub const VERSION: &str = "v1.14.2";
+use serde_json::{Map, Value, json};
 
 /// One of upstream's providers.
 pub struct Provider {
@@ -25,10 +22,15 @@ pub struct Provider {
     pub components: &'static str,
     /// The image in its components.
     image: &'static str,
+    /// The folder of its programs and its repository, among the tools.
+    tools: &'static str,
     /// The file name of its program.
     program: &'static str,
+    /// Its release.
+    pub version: &'static str,
 }
 
+/// All that a cluster needs.
 pub const PROVIDERS: [Provider; 4] = [
     Provider {
         name: "cluster-api",
@@ -37,7 +39,9 @@ pub const PROVIDERS: [Provider; 4] = [
         label: "cluster-api",
         components: "core-components.yaml",
         image: "gcr.io/k8s-staging-cluster-api/cluster-api-controller:main",
+        tools: "cluster-api",
         program: "core-manager",
+        version: "v1.14.2",
     },
     Provider {
         name: "kubeadm",
@@ -46,7 +50,9 @@ pub const PROVIDERS: [Provider; 4] = [
         label: "bootstrap-kubeadm",
         components: "bootstrap-components.yaml",
         image: "gcr.io/k8s-staging-cluster-api/kubeadm-bootstrap-controller:main",
+        tools: "cluster-api",
         program: "kubeadm-bootstrap-manager",
+        version: "v1.14.2",
     },
     Provider {
         name: "kubeadm",
@@ -55,7 +61,9 @@ pub const PROVIDERS: [Provider; 4] = [
         label: "control-plane-kubeadm",
         components: "control-plane-components.yaml",
         image: "gcr.io/k8s-staging-cluster-api/kubeadm-control-plane-controller:main",
+        tools: "cluster-api",
         program: "kubeadm-control-plane-manager",
+        version: "v1.14.2",
     },
     Provider {
         name: "docker",
@@ -64,30 +72,50 @@ pub const PROVIDERS: [Provider; 4] = [
         label: "infrastructure-docker",
         components: "infrastructure-components-development.yaml",
         image: "gcr.io/k8s-staging-cluster-api/capd-manager:main",
+        tools: "cluster-api",
         program: "dev-manager",
+        version: "v1.14.2",
     },
 ];
+
+pub const VSPHERE: Provider = Provider {
+    name: "vsphere",
+    kind: "InfrastructureProvider",
+    flag: "--infrastructure",
+    label: "infrastructure-vsphere",
+    components: "infrastructure-components.yaml",
+    image: "gcr.io/k8s-staging-capi-vsphere/cluster-api-vsphere-controller:dev",
+    tools: "vsphere",
+    program: "manager",
+    version: "v1.14.0",
+};
 
 /// Where the programs are in their images: the manifests name this path, or rely on the entry point.
 const MANAGER: &str = "/manager";
 
-/// Writes clusterctl's configuration for the repository that `tests/takeover/install-tools providers` has made.
+/// Writes clusterctl's configuration for the repositories that `tests/takeover/install-tools` has made.
 ///
 /// # Errors
-/// The repository is not there, or the file cannot be written.
-pub fn configure(tools: &Path, folder: &Path) -> Result<PathBuf> {
-    let repository = tools.join("cluster-api/repository");
+/// A repository is not there, or the file cannot be written.
+pub fn configure(
+    tools: &Path,
+    folder: &Path,
+    providers: &[Provider],
+    variables: &[(&str, &str)],
+) -> Result<PathBuf> {
     let mut entries = Vec::new();
-    for provider in &PROVIDERS {
-        let url = repository.join(provider.label).join(VERSION).join(provider.components);
+    for provider in providers {
+        let repository = tools.join(provider.tools).join("repository").join(provider.label);
+        let url = repository.join(provider.version).join(provider.components);
         fs::metadata(&url)
-            .with_context(|| format!("{}: tests/takeover/install-tools providers makes it", url.display()))?;
+            .with_context(|| format!("{}: tests/takeover/install-tools makes it", url.display()))?;
         entries.push(json!({"name": provider.name, "type": provider.kind, "url": url}));
     }
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+    let mut configuration: Map<String, Value> = variables.collect();
+    configuration.insert("providers".to_owned(), entries.into());
     let path = folder.join("clusterctl.yaml");
-    // The sample is a cluster of a ClusterClass, which upstream has switched off by default.
-    let configuration = json!({"providers": entries, "CLUSTER_TOPOLOGY": "true"});
-    fs::write(&path, configuration.to_string())?;
+    fs::write(&path, Value::from(configuration).to_string())?;
     Ok(path)
 }
 
@@ -95,11 +123,11 @@ pub fn configure(tools: &Path, folder: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// A program is not there, or an archive cannot be written.
-pub fn images(tools: &Path, folder: &Path) -> Result<PathBuf> {
+pub fn images(tools: &Path, folder: &Path, providers: &[Provider]) -> Result<PathBuf> {
     let archives = folder.join("images");
     fs::create_dir(&archives)?;
-    for provider in &PROVIDERS {
-        let source = tools.join("cluster-api").join(provider.program);
+    for provider in providers {
+        let source = tools.join(provider.tools).join(provider.program);
         let entries = [image::Entry::File { path: MANAGER.to_owned(), source }];
         let file = fs::File::create(archives.join(format!("{}.tar", provider.label)))?;
         image::write_program(BufWriter::new(file), provider.image, MANAGER, &entries)?;

@@ -9,7 +9,7 @@ use netboot_tests::server::Objects;
 use test_server::Server;
 use tokio::process::Command;
 
-use super::repository::{PROVIDERS, VERSION};
+use super::repository::Provider;
 use crate::output::server;
 
 /// A running server.
@@ -47,15 +47,15 @@ impl Site {
         self.server.id().context("the server has ended")
     }
 
-    /// Installs all providers, and returns how long the command took.
+    /// Installs providers, and returns how long the command took.
     ///
     /// # Errors
     /// The command fails.
-    pub async fn install(&self, options: &[&str]) -> Result<Duration> {
-        let providers = PROVIDERS
+    pub async fn install(&self, providers: &[Provider], options: &[&str]) -> Result<Duration> {
+        let providers: Vec<String> = providers
             .iter()
-            .flat_map(|provider| [provider.flag.to_owned(), format!("{}:{VERSION}", provider.name)]);
-        let providers: Vec<String> = providers.collect();
+            .flat_map(|Provider { flag, name, version, .. }| [(*flag).to_owned(), format!("{name}:{version}")])
+            .collect();
         let mut arguments = vec!["init"];
         arguments.extend(providers.iter().map(String::as_str));
         arguments.extend(options);

@@ -74,13 +74,16 @@ impl Running {
         self.signals.clone()
     }
 
-    /// Begins the end of the container, unless it has begun before.
+    /// Returns whether its end has begun.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Begins the end of the container.
     pub(crate) fn stop_with(&mut self, end: impl Future<Output = ()> + Send + 'static) {
-        if self.end.is_none() {
-            // What is found from now on says nothing about a healthy container.
-            self.probes.iter().for_each(JoinHandle::abort);
-            self.end = Some(tokio::spawn(end));
-        }
+        // What is found from now on says nothing about a healthy container.
+        self.probes.iter().for_each(JoinHandle::abort);
+        self.end = Some(tokio::spawn(end));
     }
 }
 

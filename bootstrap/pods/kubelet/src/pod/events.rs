@@ -28,8 +28,12 @@ impl Worker {
         if let Phase::Terminated(end) = &self.states[at].phase {
             self.states[at].last = Some(end.clone());
         }
-        self.states[at].phase =
-            Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
+        let phase = Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
+        let is_same = |before: &Phase| matches!(before, Phase::Waiting { reason: known, message: said, .. } if known == reason && said == message);
+        if !is_same(&self.states[at].phase) {
+            self.record_waiting(reason, message);
+        }
+        self.states[at].phase = phase;
     }
 
     pub(super) fn all_wait(&mut self, reason: &str, message: &str) {
@@ -106,6 +110,7 @@ impl Worker {
                 if !is_good {
                     let (name, pod) = (&container.name, self.pod.name_any());
                     tracing::info!("the container {name} of the Pod {pod} is not ready: {}", finding.message);
+                    self.record_unhealthy(finding.purpose, &finding.message);
                 }
             }
             (Purpose::Liveness, true) => {}
@@ -116,6 +121,7 @@ impl Worker {
                     self.pod.name_any(),
                     finding.message
                 );
+                self.record_unhealthy(finding.purpose, &finding.message);
                 self.stop_for(at, finding.purpose);
             }
         }
@@ -136,6 +142,7 @@ impl Worker {
             Err(error) => {
                 let (name, pod) = (&container.name, self.pod.name_any());
                 tracing::warn!("the hook postStart of the container {name} of the Pod {pod} failed: {error}");
+                self.warning("FailedPostStartHook", format!("PostStartHook failed: {error}"));
                 self.states[at].hook = Hook::Failed(error);
                 let grace = grace(&self.pod);
                 self.stop(at, grace);

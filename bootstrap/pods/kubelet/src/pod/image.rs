@@ -100,7 +100,9 @@ impl Worker {
         }
         let own = pull_credentials(&self.shared.client, &self.pod).await?;
         let credentials = own.and(Credentials::of_this_user());
-        registries.pull(images, name, policy, &credentials).await
+        let pulled = registries.pull(images, name, policy, &credentials).await?;
+        self.normal("Pulled", format!("Successfully pulled image \"{name}\""));
+        Ok(pulled)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The life of one Pod: `state` is what is known, `plan` what is to be done next, `status` what is written. All three are pure; `worker`
-//! performs the plan with `image`, `start`, `stop` and `events`.
+//! performs the plan with `image`, `start`, `stop` and `events`, and records Events with `record`.
 
 mod container;
 mod events;
@@ -10,6 +10,7 @@ pub mod plan;
 pub(crate) mod ports;
 mod private;
 mod program;
+mod record;
 pub(crate) mod shared;
 mod start;
 pub mod state;

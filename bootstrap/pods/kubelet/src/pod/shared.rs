@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use anyhow::Result;
 use container_images::{Registries, Sources, Store};
+use engine::events::Recorder;
 use engine::network::Network;
 use kube::Client;
 use machinery::clock::Clock;
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) ports: Ports,
     pub(crate) groups: Groups,
     pub(crate) logs: Logs,
+    pub(crate) recorder: Recorder,
 }
 
 /// The logs of the containers that run, by their paths.

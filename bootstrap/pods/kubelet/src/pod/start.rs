@@ -87,6 +87,7 @@ impl Worker {
         let running =
             Running::start(planned, group, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
         self.running[at] = Some(running);
+        self.normal("Started", format!("Started container {}", container.name));
         let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.clone());
         let started = container.startup_probe.is_none() && hook.is_none();
         self.states[at].phase = Phase::Running {

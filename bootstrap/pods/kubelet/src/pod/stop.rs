@@ -48,6 +48,9 @@ impl Worker {
         let clock = self.shared.clock.clone();
         let what = format!("the hook preStop of the container {}", container.name);
         let Some(running) = self.running.get_mut(at).and_then(Option::as_mut) else { return };
+        if running.is_stopping() {
+            return;
+        }
         let signals = running.signals();
         running.stop_with(async move {
             let mut end = clock.monotonic() + grace;
@@ -64,6 +67,7 @@ impl Worker {
             tokio::time::sleep_until(end).await;
             signals.send(Signal::KILL).ok();
         });
+        self.normal("Killing", format!("Stopping container {}", container.name));
     }
 
     /// Ends a container which a probe has found to be bad.
