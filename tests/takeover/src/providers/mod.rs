@@ -58,7 +58,8 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path) -> Result<()> {
         PROVIDERS.len(),
         seconds(took)
     ))?;
-    let idle = start("idle", &["--controllers", "none"]).await?;
+    // Without their images, no provider starts there.
+    let idle = start("idle", &["--controllers", "pods"]).await?;
     memory(&site, &idle, binary).await?;
     drop(idle);
     let classy = Manifests::parse(&site.run(&CLASSY).await?.0)?;

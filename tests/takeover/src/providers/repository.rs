@@ -84,7 +84,7 @@ pub const VSPHERE: Provider = Provider {
     flag: "--infrastructure",
     label: "infrastructure-vsphere",
     components: "infrastructure-components.yaml",
-    image: "gcr.io/k8s-staging-capi-vsphere/cluster-api-vsphere-controller:dev",
+    image: "gcr.io/k8s-staging-capi-vsphere/cluster-api-vsphere-controller:main",
     tools: "vsphere",
     program: "manager",
     version: "v1.14.0",

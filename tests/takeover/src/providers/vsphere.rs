@@ -19,7 +19,7 @@ use super::site::Site;
 use crate::output::say;
 
 /// Our controllers. The provider is a process beside them.
-const CONTROLLERS: &str = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,certificates,workloads,pods";
+const CONTROLLERS: &str = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,pods";
 /// The cluster, from the provider's template.
 const CLUSTER: [&str; 7] = [
     "generate",
@@ -130,6 +130,8 @@ impl Center {
         let address = std::net::TcpListener::bind(address)?.local_addr()?;
         let mut command = Command::new(tools.join("vsphere/simulator"));
         command.arg(address.to_string()).kill_on_drop(true).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Go's TLS logs each connection of a client that then trusts the certificate by its thumbprint.
+        command.stderr(Stdio::null());
         let started = command.spawn();
         let mut process = started.context("tests/takeover/install-tools vsphere makes the simulator")?;
         let output = process.stdout.take().context("no output")?;

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,10 @@ func thumbprint(certificate []byte) string {
 	return strings.Join(parts, ":")
 }
 
+func hasAddress(card types.GuestNicInfo) bool {
+	return len(card.IpAddress) > 0
+}
+
 // addresses gives each running virtual machine an address of the network for documentation.
 func addresses(context *simulator.Context) {
 	next := 10
@@ -53,7 +58,8 @@ func addresses(context *simulator.Context) {
 		for _, entity := range context.Map.All("VirtualMachine") {
 			machine := entity.(*simulator.VirtualMachine)
 			context.WithLock(machine, func() {
-				if machine.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || len(machine.Guest.Net) > 0 {
+				isOn := machine.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
+				if !isOn || slices.ContainsFunc(machine.Guest.Net, hasAddress) {
 					return
 				}
 				var cards []types.GuestNicInfo
