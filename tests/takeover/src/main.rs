@@ -1,5 +1,5 @@
 //! Programs of upstream's take over from controllers of ours. `cargo xtask clients` runs one by name: `takeover metal3 [MINUTES]`,
-//! `takeover control-plane`, `takeover providers` or `takeover vsphere`. `tests/takeover/install-tools` gets the programs.
+//! `takeover control-plane`, `takeover providers`, `takeover specs [all]` or `takeover vsphere`. `tests/takeover/install-tools` gets the programs.
 
 mod certificate;
 mod control_plane;
@@ -24,8 +24,10 @@ async fn main() -> Result<()> {
         ["metal3", minutes] => metal3::run(binary, &tools, path, minutes.parse()?).await,
         ["control-plane"] => control_plane::run(binary, &tools, path).await,
         ["providers"] => providers::run(binary, &tools, path).await,
+        ["specs"] => providers::specs::run(binary, &tools, path, false).await,
+        ["specs", "all"] => providers::specs::run(binary, &tools, path, true).await,
         ["vsphere"] => providers::vsphere::run(binary, &tools, path).await,
-        _ => bail!("usage: takeover metal3 [MINUTES] | control-plane | providers | vsphere"),
+        _ => bail!("usage: takeover metal3 [MINUTES] | control-plane | providers | specs [all] | vsphere"),
     };
     if outcome.is_err() {
         say(&format!("the logs are in {}", folder.keep().display()))?;

@@ -23,7 +23,7 @@ struct Takeover {
     programs: &'static str,
 }
 
-const TAKEOVERS: [Takeover; 4] = [
+const TAKEOVERS: [Takeover; 5] = [
     Takeover { name: "takeover", arguments: &["metal3"], long: &["metal3", "10"], programs: "metal3" },
     Takeover {
         name: "control-plane",
@@ -32,6 +32,7 @@ const TAKEOVERS: [Takeover; 4] = [
         programs: "cluster-api",
     },
     Takeover { name: "providers", arguments: &["providers"], long: &["providers"], programs: "providers" },
+    Takeover { name: "specs", arguments: &["specs"], long: &["specs", "all"], programs: "specs" },
     Takeover { name: "vsphere", arguments: &["vsphere"], long: &["vsphere"], programs: "vsphere" },
 ];
 

@@ -7,6 +7,7 @@ mod figures;
 mod outcome;
 mod repository;
 mod site;
+pub mod specs;
 pub mod vsphere;
 
 use std::path::Path;

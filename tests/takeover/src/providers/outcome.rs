@@ -7,8 +7,7 @@ use netboot_tests::server::Objects;
 use serde_json::{Value, json};
 
 /// The kinds of a cluster.
-const KINDS: [(&str, &str); 10] = [
-    ("cluster.x-k8s.io/v1beta2", "ClusterClass"),
+const KINDS: [(&str, &str); 9] = [
     ("cluster.x-k8s.io/v1beta2", "Cluster"),
     ("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane"),
     ("cluster.x-k8s.io/v1beta2", "MachineDeployment"),

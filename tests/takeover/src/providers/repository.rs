@@ -9,6 +9,7 @@ use firstlight::image;
 use serde_json::{Map, Value, json};
 
 /// One of upstream's providers.
+#[derive(Debug, Clone, Copy)]
 pub struct Provider {
     /// The name that clusterctl knows.
     pub name: &'static str,
@@ -23,7 +24,7 @@ pub struct Provider {
     /// The image in its components.
     image: &'static str,
     /// The folder of its programs and its repository, among the tools.
-    tools: &'static str,
+    pub tools: &'static str,
     /// The file name of its program.
     program: &'static str,
     /// Its release.
@@ -78,6 +79,19 @@ pub const PROVIDERS: [Provider; 4] = [
     },
 ];
 
+/// A runtime extension, which upstream's specs use.
+pub const EXTENSION: Provider = Provider {
+    name: "test-extension",
+    kind: "RuntimeExtensionProvider",
+    flag: "--runtime-extension",
+    label: "runtime-extension-test-extension",
+    components: "runtime-extension-components.yaml",
+    image: "gcr.io/k8s-staging-cluster-api/test-extension:main",
+    tools: "cluster-api",
+    program: "test-extension",
+    version: "v1.14.2",
+};
+
 pub const VSPHERE: Provider = Provider {
     name: "vsphere",
     kind: "InfrastructureProvider",
@@ -93,6 +107,14 @@ pub const VSPHERE: Provider = Provider {
 /// Where the programs are in their images: the manifests name this path, or rely on the entry point.
 const MANAGER: &str = "/manager";
 
+impl Provider {
+    /// Returns the file of its components.
+    pub fn url(&self, tools: &Path) -> PathBuf {
+        let repository = tools.join(self.tools).join("repository").join(self.label);
+        repository.join(self.version).join(self.components)
+    }
+}
+
 /// Writes clusterctl's configuration for the repositories that `tests/takeover/install-tools` has made.
 ///
 /// # Errors
@@ -105,8 +127,7 @@ pub fn configure(
 ) -> Result<PathBuf> {
     let mut entries = Vec::new();
     for provider in providers {
-        let repository = tools.join(provider.tools).join("repository").join(provider.label);
-        let url = repository.join(provider.version).join(provider.components);
+        let url = provider.url(tools);
         fs::metadata(&url)
             .with_context(|| format!("{}: tests/takeover/install-tools makes it", url.display()))?;
         entries.push(json!({"name": provider.name, "type": provider.kind, "url": url}));
