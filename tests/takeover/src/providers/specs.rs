@@ -1,6 +1,7 @@
 //! Those specs of upstream's end-to-end suite that need no container runtime, played by upstream's own program with its own manifests. The
 //! management cluster is a server of ours, in which upstream's providers run as processes.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +18,24 @@ const SPECS: [&str; 3] =
     ["When testing ClusterClass changes", "When testing ClusterClass rollouts", "using in-memory backend"];
 /// Those which a run by name plays by default. The one about scale takes longest.
 const SHORT: usize = 2;
-/// Upstream's feature gates, which its suite switches on with these variables.
-const GATES: [(&str, &str); 4] = [
+/// The variables of the suite and of its templates, the feature gates of the providers first.
+const VARIABLES: [(&str, &str); 16] = [
     ("CLUSTER_TOPOLOGY", "true"),
+    ("EXP_MACHINE_TAINT_PROPAGATION", "true"),
     ("EXP_RUNTIME_SDK", "true"),
     ("EXP_MACHINE_POOL", "true"),
     ("EXP_IN_PLACE_UPDATES", "true"),
+    ("KUBERNETES_VERSION", "v1.36.0"),
+    ("KUBERNETES_VERSION_MANAGEMENT", "v1.36.0"),
+    ("KUBERNETES_VERSION_UPGRADE_FROM", "v1.35.0"),
+    ("KUBERNETES_VERSION_UPGRADE_TO", "v1.36.0"),
+    ("ETCD_VERSION_UPGRADE_TO", "3.6.6-0"),
+    ("COREDNS_VERSION_UPGRADE_TO", "v1.13.1"),
+    ("DOCKER_SERVICE_DOMAIN", "cluster.local"),
+    ("DOCKER_SERVICE_CIDRS", "10.128.0.0/12"),
+    ("DOCKER_POD_CIDRS", "192.168.0.0/16"),
+    ("IP_FAMILY", "IPv4"),
+    ("CNI", ""),
 ];
 
 /// Installs the providers and plays the specs, all of them with `all`.
@@ -36,7 +49,7 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, all: bool) -> Resul
         provider.tools = "specs";
     }
     providers.push(EXTENSION);
-    let configuration = repository::configure(tools, folder, &providers, &GATES)?;
+    let configuration = repository::configure(tools, folder, &providers, &VARIABLES)?;
     let images = repository::images(tools, folder, &providers)?;
     let images = images.to_str().context("a path that is text")?;
     let options = ["--controllers", "pods", "--container-images", images];
@@ -86,22 +99,11 @@ fn suite_configuration(tools: &Path, providers: &[Provider]) -> Value {
         json!({"name": provider.name, "type": provider.kind, "versions": [version]})
     };
     let providers: Vec<Value> = providers.iter().map(entry).collect();
+    let variables: BTreeMap<_, _> = VARIABLES.into_iter().collect();
     json!({
         "managementClusterName": "firstlight",
         "providers": providers,
-        "variables": {
-            "KUBERNETES_VERSION": "v1.36.0",
-            "KUBERNETES_VERSION_MANAGEMENT": "v1.36.0",
-            "KUBERNETES_VERSION_UPGRADE_FROM": "v1.35.0",
-            "KUBERNETES_VERSION_UPGRADE_TO": "v1.36.0",
-            "ETCD_VERSION_UPGRADE_TO": "3.6.6-0",
-            "COREDNS_VERSION_UPGRADE_TO": "v1.13.1",
-            "DOCKER_SERVICE_DOMAIN": "cluster.local",
-            "DOCKER_SERVICE_CIDRS": "10.128.0.0/12",
-            "DOCKER_POD_CIDRS": "192.168.0.0/16",
-            "IP_FAMILY": "IPv4",
-            "CNI": "",
-        },
+        "variables": variables,
         "intervals": {
             "default/wait-controllers": ["4m", "1s"],
             "default/wait-cluster": ["5m", "1s"],
