@@ -11,6 +11,7 @@ use engine::network::{BoxStream as BoxedStream, Listener, Network, RealNetwork};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
+use http::Response;
 use kubelet::{Kubelet, Options, logs};
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -18,8 +19,10 @@ use machinery::status::Status;
 use pod_network::Networks;
 use pod_network::helper::Program;
 use pod_processes::Isolation;
+use portforward::{Connector, PortForward, Ports};
 use serde_json::Value;
 use serving::node::{LogOptions, Node, Stream};
+use serving::{Body, Connect, ConnectRequest};
 
 use crate::certificates::reachable;
 use crate::data_directory::DataDirectory;
@@ -102,11 +105,15 @@ pub(crate) struct Machine {
     kubelet: Kubelet,
     network: Arc<dyn Network>,
     clock: Clock,
+    port_forward: PortForward<Reached>,
 }
 
 impl Machine {
     pub(crate) fn new(kubelet: Kubelet, doors: &Doors) -> Self {
-        Self { kubelet, network: doors.network.clone(), clock: doors.clock.clone() }
+        let network = doors.network.clone();
+        let reached = Reached { kubelet: kubelet.clone(), network: network.clone() };
+        let port_forward = PortForward::new(Arc::new(reached));
+        Self { kubelet, network, clock: doors.clock.clone(), port_forward }
     }
 }
 
@@ -143,6 +150,40 @@ impl Node for Machine {
             let reach = self.kubelet.reach(pod["metadata"]["uid"].as_str().unwrap_or_default(), port);
             let (address, port) = reach.ok_or(io::ErrorKind::HostUnreachable)?;
             Ok(Box::new(self.network.dial(&address, port).await?) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+
+    fn port_forward(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
+        self.port_forward.connect(request)
+    }
+}
+
+/// The ports of this machine's Pods.
+struct Reached {
+    kubelet: Kubelet,
+    network: Arc<dyn Network>,
+}
+
+impl Ports for Reached {
+    fn listener(
+        &self,
+        namespace: &str,
+        pod: &str,
+        port: u16,
+    ) -> BoxFuture<'static, Result<Connector, String>> {
+        let reach = self.kubelet.reach_named(namespace, pod, port);
+        let network = self.network.clone();
+        async move {
+            let (address, port) = reach.ok_or("the Pod has no address yet")?;
+            let dialed = network.dial(&address, port).await;
+            let mut listener = dialed.map_err(|error| format!("dial tcp {address}:{port}: {error}"))?;
+            Ok(Box::new(move |mut client: Box<dyn Stream>| {
+                // It ends with either side.
+                drop(tokio::spawn(async move {
+                    tokio::io::copy_bidirectional(&mut client, &mut listener).await.ok();
+                }));
+            }) as Connector)
         }
         .boxed()
     }

@@ -9,7 +9,6 @@
 pub mod backend;
 mod cluster;
 pub mod hand_over;
-pub mod limits;
 pub mod machine;
 mod machine_pool;
 mod names;

@@ -1,9 +1,9 @@
 //! Frames of SPDY from clients that forward ports.
 
 use bytes::Bytes;
-use simulated::limits::SPDY_CONTROL_FRAME;
-use simulated::workload::spdy::frame::{Decoder, Encoder, Error, Frame};
-use simulated::workload::spdy::streams::Streams;
+use portforward::limits::SPDY_CONTROL_FRAME;
+use portforward::spdy::frame::{Decoder, Encoder, Error, Frame};
+use portforward::spdy::streams::Streams;
 
 /// Reads the frames of bytes that arrive in pieces of this size. Parts of a data frame are joined.
 fn read(input: &[u8], pieces: usize) -> (Vec<Frame>, Option<Error>) {

@@ -1,5 +1,7 @@
 //! The life of containers: probes, sidecars and hooks.
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use super::program::{HEALTH_PORT, PORT, SECURED_PORT};
 use super::*;
 
@@ -40,6 +42,15 @@ async fn probes_of_all_types() {
     let events = events.await.unwrap();
     let message = "Liveness probe failed: ";
     assert!(events.iter().any(|event| event.contains(message)), "{events:?}");
+
+    let mut forwarder = machine.pods().portforward(&pod.name_any(), &[PORT, 1]).await.unwrap();
+    let mut stream = forwarder.take_stream(PORT).unwrap();
+    stream.write_all(b"GET /forwarded HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let refused = forwarder.take_error(1).unwrap().await.unwrap_or_default();
+    assert!(refused.contains("refused"), "{refused}");
 }
 
 #[tokio::test]

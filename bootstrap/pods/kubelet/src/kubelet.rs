@@ -151,6 +151,12 @@ impl Kubelet {
         Some((reach.address.clone(), reach.moves.get(&port).copied().unwrap_or(port)))
     }
 
+    /// Like [`Kubelet::reach`], for the Pod with this name.
+    pub fn reach_named(&self, namespace: &str, name: &str, port: u16) -> Option<(String, u16)> {
+        let uid = self.0.workers.lock().get(&NamespacedName::new(namespace, name))?.uid.clone();
+        self.reach(&uid, port)
+    }
+
     /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
     pub fn log(&self, uid: &str, container: &str, previous: bool) -> Option<LogFile> {
         let folder = logs(&self.folder(), uid, container);

@@ -7,8 +7,6 @@ pub mod eviction;
 pub mod kinds;
 pub mod objects;
 pub mod part;
-pub mod portforward;
-pub mod spdy;
 pub mod state;
 pub mod symptoms;
 
@@ -20,6 +18,8 @@ use access::{Rbac, Tokens};
 use chrono::{DateTime, Utc};
 use engine::network::BoxStream;
 use engine::{NamespacedName, Objects};
+use futures::FutureExt;
+use futures::future::{self, BoxFuture};
 use k8s_openapi::api::core::v1::Secret;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -27,6 +27,7 @@ use machinery::status::Status;
 use parking_lot::Mutex;
 use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, Leaf, TokenKeys, Usage};
+use portforward::{Connector, PortForward, Ports};
 use registry::{Housekeeping, Registry};
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
@@ -41,7 +42,6 @@ use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
 use self::part::Part;
-use self::portforward::{Connector, PortForward, Ports};
 use self::state::Rows;
 use crate::names::{ETCD_CLUSTER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
@@ -129,7 +129,18 @@ struct Pods {
 }
 
 impl Ports for Pods {
-    fn listener(&self, namespace: &str, pod: &str, port: u16) -> Result<Connector, String> {
+    fn listener(
+        &self,
+        namespace: &str,
+        pod: &str,
+        port: u16,
+    ) -> BoxFuture<'static, Result<Connector, String>> {
+        future::ready(self.connector(namespace, pod, port)).boxed()
+    }
+}
+
+impl Pods {
+    fn connector(&self, namespace: &str, pod: &str, port: u16) -> Result<Connector, String> {
         let refused = || format!("dial tcp {namespace}/{pod}:{port}: connection refused");
         if namespace != KUBE_SYSTEM {
             return Err(refused());

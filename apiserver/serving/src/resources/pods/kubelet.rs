@@ -1,4 +1,4 @@
-//! Requests that kube-apiserver forwards to a kubelet, a Pod or a Service. Logs and HTTP requests reach the Pods of a [`Node`] of the embedding
+//! Requests that kube-apiserver forwards to a kubelet, a Pod or a Service. Logs, HTTP requests and port-forwards reach the Pods of a [`Node`] of the embedding
 //! program; otherwise the server answers like a kube-apiserver that cannot reach them.
 
 use std::sync::Arc;
@@ -67,6 +67,9 @@ async fn reach(
             }
             if let (What::Log, Some(own)) = (what, own(&pod)) {
                 return logged(own.as_ref(), &pod, &request);
+            }
+            if let (What::Host, Some(own)) = (what, own(&pod)) {
+                return own.port_forward(request).await;
             }
             match (pod["spec"]["nodeName"].as_str().unwrap_or_default(), what) {
                 // A Pod without a Node has no log.

@@ -4,10 +4,14 @@ use std::io;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use http::Response;
 use futures::stream::BoxStream;
 use machinery::status::Status;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::resources::connect::ConnectRequest;
+use crate::transport::body::Body;
 
 /// What a client wants of the log of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,4 +55,10 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// Nothing listens there.
     fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
+
+    /// Serves the subresource `portforward` of a Pod.
+    ///
+    /// # Errors
+    /// The request is no port-forward.
+    fn port_forward(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>>;
 }

@@ -4,9 +4,9 @@ use flate2::{Compress, Compression, FlushCompress};
 use proptest::prelude::*;
 
 use super::{data, headers};
-use simulated::limits::{SPDY_CONTROL_FRAME, SPDY_HEADER_BLOCK, SPDY_HEADERS};
-use simulated::workload::spdy::frame::{Decoder, Encoder, Error, Frame, NUMBER_MAX};
-use simulated::workload::spdy::headers::{self, Compressor, Decompressor, Headers};
+use portforward::limits::{SPDY_CONTROL_FRAME, SPDY_HEADER_BLOCK, SPDY_HEADERS};
+use portforward::spdy::frame::{Decoder, Encoder, Error, Frame, NUMBER_MAX};
+use portforward::spdy::headers::{self, Compressor, Decompressor, Headers};
 
 /// What client-go (spdystream 0.5.1) sends: two streams of a port-forward, data, a ping, and the end.
 const CLIENT_GO: [&str; 7] = [

@@ -4,8 +4,8 @@ mod codec;
 mod rules;
 mod sessions;
 
-use simulated::workload::spdy::frame::{Decoder, Encoder, Frame};
-use simulated::workload::spdy::headers::Headers;
+use portforward::spdy::frame::{Decoder, Encoder, Frame};
+use portforward::spdy::headers::Headers;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 pub fn headers(all: &[(&str, &str)]) -> Headers {

@@ -1,11 +1,11 @@
 //! What frames mean for streams and windows.
 
 use super::{data, open};
-use simulated::limits::SPDY_STREAMS;
-use simulated::workload::spdy::frame::{Frame, INITIAL_WINDOW_SIZE, NUMBER_MAX, Reset};
-use simulated::workload::spdy::headers::Headers;
-use simulated::workload::spdy::streams::{Error, Step, Streams};
-use simulated::workload::spdy::windows::{INITIAL, ReceiveWindow, SendWindows};
+use portforward::limits::SPDY_STREAMS;
+use portforward::spdy::frame::{Frame, INITIAL_WINDOW_SIZE, NUMBER_MAX, Reset};
+use portforward::spdy::headers::Headers;
+use portforward::spdy::streams::{Error, Step, Streams};
+use portforward::spdy::windows::{INITIAL, ReceiveWindow, SendWindows};
 
 fn reset(stream: u32, reason: Reset) -> Step {
     Step::Answer(Frame::RstStream { stream, status: reason as u32 })

@@ -9,11 +9,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::{Peer, data, headers, open};
-use simulated::limits::{PORT_BUFFER, SPDY_CHUNK, SPDY_QUEUE, SPDY_STREAMS};
-use simulated::workload::spdy::frame::{Frame, INITIAL_WINDOW_SIZE, Reset};
-use simulated::workload::spdy::headers::Headers;
-use simulated::workload::spdy::session::serve;
-use simulated::workload::spdy::windows::INITIAL;
+use portforward::limits::{PORT_BUFFER, SPDY_CHUNK, SPDY_QUEUE, SPDY_STREAMS};
+use portforward::spdy::frame::{Frame, INITIAL_WINDOW_SIZE, Reset};
+use portforward::spdy::headers::Headers;
+use portforward::spdy::session::serve;
+use portforward::spdy::windows::INITIAL;
 
 /// Longer than anything takes; time passes only when nothing else happens.
 const SOON: Duration = Duration::from_secs(1);

@@ -7,13 +7,14 @@
 //! | a WebSocket with the protocol `v4.channel.k8s.io` ([`channels`]) | kube and clients in other languages |
 
 mod channels;
+pub mod limits;
+pub mod spdy;
 mod streams;
 mod tunnel;
 
 use std::future::Future;
 use std::sync::Arc;
 
-use engine::network::BoxStream;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::{self, HeaderName};
@@ -21,6 +22,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use machinery::status::Status;
+use serving::node::Stream;
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 use tokio::sync::Semaphore;
 use tokio_tungstenite::WebSocketStream;
@@ -53,7 +55,7 @@ pub const RESOURCE: ConnectResource = ConnectResource {
 };
 
 /// Connects a stream to a server inside a Pod.
-pub type Connector = Box<dyn FnOnce(BoxStream) + Send>;
+pub type Connector = Box<dyn FnOnce(Box<dyn Stream>) + Send>;
 
 /// Finds the servers inside Pods.
 pub trait Ports: Send + Sync + 'static {
@@ -61,7 +63,12 @@ pub trait Ports: Send + Sync + 'static {
     ///
     /// # Errors
     /// Says in words that nothing listens on the port.
-    fn listener(&self, namespace: &str, pod: &str, port: u16) -> Result<Connector, String>;
+    fn listener(
+        &self,
+        namespace: &str,
+        pod: &str,
+        port: u16,
+    ) -> BoxFuture<'static, Result<Connector, String>>;
 }
 
 /// The handler of the subresource.
@@ -71,7 +78,7 @@ pub struct PortForward<P> {
 }
 
 impl<P> PortForward<P> {
-    /// Creates the handler of a cluster's port-forwards.
+    /// Creates the handler of the port-forwards of one API server.
     pub fn new(ports: Arc<P>) -> Self {
         Self { ports, places: Arc::new(Semaphore::new(PORT_FORWARDS)) }
     }
@@ -92,7 +99,7 @@ struct Pod<P> {
 }
 
 impl<P: Ports> Pod<P> {
-    fn listener(&self, port: u16) -> Result<Connector, String> {
+    fn listener(&self, port: u16) -> BoxFuture<'static, Result<Connector, String>> {
         self.ports.listener(&self.namespace, &self.name, port)
     }
 }
@@ -160,7 +167,7 @@ impl<P: Ports> PortForward<P> {
         F: Future<Output = ()> + Send,
     {
         let place = self.places.clone().try_acquire_owned().map_err(|_| {
-            let message = format!("the cluster has {PORT_FORWARDS} port-forwards already");
+            let message = format!("the server has {PORT_FORWARDS} port-forwards already");
             Status::new(429, "TooManyRequests", message)
         })?;
         let pod = Pod { ports: self.ports.clone(), namespace: request.namespace, name: request.name };

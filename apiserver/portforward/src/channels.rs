@@ -32,7 +32,7 @@ where
             }
         }
         let (near, far) = tokio::io::duplex(PORT_BUFFER);
-        match pod.listener(*port) {
+        match pod.listener(*port).await {
             Ok(connect) => connect(Box::new(far)),
             Err(error) => {
                 let mut frame = vec![errors];

@@ -1,8 +1,8 @@
-//! The limits of a workload cluster's port-forwards.
+//! The limits of port-forwards.
 
 use std::time::Duration;
 
-/// Maximum number of port-forwards of a workload cluster at the same time.
+/// Maximum number of port-forwards of an API server at the same time.
 pub const PORT_FORWARDS: usize = 256;
 /// Maximum number of ports of a port-forward with `v4.channel.k8s.io`, which numbers two channels for each with one byte.
 pub const PORTS: usize = 128;

@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 
 use super::{Pod, Ports};
 use crate::limits::SPDY_STREAMS;
-use crate::workload::spdy::headers::Headers;
-use crate::workload::spdy::session;
+use crate::spdy::headers::Headers;
+use crate::spdy::session;
 
 /// Forwards what the client of a session asks for, until the session ends.
 pub async fn forward<P: Ports>(pod: Pod<P>, connection: impl AsyncRead + AsyncWrite) {
@@ -35,14 +35,17 @@ pub async fn forward<P: Ports>(pod: Pod<P>, connection: impl AsyncRead + AsyncWr
 }
 
 fn connect<P: Ports>(pod: &Pod<P>, mut pair: Pair) {
-    match pod.listener(pair.port) {
-        Ok(connect) => connect(Box::new(pair)),
-        Err(message) => {
-            let message = format!("error forwarding port {} to pod {}: {message}", pair.port, pod.name);
-            // The buffer has room for it.
-            tokio::spawn(async move { pair.error.write_all(message.as_bytes()).await });
+    let (listener, name) = (pod.listener(pair.port), pod.name.clone());
+    tokio::spawn(async move {
+        match listener.await {
+            Ok(connect) => connect(Box::new(pair)),
+            Err(message) => {
+                let message = format!("error forwarding port {} to pod {name}: {message}", pair.port);
+                // The buffer has room for it. A client that is gone reads nothing.
+                pair.error.write_all(message.as_bytes()).await.ok();
+            }
         }
-    }
+    });
 }
 
 /// The two streams of a connection. The connection's end closes both.
