@@ -82,7 +82,7 @@ pub fn compute(
     Ok(made)
 }
 
-/// Sets the template of the machines, and gives them the metadata of the control plane. What the template says about them wins.
+/// Sets the template of the machines, and gives them the metadata of the control plane, which wins over what the template says.
 fn set_machines(
     made: &mut Value,
     inputs: &Inputs<'_>,
