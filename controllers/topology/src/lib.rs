@@ -17,6 +17,7 @@ pub mod desired;
 pub mod limits;
 pub mod names;
 mod object;
+pub mod offline;
 pub mod patches;
 pub mod rotation;
 pub mod versions;

@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::cloned::{self, Copy};
+use super::error::{DesiredError, in_template};
+use super::inputs::{Contract, Inputs};
 use super::metadata;
-use super::{Contract, DesiredError, Inputs, in_template};
 use crate::current::Parts;
 use crate::names::{self, Random};
 use crate::object::{self, Texts};

@@ -7,7 +7,8 @@ use schemas::cluster::{
 };
 use serde_json::{Value, json};
 
-use super::{Inputs, metadata};
+use super::inputs::Inputs;
+use super::metadata;
 use crate::names;
 use crate::object::{self, Texts};
 

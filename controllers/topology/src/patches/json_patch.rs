@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::engine::Budget;
-use super::value::measure;
+use super::budget::Budget;
+use super::size::measure;
 use crate::limits::{PATCHED_BYTES_MAX, PATCHED_DEPTH_MAX};
 
 /// An operation.
