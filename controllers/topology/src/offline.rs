@@ -22,6 +22,9 @@ use crate::versions::{self, Facts, Hooks, UpgradePlan};
 /// Stands for the random characters of names, so that two renderings are the same.
 pub const RANDOM: &str = "xxxxx";
 
+/// Stands for the UID of a Cluster that has none.
+const UID: &str = "00000000-0000-0000-0000-000000000000";
+
 /// Why a Cluster cannot be rendered.
 #[derive(Debug, Error)]
 pub enum OfflineError {
@@ -72,6 +75,7 @@ pub enum OfflineError {
 pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Result<Desired, OfflineError> {
     let mut cluster: Cluster = typed(cluster)?;
     let namespace = cluster.metadata.namespace.get_or_insert_with(|| DEFAULT.to_owned()).clone();
+    cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
     let class = class_of(manifests, &cluster, &namespace)?;
     let topology = cluster.spec.topology.as_mut().ok_or(DesiredError::NoTopology)?;
     set_defaults(topology, &class)?;
