@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::bundle::BundleCommand;
+use crate::commands::class::ClassCommand;
 use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
 use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
@@ -122,6 +123,11 @@ pub enum Command {
     /// checked. The file is an OCI archive, which podman, skopeo and containerd read, too.
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Render and test ClusterClasses offline
+    ///
+    /// What a class makes of a Cluster is worked out from files alone, with the same code as in a server.
+    #[command(subcommand)]
+    Class(ClassCommand),
     /// clusterctl's verbs
     #[command(flatten)]
     Verb(Verb),
@@ -145,9 +151,10 @@ pub enum Command {
 }
 
 /// The groups of the commands in the help, with the names of their commands.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
     ("What a server has and does", &["status", "logs", "kubeconfig", "describe"]),
+    ("Classes of clusters", &["class"]),
     ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),
     ("Providers", &["init", "upgrade", "delete"]),

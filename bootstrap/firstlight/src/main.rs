@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::FromArgMatches;
 use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
-    backup, bundle, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status,
+    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status,
     stop, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
@@ -93,6 +93,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Version(options) => return inspect::version(&options),
         Command::Envtest { directory } => return envtest::install(&directory),
         Command::Image(options) => return image::run(&options),
+        Command::Class(command) => return class::run(&command),
         Command::Completion { shell } => return completion::run(shell),
         Command::ManPages { directory } => return man_pages::run(&directory),
         _ => {}
@@ -122,6 +123,7 @@ fn run(cli: Cli) -> Result<()> {
             | Command::Version(_)
             | Command::Envtest { .. }
             | Command::Image(_)
+            | Command::Class(_)
             | Command::Completion { .. }
             | Command::ManPages { .. } => Ok(()),
         }

@@ -20,6 +20,7 @@ pub mod extensions;
 pub mod limits;
 pub mod names;
 mod object;
+pub mod offline;
 pub mod patches;
 mod references;
 pub mod rotation;

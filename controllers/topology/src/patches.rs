@@ -5,6 +5,7 @@
 //! extension and brings its answer. At the end, what the templates became is taken over into the desired objects, less the fields that a patch may not change.
 
 mod apply;
+mod budget;
 mod builtins;
 mod engine;
 mod inline;
@@ -13,6 +14,7 @@ mod json_patch;
 mod request;
 mod result;
 mod selector;
+mod size;
 mod value;
 
 pub use engine::{PatchError, Patching, Step};

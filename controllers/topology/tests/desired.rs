@@ -127,7 +127,7 @@ fn the_topology_wins_over_the_class() {
     let machines = &plane["spec"]["machineTemplate"]["metadata"];
     assert_eq!(
         (&machines["labels"]["both"], &machines["labels"]["topology"]),
-        (&json!("template"), &json!("1"))
+        (&json!("topology"), &json!("1"))
     );
     assert_eq!(machines["annotations"], json!({ "both": "topology" }));
     assert_eq!(plane["metadata"]["annotations"].get("of-the-template"), None);
@@ -327,8 +327,8 @@ fn names_come_from_templates_and_fit() {
     let long = "l".repeat(60);
     world.cluster["metadata"]["name"] = json!(long);
     let made = desired(&world);
+    assert_eq!(name(&made.infrastructure), format!("infra-{}aaaa1", &long[..52]));
     let names = [
-        name(&made.infrastructure),
         name(&made.control_plane),
         name(made.control_plane_machines_template.as_ref().expect("the class has one")),
         name(&made.machine_deployments["md-0"].bootstrap_template),

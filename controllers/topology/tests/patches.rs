@@ -2,6 +2,7 @@
 
 mod external;
 mod inline;
+mod json_patch;
 mod limits;
 mod protected;
 mod selectors;

@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod bundle;
+pub mod class;
 pub mod completion;
 pub mod controllers;
 mod goal;

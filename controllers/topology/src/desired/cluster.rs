@@ -3,7 +3,9 @@
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
-use super::{DesiredError, Inputs, metadata};
+use super::error::DesiredError;
+use super::inputs::Inputs;
+use super::metadata;
 use crate::names;
 use crate::object;
 

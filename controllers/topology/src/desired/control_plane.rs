@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::cloned::{self, Copy};
+use super::error::{DesiredError, in_template};
+use super::inputs::{Contract, Inputs};
 use super::metadata;
-use super::{Contract, DesiredError, Inputs, in_template};
 use crate::current::Parts;
 use crate::names::{self, Random};
 use crate::object::{self, Texts};
@@ -82,7 +83,7 @@ pub fn compute(
     Ok(made)
 }
 
-/// Sets the template of the machines, and gives them the metadata of the control plane. What the template says about them wins.
+/// Sets the template of the machines, and gives them the metadata of the control plane, which wins over what the template says.
 fn set_machines(
     made: &mut Value,
     inputs: &Inputs<'_>,

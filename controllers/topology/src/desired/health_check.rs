@@ -5,9 +5,11 @@ use schemas::cluster::{
     MachineDeploymentHealthCheckRemediation, MachineDeploymentTopology, MachineHealthCheck,
     MachineHealthCheckSpec,
 };
+use schemas::defaults::NODE_STARTUP_TIMEOUT_SECONDS;
 use serde_json::{Value, json};
 
-use super::{Inputs, metadata};
+use super::inputs::Inputs;
+use super::metadata;
 use crate::names;
 use crate::object::{self, Texts};
 
@@ -73,30 +75,24 @@ fn without_limit(remediation: &MachineDeploymentHealthCheckRemediation) -> Healt
 fn health_check(inputs: &Inputs<'_>, target: &Value, selector: Texts, definition: Definition) -> Value {
     let cluster = &inputs.current.cluster;
     let (checks, remediation) = definition;
+    let mut checks = checks.unwrap_or_default();
+    checks.node_startup_timeout_seconds.get_or_insert(NODE_STARTUP_TIMEOUT_SECONDS);
     let mut spec = MachineHealthCheckSpec {
         cluster_name: cluster.metadata.name.clone().unwrap_or_default(),
-        checks,
+        checks: Some(checks),
         remediation: remediation.filter(|remediation| *remediation != HealthCheckRemediation::default()),
         ..MachineHealthCheckSpec::default()
     };
     spec.selector.match_labels = Some(selector);
-    let mut made = json!({
+    json!({
         "apiVersion": MachineHealthCheck::API_VERSION,
         "kind": MachineHealthCheck::KIND,
         "metadata": {
             "name": object::name(target),
             "namespace": object::text(target, &["metadata", "namespace"]),
-            "labels": { names::OWNED: "" },
+            "labels": metadata::labels(cluster),
             "ownerReferences": [metadata::owner(cluster)],
         },
         "spec": spec,
-    });
-    // These defaults cannot fail: they fill in fields.
-    let _ = schemas::admission::set_defaults(
-        MachineHealthCheck::GROUP,
-        MachineHealthCheck::KIND,
-        &mut made,
-        None,
-    );
-    made
+    })
 }

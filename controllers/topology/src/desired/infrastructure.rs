@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::cloned::{self, Copy};
-use super::{DesiredError, Inputs, in_template};
+use super::error::{DesiredError, in_template};
+use super::inputs::Inputs;
 use crate::names::{self, Random};
 use crate::object::Texts;
 

@@ -9,9 +9,11 @@ use schemas::meta::{ContractVersionedObjectReference, ObjectMetaTemplate};
 use serde_json::{Value, json};
 
 use super::cloned::{self, Copy};
+use super::error::DesiredError;
 use super::health_check;
+use super::inputs::Inputs;
 use super::metadata;
-use super::{DesiredError, DesiredWorkers, Inputs};
+use super::objects::DesiredWorkers;
 use crate::names::{self, Random};
 use crate::object::{self, Texts};
 

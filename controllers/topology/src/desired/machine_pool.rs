@@ -8,9 +8,11 @@ use schemas::meta::{ContractVersionedObjectReference, ObjectMetaTemplate};
 use serde_json::{Value, json};
 
 use super::cloned::{self, Copy};
+use super::error::{DesiredError, in_template};
+use super::inputs::Inputs;
 use super::machine_deployment::{object_metadata, or, reference};
 use super::metadata;
-use super::{DesiredError, DesiredWorkers, Inputs, in_template};
+use super::objects::DesiredWorkers;
 use crate::names::{self, Random};
 use crate::object::{self, Texts};
 

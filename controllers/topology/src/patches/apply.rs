@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::engine::Budget;
+use super::budget::Budget;
 use super::json_patch::{self, Operation};
 use super::request::PatchItem;
-use super::value::measure;
+use super::size::measure;
 use crate::limits::{PATCHED_BYTES_MAX, PATCHED_DEPTH_MAX};
 use crate::object;
 

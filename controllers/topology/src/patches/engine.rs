@@ -4,14 +4,15 @@ use schemas::cluster::{Cluster, ClusterClassPatch};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::budget::Budget;
 use super::builtins::{self, INLINE};
 use super::items::{self, Item};
 use super::request::{GeneratePatchesRequest, GeneratePatchesResponse, ValidateTopologyRequest};
-use super::value::measure;
+use super::size::measure;
 use super::{apply, inline, result};
 use crate::blueprint::Blueprint;
 use crate::desired::{Contract, Desired};
-use crate::limits::{ALL_PATCHED_BYTES_MAX, PATCH_BYTES_MAX, PATCH_STEPS_MAX};
+use crate::limits::ALL_PATCHED_BYTES_MAX;
 use crate::object;
 
 /// What comes next.
@@ -76,28 +77,6 @@ pub enum PatchError {
     TooLarge,
 }
 
-/// The work that patches may still make.
-pub struct Budget {
-    pub steps: u64,
-    bytes: usize,
-}
-
-impl Budget {
-    /// Counts bytes that are written or measured.
-    pub fn bytes(&mut self, count: usize) -> Result<(), String> {
-        let left = self.bytes.checked_sub(count);
-        self.bytes = left.ok_or_else(|| {
-            format!("the patches of the class make more than {PATCH_BYTES_MAX} bytes for one Cluster")
-        })?;
-        Ok(())
-    }
-
-    /// Counts variables that are read once more. That is much faster than what is written.
-    pub fn read(&mut self, variables: &Value) -> Result<(), String> {
-        self.bytes(measure(variables).bytes / 16)
-    }
-}
-
 /// The patches of a class on their way through the templates of a Cluster.
 pub struct Patching<'a> {
     blueprint: &'a Blueprint,
@@ -139,7 +118,7 @@ impl<'a> Patching<'a> {
             asked: None,
             validating: 0,
             parsed: inline::Parsed::default(),
-            budget: Budget { steps: PATCH_STEPS_MAX, bytes: PATCH_BYTES_MAX },
+            budget: Budget::default(),
         })
     }
 

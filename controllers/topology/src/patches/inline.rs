@@ -7,7 +7,7 @@ use serde_json::Value;
 use templates::Template;
 
 use super::apply;
-use super::engine::Budget;
+use super::budget::Budget;
 use super::items::Item;
 use super::json_patch::Operation;
 use super::selector;

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::engine::Budget;
-use super::value::measure;
+use super::budget::Budget;
+use super::size::measure;
 use crate::limits::{PATCHED_BYTES_MAX, PATCHED_DEPTH_MAX};
 
 /// An operation.
@@ -48,14 +48,27 @@ fn one(object: &mut Value, operation: Operation, budget: &mut Budget) -> Result<
             let value = get(object, &pointer(&operation.from)?)?.clone();
             put(object, &path, value, budget, add)
         }
-        "test" => {
-            let found = get(object, &path)?;
-            budget.bytes(measure(found).bytes)?;
-            let is_same = *found == operation.value;
-            is_same.then_some(()).ok_or_else(|| "the value is another one".to_owned())
-        }
+        "test" => test(object, &path, &operation.value, budget),
         other => Err(format!("{other:?} is not an operation of JSON patch")),
     }
+}
+
+/// Compares a value. A field that is not there is null.
+fn test(object: &Value, path: &[String], value: &Value, budget: &mut Budget) -> Result<(), String> {
+    let found = match get(object, path) {
+        Err(_) if value.is_null() && is_absent_field(object, path) => return Ok(()),
+        found => found?,
+    };
+    budget.bytes(measure(found).bytes)?;
+    (found == value).then_some(()).ok_or_else(|| "the value is another one".to_owned())
+}
+
+/// Returns whether a path ends in an object that does not have its last token.
+fn is_absent_field(object: &Value, path: &[String]) -> bool {
+    path.split_last().is_some_and(|(last, above)| {
+        let parent = get(object, above).ok().and_then(Value::as_object);
+        parent.is_some_and(|fields| !fields.contains_key(last))
+    })
 }
 
 /// Puts a value into the object, if it does not become too large or too deep. What is put is counted, so that few operations cannot make much work.

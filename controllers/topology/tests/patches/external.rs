@@ -33,6 +33,9 @@ fn item(uid: &str, patch_type: &str, patch: Value) -> PatchItem {
     }
 }
 
+/// What an extension answers, given the UID of the infrastructure's template.
+type Answer = Box<dyn FnOnce(&str) -> Vec<PatchItem>>;
+
 /// Runs all patches with one answer for the extension.
 fn run(world: &World, answer: impl FnOnce(&str) -> Vec<PatchItem>) -> Result<Desired, PatchError> {
     let (blueprint, current) = (world.blueprint(), world.current());
@@ -152,10 +155,8 @@ fn desired_objects_cannot_be_had_half_patched() {
 #[test]
 fn nonsense_is_refused() {
     let patch = |patch: Value| move |uid: &str| vec![item(uid, "JSONPatch", patch)];
-    let error = |answer: Box<dyn FnOnce(&str) -> Vec<PatchItem>>| {
-        run(&world(), answer).expect_err("nonsense").to_string()
-    };
-    let rows: Vec<(Box<dyn FnOnce(&str) -> Vec<PatchItem>>, &str)> = vec![
+    let error = |answer: Answer| run(&world(), answer).expect_err("nonsense").to_string();
+    let rows: Vec<(Answer, &str)> = vec![
         (
             Box::new(|_| vec![item("other", "JSONPatch", json!([]))]),
             "\"other\", which is no item of the request",

@@ -152,3 +152,30 @@ fn an_endpoint_that_is_not_filled_in_belongs_to_the_provider() {
         assert_eq!(spec.get("controlPlaneEndpoint"), expected.as_ref());
     }
 }
+
+#[test]
+fn labels_that_are_none_are_an_error() {
+    let classes = json!({ "machineDeploymentClass": { "names": ["small"] } });
+    let row = |path: &str, value: Value| {
+        let mut world = World::new();
+        world.patch("bootstrap.example.io/v1", "BootTemplate", classes.clone(), json!([add(path, value)]));
+        world.desired().map(|desired| desired.machine_deployments["md-0"].bootstrap_template.clone())
+    };
+    for (path, value) in [
+        ("/metadata/labels", json!("x")),
+        ("/metadata/annotations", json!(["x"])),
+        ("/metadata/labels", json!(1)),
+    ] {
+        let error = row(path, value).expect_err("it is no map").to_string();
+        assert!(
+            error.starts_with("BootTemplate ns/boot: metadata.") && error.contains("is not an object"),
+            "{error}"
+        );
+    }
+    // The API server says what is wrong with a label.
+    let template = row("/metadata/labels/mine", json!(1)).expect("it is in a map");
+    assert_eq!(template["metadata"]["labels"]["mine"], 1);
+    // Null takes labels away, but not those of the topology.
+    let template = row("/metadata/labels", json!(null)).expect_err("add needs a value").to_string();
+    assert!(template.contains("exactly one of"), "{template}");
+}

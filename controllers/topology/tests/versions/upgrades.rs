@@ -157,3 +157,48 @@ fn annotations_defer_and_the_upgrade_goes_on_when_they_are_gone() {
     assert_eq!(cluster.upgrade("v1.36.0"), ["md-0 v1.36.0"]);
     assert!(cluster.pending.is_empty());
 }
+
+/// The minor version of a version.
+fn minor(version: &str) -> u64 {
+    schemas::version::Version::parse(version).expect("a version").minor
+}
+
+#[test]
+fn no_worker_is_ever_more_than_three_minor_versions_behind() {
+    let class: Vec<String> = (20..=34).map(|minor| format!("v1.{minor}.0")).collect();
+    for distance in 0..=12 {
+        for deferred in [None, Some(0), Some(1)] {
+            let mut cluster = Cluster::new("v1.20.0", &class.join(" "));
+            if let Some(position) = deferred {
+                cluster.defer(position, true);
+            }
+            let wanted = format!("v1.{}.0", 20 + distance);
+            wanted.clone_into(&mut cluster.facts.wanted);
+            for _ in 0..60 {
+                cluster.turn();
+                let plane = minor(&cluster.plane().version);
+                for (name, version) in
+                    cluster.facts.machine_deployments.iter().filter_map(|entry| entry.object.clone())
+                {
+                    let behind = plane.checked_sub(minor(&version)).expect("a worker is never ahead");
+                    assert!(
+                        behind <= 3,
+                        "{name} has {version}, the control plane {plane}: {:?}",
+                        cluster.history
+                    );
+                }
+            }
+            let plane = cluster.plane().version.clone();
+            match deferred {
+                None => {
+                    let workers =
+                        cluster.facts.machine_deployments.iter().filter_map(|entry| entry.object.clone());
+                    assert!(workers.into_iter().all(|(_, version)| version == wanted) && plane == wanted);
+                    assert!(cluster.pending.is_empty());
+                }
+                // The upgrade stops where it would leave the workers that wait too far behind.
+                Some(_) => assert_eq!(minor(&plane), 20 + distance.min(3)),
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Tests of `class render` and `class test`.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// A class with a variable, a patch that uses it, and one MachineDeployment class.
+const CLASS: &str = r#"
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: base}
+spec:
+  infrastructure: {templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: infra}}
+  controlPlane:
+    templateRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: plane}
+    machineInfrastructure: {templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: machines}}
+  workers:
+    machineDeployments:
+    - class: worker
+      bootstrap: {templateRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: boot}}
+      infrastructure: {templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: machines}}
+  variables:
+  - name: greeting
+    required: false
+    schema: {openAPIV3Schema: {type: string, default: hello}}
+  patches:
+  - name: greet
+    definitions:
+    - selector:
+        apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+        kind: KubeadmConfigTemplate
+        matchResources: {machineDeploymentClass: {names: [worker]}}
+      jsonPatches:
+      - {op: add, path: /spec/template/spec/postKubeadmCommands, valueFrom: {template: "- echo {{ .greeting | upper }}"}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevClusterTemplate
+metadata: {name: infra}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {name: plane}
+spec: {template: {spec: {kubeadmConfigSpec: {}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: machines}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: boot}
+spec: {template: {spec: {}}}
+"#;
+
+const CLUSTER: &str = r#"
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: first}
+spec:
+  topology:
+    classRef: {name: base}
+    version: v1.35.0
+    controlPlane: {replicas: 1}
+    workers: {machineDeployments: [{class: worker, name: md-0, replicas: 2}]}
+"#;
+
+/// Runs a command in the folder. Returns the exit code and both outputs.
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .arg("class")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// A folder with the class, and a case with the Cluster.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("class.yaml"), CLASS).unwrap();
+    std::fs::create_dir(folder.path().join("small")).unwrap();
+    std::fs::write(folder.path().join("small/cluster.yaml"), CLUSTER).unwrap();
+    folder
+}
+
+#[test]
+fn a_cluster_is_rendered_from_files() {
+    let folder = folder();
+    let files = ["render", "-f", "class.yaml", "-f", "small/cluster.yaml"];
+    let (code, output, errors) = run(folder.path(), &files);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(output.contains("- echo HELLO") && output.contains("name: first-md-0-xxxxx"), "{output}");
+    let kinds: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
+    let expected = [
+        "DevCluster",
+        "DevMachineTemplate",
+        "KubeadmControlPlane",
+        "Cluster",
+        "KubeadmConfigTemplate",
+        "DevMachineTemplate",
+        "MachineDeployment",
+    ];
+    assert_eq!(kinds, expected);
+    let more = ["--variable", "greeting=good morning", "--kubernetes-version", "v1.36.0", "-o", "json"];
+    let (code, output, errors) = run(folder.path(), &[&files[..], &more].concat());
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(output.contains("echo GOOD MORNING") && output.contains("\"version\": \"v1.36.0\""), "{output}");
+    for (more, error) in [
+        (&["--variable", "other=1"][..], "spec.topology.variables[other]"),
+        (&["--variable", "greeting"], "write NAME=VALUE"),
+        (&["--cluster", "second"], "the manifests have no Cluster \"second\""),
+    ] {
+        let (code, _, errors) = run(folder.path(), &[&files[..], more].concat());
+        assert!(code == Some(1) && errors.contains(error), "{errors}");
+    }
+    let (code, _, errors) = run(folder.path(), &["render", "-f", "small/cluster.yaml"]);
+    let error = "spec.topology.classRef of the Cluster refers to ClusterClass default/base, which is not in the manifests";
+    assert!(code == Some(1) && errors.contains(error), "{errors}");
+}
+
+#[test]
+fn cases_are_compared_with_what_is_expected() {
+    let folder = folder();
+    let (test, update) =
+        (["test", "-f", "class.yaml", "small"], ["test", "-f", "class.yaml", "small", "--update"]);
+    let (code, _, errors) = run(folder.path(), &test);
+    assert!(code == Some(1) && errors.contains("neither expected.yaml nor error.txt"), "{errors}");
+    assert_eq!(run(folder.path(), &update), (Some(0), "expected.yaml small\n".to_owned(), String::new()));
+    assert_eq!(run(folder.path(), &test), (Some(0), "ok     small\n".to_owned(), String::new()));
+    let changed = CLASS.replace("- echo {{", "- echo now {{");
+    std::fs::write(folder.path().join("class.yaml"), changed).unwrap();
+    let (code, output, errors) = run(folder.path(), &test);
+    assert!(code == Some(1) && errors.contains("1 of 1 cases failed"), "{errors}");
+    assert!(output.contains("FAILED small\n  KubeadmConfigTemplate first-md-0-xxxxx\n"), "{output}");
+    assert!(output.contains("\n-         - echo HELLO\n+         - echo now HELLO\n"), "{output}");
+    // A class that must refuse the Cluster.
+    std::fs::write(folder.path().join("class.yaml"), CLASS.replace("upper", "fail")).unwrap();
+    assert_eq!(run(folder.path(), &update), (Some(0), "error.txt small\n".to_owned(), String::new()));
+    assert!(!folder.path().join("small/expected.yaml").exists());
+    assert_eq!(run(folder.path(), &test).0, Some(0));
+    std::fs::write(folder.path().join("class.yaml"), CLASS).unwrap();
+    let (code, output, _) = run(folder.path(), &test);
+    assert!(code == Some(1) && output.contains("the class accepts the Cluster"), "{output}");
+}

@@ -1,0 +1,236 @@
+//! What a class makes of a Cluster, from manifests alone: without a server, and as if nothing existed yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemas::cluster::{
+    Cluster, ClusterClass, ClusterClassStatus, ClusterClassStatusVariable,
+    ClusterClassStatusVariableDefinition, ClusterClassVariable, ClusterVariable, Topology,
+};
+use schemas::meta::TemplateReference;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::blueprint::{Blueprint, Template, WorkerTemplates};
+use crate::current::Current;
+use crate::desired::{self, Contract, Desired, DesiredError, Inputs};
+use crate::object;
+use crate::patches::{PatchError, Patching, Step};
+use crate::versions::{self, Facts, Hooks, UpgradePlan};
+
+/// Stands for the random characters of names, so that two renderings are the same.
+pub const RANDOM: &str = "xxxxx";
+
+/// Stands for the UID of a Cluster that has none.
+const UID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Why a Cluster cannot be rendered.
+#[derive(Debug, Error)]
+pub enum OfflineError {
+    /// An object has not the form of its kind.
+    #[error("{object}: {source}")]
+    Form {
+        /// Kind, namespace and name.
+        object: String,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The manifests do not have an object that is referred to.
+    #[error("{referrer} refers to {kind} {namespace}/{name}, which is not in the manifests")]
+    Missing {
+        /// The object and the field that refers to it.
+        referrer: String,
+        /// The kind that is missing.
+        kind: String,
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// The values of variables are wrong.
+    #[error("{0}")]
+    Variables(String),
+    /// The Cluster or the class is wrong in another way.
+    #[error("{0}")]
+    Cluster(String),
+    /// The desired objects cannot be made.
+    #[error(transparent)]
+    Desired(#[from] DesiredError),
+    /// A patch failed.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// A patch needs a runtime extension.
+    #[error(
+        "patch {0:?} of the ClusterClass needs a runtime extension, which cannot be asked without a server"
+    )]
+    External(String),
+}
+
+/// Makes the objects of a new Cluster. `manifests` has its class with all templates; objects without a namespace are in `default`. Patches that only validate the topology
+/// by an extension are left out.
+///
+/// # Errors
+/// [`OfflineError`] says which object or field is wrong.
+pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Result<Desired, OfflineError> {
+    let mut cluster: Cluster = typed(cluster)?;
+    let namespace = cluster.metadata.namespace.get_or_insert_with(|| DEFAULT.to_owned()).clone();
+    cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
+    let class = class_of(manifests, &cluster, &namespace)?;
+    let topology = cluster.spec.topology.as_mut().ok_or(DesiredError::NoTopology)?;
+    set_defaults(topology, &class)?;
+    let blueprint = blueprint(manifests, class)?;
+    let current = Current {
+        cluster: Arc::new(cluster),
+        infrastructure: None,
+        control_plane: None,
+        machine_deployments: BTreeMap::new(),
+        machine_pools: BTreeMap::new(),
+    };
+    let facts = Facts::of(&current).map_err(OfflineError::Cluster)?;
+    let versions = versions::choose(&facts, &UpgradePlan::default(), &Hooks::default());
+    let versions = versions.map_err(OfflineError::Cluster)?;
+    let inputs = Inputs { blueprint: &blueprint, current: &current, contract, versions: &versions };
+    let unpatched = desired::compute(&inputs, &mut || RANDOM.to_owned())?;
+    let mut patching = Patching::new(&blueprint, &current.cluster, unpatched, contract)?;
+    loop {
+        match patching.next()? {
+            Step::Done => return Ok(patching.finish()?),
+            Step::Generate { patch, .. } => return Err(OfflineError::External(patch.name.clone())),
+            Step::Validate { .. } => {}
+        }
+    }
+}
+
+/// Who defines the variables of the class itself.
+const INLINE: &str = "inline";
+/// The namespace of objects that name none.
+const DEFAULT: &str = "default";
+
+fn typed<T: DeserializeOwned>(object: &Value) -> Result<T, OfflineError> {
+    T::deserialize(object).map_err(|source| OfflineError::Form { object: object::described(object), source })
+}
+
+fn namespace_of(object: &Value) -> &str {
+    match object::text(object, &["metadata", "namespace"]) {
+        "" => DEFAULT,
+        namespace => namespace,
+    }
+}
+
+/// Returns the Cluster's class, with the definitions of its variables in its status, where its controller would put them.
+fn class_of(manifests: &[Value], cluster: &Cluster, namespace: &str) -> Result<ClusterClass, OfflineError> {
+    let reference =
+        cluster.spec.topology.as_ref().map(|topology| topology.class_ref.clone()).unwrap_or_default();
+    let namespace =
+        reference.namespace.filter(|other| !other.is_empty()).unwrap_or_else(|| namespace.to_owned());
+    let is_meant = |object: &&Value| {
+        object::kind(object) == ClusterClass::KIND
+            && object::group(object) == ClusterClass::GROUP
+            && object::name(object) == reference.name
+            && namespace_of(object) == namespace
+    };
+    let found = manifests.iter().find(is_meant).ok_or_else(|| OfflineError::Missing {
+        referrer: "spec.topology.classRef of the Cluster".to_owned(),
+        kind: ClusterClass::KIND.to_owned(),
+        namespace: namespace.clone(),
+        name: reference.name.clone(),
+    })?;
+    let mut class: ClusterClass = typed(found)?;
+    class.metadata.namespace = Some(namespace);
+    let variables = class.spec.variables.iter().map(inline_definition).collect();
+    class.status = Some(ClusterClassStatus { variables, ..ClusterClassStatus::default() });
+    Ok(class)
+}
+
+fn inline_definition(variable: &ClusterClassVariable) -> ClusterClassStatusVariable {
+    let definition = ClusterClassStatusVariableDefinition {
+        deprecated_v1_beta1_metadata: variable.deprecated_v1_beta1_metadata.clone(),
+        from: INLINE.to_owned(),
+        required: variable.required,
+        schema: variable.schema.clone(),
+    };
+    let name = variable.name.clone();
+    ClusterClassStatusVariable { name, definitions: vec![definition], definitions_conflict: None }
+}
+
+/// Gives the variables of a topology the defaults of the class. Whether values fit their schemas is for admission to say.
+fn set_defaults(topology: &mut Topology, class: &ClusterClass) -> Result<(), OfflineError> {
+    let is_defined = |name: &str| class.spec.variables.iter().any(|variable| variable.name == name);
+    if let Some(other) = topology.variables.iter().find(|variable| !is_defined(&variable.name)) {
+        let name = &other.name;
+        return Err(OfflineError::Variables(format!(
+            "spec.topology.variables[{name}]: the ClusterClass does not define this variable"
+        )));
+    }
+    for variable in &class.spec.variables {
+        let name = variable.name.clone();
+        if topology.variables.iter().any(|set| set.name == name) {
+            continue;
+        }
+        match &variable.schema.open_api_v3_schema.default {
+            Some(value) => topology.variables.push(ClusterVariable { name, value: value.clone() }),
+            None if variable.required => {
+                return Err(OfflineError::Variables(format!(
+                    "spec.topology.variables: the ClusterClass requires the variable {name}"
+                )));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads the templates of a class.
+fn blueprint(manifests: &[Value], class: ClusterClass) -> Result<Blueprint, OfflineError> {
+    let namespace = class.metadata.namespace.clone().unwrap_or_default();
+    let read = |reference: &TemplateReference, field: &str| {
+        let group = reference.api_version.split_once('/').map_or("", |(group, _)| group);
+        let is_meant = |object: &&Value| {
+            object::kind(object) == reference.kind
+                && object::group(object) == group
+                && object::name(object) == reference.name
+                && namespace_of(object) == namespace
+        };
+        let found = manifests.iter().find(is_meant).ok_or_else(|| OfflineError::Missing {
+            referrer: format!("{field} of the ClusterClass"),
+            kind: reference.kind.clone(),
+            namespace: namespace.clone(),
+            name: reference.name.clone(),
+        })?;
+        Ok::<_, OfflineError>(Template { object: found.clone() })
+    };
+    let plane = &class.spec.control_plane;
+    let machines = plane.machine_infrastructure.as_ref();
+    let workers = |kind: &str, class: &str, bootstrap, infrastructure| {
+        let field = |part: &str| format!("spec.workers.{kind}[{class}].{part}.templateRef");
+        Ok::<_, OfflineError>(WorkerTemplates {
+            bootstrap: read(bootstrap, &field("bootstrap"))?,
+            infrastructure: read(infrastructure, &field("infrastructure"))?,
+        })
+    };
+    let mut machine_deployments = BTreeMap::new();
+    let mut machine_pools = BTreeMap::new();
+    for entry in class.spec.workers.iter().flat_map(|workers| &workers.machine_deployments) {
+        let (bootstrap, infrastructure) = (&entry.bootstrap.template_ref, &entry.infrastructure.template_ref);
+        let templates = workers("machineDeployments", &entry.class, bootstrap, infrastructure)?;
+        machine_deployments.insert(entry.class.clone(), templates);
+    }
+    for entry in class.spec.workers.iter().flat_map(|workers| &workers.machine_pools) {
+        let (bootstrap, infrastructure) = (&entry.bootstrap.template_ref, &entry.infrastructure.template_ref);
+        let templates = workers("machinePools", &entry.class, bootstrap, infrastructure)?;
+        machine_pools.insert(entry.class.clone(), templates);
+    }
+    Ok(Blueprint {
+        infrastructure: read(&class.spec.infrastructure.template_ref, "spec.infrastructure.templateRef")?,
+        control_plane: read(&plane.template_ref, "spec.controlPlane.templateRef")?,
+        control_plane_machines: machines
+            .map(|machines| {
+                read(&machines.template_ref, "spec.controlPlane.machineInfrastructure.templateRef")
+            })
+            .transpose()?,
+        machine_deployments,
+        machine_pools,
+        class: Arc::new(class),
+    })
+}

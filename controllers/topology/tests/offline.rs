@@ -1,0 +1,83 @@
+//! Clusters that are rendered from manifests alone.
+
+use cluster_topology::desired::Contract;
+use cluster_topology::{Desired, offline};
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// Renders the Cluster of a world whose manifests name no namespace.
+fn render(world: &World) -> Result<Desired, String> {
+    let mut manifests = world.templates.clone();
+    manifests.push(world.class.clone());
+    let mut cluster = world.cluster.clone();
+    for object in manifests.iter_mut().chain([&mut cluster]) {
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("namespace");
+        }
+    }
+    offline::render(&manifests, &cluster, Contract::V1Beta2).map_err(|error| error.to_string())
+}
+
+fn define(world: &mut World, name: &str, required: bool, schema: Value) {
+    let variable = json!({ "name": name, "required": required, "schema": { "openAPIV3Schema": schema } });
+    world.class["spec"]["variables"] = json!([variable]);
+}
+
+#[test]
+fn a_cluster_is_rendered_with_defaults_and_patches() {
+    let mut world = World::new();
+    define(&mut world, "v", false, json!({ "type": "string", "default": "d" }));
+    let from = json!({ "variable": "v" });
+    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/v", "valueFrom": from }]));
+    let desired = render(&world).expect("it can be rendered");
+    assert_eq!(desired.infrastructure["spec"], json!({ "zone": "a", "v": "d" }));
+    let metadata = &desired.infrastructure["metadata"];
+    assert_eq!((&metadata["name"], &metadata["namespace"]), (&json!("c1-xxxxx"), &json!("default")));
+    world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": "mine" }]);
+    assert_eq!(render(&world).expect("it can be rendered").infrastructure["spec"]["v"], "mine");
+    assert_eq!(render(&world), render(&world), "twice the same");
+}
+
+#[test]
+fn errors_say_what_the_manifests_lack() {
+    let mut world = World::new();
+    world.class["spec"]["workers"]["machineDeployments"][1]["bootstrap"]["templateRef"]["name"] =
+        json!("none");
+    let error = render(&world).expect_err("a template is missing");
+    let text = "spec.workers.machineDeployments[large].bootstrap.templateRef of the ClusterClass refers to BootTemplate default/none, which is not in the manifests";
+    assert_eq!(error, text);
+    let mut world = World::new();
+    world.cluster["spec"]["topology"]["classRef"]["name"] = json!("other");
+    assert!(render(&world).expect_err("no class").contains("refers to ClusterClass default/other"));
+    let mut world = World::new();
+    world.class["spec"]["workers"] = json!("x");
+    assert!(render(&world).expect_err("no class").starts_with("ClusterClass /base: "));
+    let mut world = World::new();
+    world.cluster["spec"] = json!({});
+    assert!(render(&world).is_err());
+}
+
+#[test]
+fn variables_must_be_defined_and_set() {
+    let mut world = World::new();
+    define(&mut world, "v", true, json!({ "type": "string" }));
+    assert!(render(&world).expect_err("it is required").contains('v'));
+    world.cluster["spec"]["topology"]["variables"] =
+        json!([{ "name": "v", "value": "x" }, { "name": "w", "value": 1 }]);
+    assert!(render(&world).expect_err("w is not defined").contains("spec.topology.variables[w]"));
+}
+
+#[test]
+fn extensions_cannot_be_asked() {
+    let mut world = World::new();
+    let external = |field: &str| json!([{ "name": "ext", "external": { field: "handler" } }]);
+    world.class["spec"]["patches"] = external("generatePatchesExtension");
+    assert!(
+        render(&world)
+            .expect_err("there is no server")
+            .contains("patch \"ext\" of the ClusterClass needs a runtime extension")
+    );
+    world.class["spec"]["patches"] = external("validateTopologyExtension");
+    assert!(render(&world).is_ok());
+}
