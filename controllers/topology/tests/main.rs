@@ -1,10 +1,14 @@
 //! Tests of the pure half of topologies: versions, desired objects, patches, rotation of templates.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
+mod class;
+mod clean_up;
+mod configuration;
 mod desired;
 mod offline;
 mod patches;
 mod recorded;
 mod rotation;
+mod status;
 mod support;
 mod versions;

@@ -57,7 +57,7 @@ impl Gate {
 /// so that the same flag value works for both.
 const GATES: &[Gate] = &[
     gate("ClusterResourceSet", "EXP_CLUSTER_RESOURCE_SET"),
-    gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha().missing_in("core"),
+    gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha(),
     gate("InPlaceUpdates", "EXP_IN_PLACE_UPDATES").alpha().missing_in("core"),
     gate("KubeadmBootstrapFormatIgnition", "EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION").alpha(),
     gate("MachinePool", "EXP_MACHINE_POOL"),

@@ -19,4 +19,5 @@ mod quorum;
 mod seeds;
 mod silent;
 mod simulation;
+mod topology;
 mod worlds;

@@ -1,0 +1,48 @@
+//! A Cluster of a class at rest.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use simulation::world::World;
+
+use super::life::{create, missing, until};
+
+const MINUTES: Duration = Duration::from_secs(30 * 60);
+
+/// Returns the writes that are not leases of simulated machines or events.
+fn writes(trace: &[String]) -> Vec<&String> {
+    trace.iter().filter(|write| !write.contains("/leases/") && !write.contains("/events")).collect()
+}
+
+#[test]
+fn nothing_is_written_at_rest_and_once_after_a_restart() {
+    let mut world = World::new(11);
+    let come_up = world.live(async |life, requests| {
+        create(life).await?;
+        until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")?;
+        life.clock.sleep(MINUTES).await;
+        let before = requests.trace().len();
+        life.clock.sleep(MINUTES).await;
+        let all = requests.trace();
+        let found = writes(&all[before..]);
+        ensure!(found.is_empty(), "{found:?}");
+        Ok(())
+    });
+    come_up.expect("seed 11");
+    let restarted: Result<()> = world.live(async |life, requests| {
+        let before = requests.trace().len();
+        life.clock.sleep(MINUTES).await;
+        let applied = requests.trace().len();
+        let all = requests.trace();
+        let patched: Vec<&String> =
+            writes(&all[before..applied]).into_iter().filter(|write| !write.starts_with("PATCH")).collect();
+        ensure!(patched.is_empty(), "nothing is created or deleted after a restart: {patched:?}");
+        ensure!(missing(life, 2, "v1.34.0").is_empty(), "{:?}", missing(life, 2, "v1.34.0"));
+        life.clock.sleep(MINUTES).await;
+        let all = requests.trace();
+        let found = writes(&all[applied..]);
+        ensure!(found.is_empty(), "{found:?}");
+        Ok(())
+    });
+    restarted.expect("seed 11, the second life");
+}
