@@ -3,6 +3,7 @@
 mod apply;
 mod backup;
 mod bundle;
+mod classes;
 mod detach;
 mod diagnostics;
 mod features;
