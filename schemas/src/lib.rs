@@ -29,6 +29,7 @@ pub mod netboot;
 pub mod operator;
 pub mod reboot;
 pub mod runtime;
+pub mod variables;
 pub mod version;
 
 use std::io;

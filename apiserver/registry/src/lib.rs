@@ -37,6 +37,7 @@ mod versions;
 pub mod webhook;
 mod write;
 
+pub use admission::reader::Reader;
 pub use admission::review::{Admission, Operation, Review};
 pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,

@@ -4,6 +4,7 @@ mod apply;
 mod backup;
 mod bundle;
 mod class;
+mod classes;
 mod detach;
 mod diagnostics;
 mod features;

@@ -23,12 +23,14 @@ use kube::{Api, Client, Config};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::Registry;
+use schemas::admission::Features;
 use serde_json::{Value, json};
 use serving::Server;
 use store::{Memory, Store};
 use tokio::net::TcpStream;
 use webhook::{Dialer, HttpsCaller};
 
+use crate::classes::{class, cluster};
 use crate::place::Place;
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
@@ -78,7 +80,8 @@ impl Cluster {
         let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
         let client = Client::new(self.server.client_service(account), NAMESPACE);
         let manager = firstlight::connection::manager(client);
-        let rules = ClusterApiAdmission::default();
+        let features = Features { cluster_topology: true, ..Features::default() };
+        let rules = ClusterApiAdmission { features, ..ClusterApiAdmission::default() };
         let webhooks = Webhooks::start(&options(), &manager, Some(NAMESPACE), rules).await.unwrap().unwrap();
         (manager, webhooks)
     }
@@ -259,6 +262,28 @@ async fn a_cluster_answers_as_the_server_of_this_program() {
     assert_eq!(claim["spec"]["clusterName"], "one");
     manager.stop().await;
     place.process.stop().await;
+}
+
+/// Rules that must know other objects read them from the cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_knows_the_class_of_a_cluster() {
+    let installed = Cluster::new().await;
+    let (manager, webhooks) = installed.webhooks().await;
+    installed.route(webhooks.address).await;
+    webhooks.register(&manager);
+    installed.registered().await;
+    let count = json!({"name": "count", "required": false, "schema": {"openAPIV3Schema": {"type": "integer", "default": 2}}});
+    installed.create(&class("base", json!([count]))).await.unwrap();
+    let why = installed.create(&cluster("one", json!([{"name": "count", "value": "x"}]))).await.unwrap_err();
+    assert!(why.contains("spec.topology.variables[count].value"), "{why}");
+    let created = installed.create(&cluster("one", json!([]))).await.unwrap();
+    assert_eq!(created["spec"]["topology"]["variables"], json!([{"name": "count", "value": 2}]));
+    let classes = any(&installed.administrator, "cluster.x-k8s.io/v1beta2", "ClusterClass", Some("default"));
+    let deleted = classes.delete("base", &Default::default()).await;
+    let Err(kube::Error::Api(status)) = deleted else { panic!("{deleted:?}") };
+    let expected = "denied the request: clusterclasses.cluster.x-k8s.io \"base\" is forbidden: ClusterClass cannot be deleted";
+    assert!(status.code == 403 && status.message.contains(expected), "{status:?}");
+    manager.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

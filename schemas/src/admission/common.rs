@@ -5,10 +5,12 @@ use std::fmt::Display;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::names;
 use machinery::selector;
 use serde_json::{Value, json};
 
+use crate::cluster::MachineDeploymentRollingUpdate;
 use crate::meta::ObjectMetaTemplate;
 
 /// Collects validation errors, and warnings for the client.
@@ -32,6 +34,18 @@ impl Errors {
         if self.found.is_empty() { Ok(self.warnings) } else { Err(self.found) }
     }
 
+    /// Adds an error, unless there are so many already that nobody reads more.
+    pub fn add(&mut self, error: FieldError) {
+        if self.found.len() < MAX_FIELD_ERRORS {
+            self.found.push(error);
+        }
+    }
+
+    /// Adds an error: something that the rule must know could not be found out.
+    pub fn internal(&mut self, field: impl Display, detail: impl Into<String>) {
+        self.add(FieldError::bare(FieldErrorKind::InternalError, field.to_string(), detail));
+    }
+
     /// Adds a warning, which the client shows if the object is accepted.
     pub fn warn(&mut self, warning: impl Display) {
         self.warnings.push(warning.to_string());
@@ -39,28 +53,28 @@ impl Errors {
 
     /// Adds an error: a required value is missing.
     pub fn required(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.found.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
+        self.add(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
     }
 
     /// Adds an error: a value is not allowed here.
     pub fn forbidden(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.found.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
+        self.add(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
     }
 
     /// Adds an error: a value is invalid.
     pub fn invalid(&mut self, field: impl Display, value: impl Into<Value>, detail: impl Into<String>) {
-        self.found.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
+        self.add(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
     }
 
     /// Adds an error: a value is invalid and too long to be shown.
     pub fn malformed(&mut self, field: impl Display, detail: impl Into<String>) {
-        self.found.push(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
+        self.add(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
     }
 
     /// Adds an error: a value is not one of `allowed`.
     pub fn not_supported(&mut self, field: impl Display, value: impl Into<Value>, allowed: &[&str]) {
         let allowed: Vec<String> = allowed.iter().map(|allowed| format!("{allowed:?}")).collect();
-        self.found.push(FieldError::new(
+        self.add(FieldError::new(
             FieldErrorKind::NotSupported,
             field.to_string(),
             &value.into(),
@@ -165,6 +179,18 @@ pub fn number_or_percentage(field: &str, value: Option<&IntOrString>, errors: &m
         if !number.is_some_and(whole) {
             errors.invalid(field, text.as_str(), "must be a number, or a percentage such as 20%");
         }
+    }
+}
+
+/// Checks the limits of a rolling update. `field` is their path.
+pub fn rolling_update(field: &str, limits: Option<&MachineDeploymentRollingUpdate>, errors: &mut Errors) {
+    let Some(limits) = limits else { return };
+    let (surge, unavailable) = (limits.max_surge.as_ref(), limits.max_unavailable.as_ref());
+    number_or_percentage(&format!("{field}.maxSurge"), surge, errors);
+    number_or_percentage(&format!("{field}.maxUnavailable"), unavailable, errors);
+    let zero = |limit: Option<&IntOrString>| limit == Some(&IntOrString::Int(0));
+    if zero(surge) && zero(unavailable) {
+        errors.invalid(format_args!("{field}.maxUnavailable"), 0, "can't be 0 when maxSurge is 0");
     }
 }
 

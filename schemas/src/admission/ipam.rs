@@ -1,7 +1,4 @@
 //! Admission rules of IPAddress and IPAddressClaim.
-//!
-//! Whether an address belongs to the pool of its claim is not checked here, since that requires reading the
-//! claim.
 
 use std::net::IpAddr;
 
@@ -11,6 +8,9 @@ use crate::ipam::IPAddress;
 
 pub fn ip_address(request: Request<'_>, address: &IPAddress, errors: &mut Errors) {
     let spec = &address.spec;
+    if request.old.is_none() {
+        pool_of_claim(request, address, errors);
+    }
     let parsed = spec.address.parse::<IpAddr>();
     let Ok(parsed) = parsed else {
         errors.invalid("spec.address", spec.address.as_str(), "must be an IP address");
@@ -26,6 +26,24 @@ pub fn ip_address(request: Request<'_>, address: &IPAddress, errors: &mut Errors
         errors.invalid("spec.gateway", gateway, "must be an IP address");
     }
     spec_is_immutable(request, errors);
+}
+
+/// A new address comes from the pool that its claim names. The claim may be gone.
+fn pool_of_claim(request: Request<'_>, address: &IPAddress, errors: &mut Errors) {
+    const FIELD: &str = "spec.poolRef";
+    let claim = match request.facts.claim.known() {
+        Ok(Some(claim)) => claim,
+        Ok(None) => return,
+        Err(why) => return errors.internal(FIELD, format!("the claim of the address is not known: {why}")),
+    };
+    if claim.spec.pool_ref != address.spec.pool_ref {
+        let name = &address.spec.claim_ref.name;
+        errors.invalid(
+            FIELD,
+            at(request.new, &["spec", "poolRef"]).clone(),
+            format!("must be the same as spec.poolRef of the IPAddressClaim {name:?}"),
+        );
+    }
 }
 
 pub fn ip_address_claim(request: Request<'_>, errors: &mut Errors) {

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use super::common::{self, Errors};
 use super::machine_set::selected_cluster;
 use super::request::Request;
-use crate::cluster::{MachineDrainRule, MachineHealthCheck};
+use crate::cluster::{HealthCheckRemediationTriggerIf, HealthChecks, MachineDrainRule, MachineHealthCheck};
 
 /// The shortest time-out in seconds for the start of a Node; 0 disables the check.
 const NODE_STARTUP_TIMEOUT_MIN: i32 = 30;
@@ -18,18 +18,28 @@ pub fn machine_health_check(request: Request<'_>, check: &MachineHealthCheck, er
     }
     selected_cluster("spec.selector", &spec.selector, &spec.cluster_name, errors);
     common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
-    let timeout = spec.checks.as_ref().and_then(|checks| checks.node_startup_timeout_seconds);
+    let trigger = spec.remediation.as_ref().and_then(|remediation| remediation.trigger_if.as_ref());
+    health_check("spec", spec.checks.as_ref(), trigger, errors);
+}
+
+/// Checks the parts that all health checks have. `field` is the path of the checks and the remediation.
+pub fn health_check(
+    field: &str,
+    checks: Option<&HealthChecks>,
+    trigger: Option<&HealthCheckRemediationTriggerIf>,
+    errors: &mut Errors,
+) {
+    let timeout = checks.and_then(|checks| checks.node_startup_timeout_seconds);
     if let Some(timeout) = timeout.filter(|timeout| *timeout != 0 && *timeout < NODE_STARTUP_TIMEOUT_MIN) {
         errors.invalid(
-            "spec.checks.nodeStartupTimeoutSeconds",
+            format_args!("{field}.checks.nodeStartupTimeoutSeconds"),
             timeout,
             format!("must be 0, which means never, or at least {NODE_STARTUP_TIMEOUT_MIN}"),
         );
     }
-    let trigger = spec.remediation.as_ref().and_then(|remediation| remediation.trigger_if.as_ref());
     if let Some(trigger) = trigger {
         common::number_or_percentage(
-            "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo",
+            &format!("{field}.remediation.triggerIf.unhealthyLessThanOrEqualTo"),
             trigger.unhealthy_less_than_or_equal_to.as_ref(),
             errors,
         );

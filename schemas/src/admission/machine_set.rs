@@ -1,7 +1,6 @@
 //! Admission rules of MachineSet, MachineDeployment and MachinePool.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use machinery::selector;
 use serde_json::{Map, Value};
 
@@ -30,25 +29,14 @@ pub fn machine_deployment(request: Request<'_>, deployment: &MachineDeployment, 
     common::name_as_label(deployment.metadata.name.as_deref(), errors);
     selector("spec.selector", &spec.selector, &spec.template, errors);
     common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
-    rolling_update(deployment, errors);
+    let strategy = spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
+    let limits = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+    common::rolling_update("spec.rollout.strategy.rollingUpdate", limits, errors);
     let in_flight = spec.remediation.as_ref().and_then(|remediation| remediation.max_in_flight.as_ref());
     common::number_or_percentage("spec.remediation.maxInFlight", in_flight, errors);
     machine_template(request, &spec.cluster_name, &spec.template, errors);
     preflight_checks(request, errors);
     machine::machine_naming("machineSet", spec.machine_naming.as_ref(), errors);
-}
-
-fn rolling_update(deployment: &MachineDeployment, errors: &mut Errors) {
-    const FIELD: &str = "spec.rollout.strategy.rollingUpdate";
-    let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    let Some(limits) = strategy.and_then(|strategy| strategy.rolling_update.as_ref()) else { return };
-    let (surge, unavailable) = (limits.max_surge.as_ref(), limits.max_unavailable.as_ref());
-    common::number_or_percentage(&format!("{FIELD}.maxSurge"), surge, errors);
-    common::number_or_percentage(&format!("{FIELD}.maxUnavailable"), unavailable, errors);
-    let zero = |limit: Option<&IntOrString>| limit == Some(&IntOrString::Int(0));
-    if zero(surge) && zero(unavailable) {
-        errors.invalid(format_args!("{FIELD}.maxUnavailable"), 0, "can't be 0 when maxSurge is 0");
-    }
 }
 
 pub fn machine_pool(request: Request<'_>, pool: &MachinePool, errors: &mut Errors) {

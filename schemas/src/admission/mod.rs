@@ -3,17 +3,21 @@
 //!
 //! For each create and update of these kinds (main resource, not `/status`), a server calls [`set_defaults`]
 //! before the validation against the schema and [`check`] after it. [`admit`] does both at once;
-//! [`admit_scale`] is for `/scale`. An object whose fields have the wrong type passes, since the schema
+//! [`admit_scale`] is for `/scale`, and [`check_deletion`] for deletions. What rules must know about other objects, such as the class
+//! of a Cluster, comes in as [`Facts`]. An object whose fields have the wrong type passes, since the schema
 //! refuses it with a better message.
 
 mod addons;
+mod autoscaler;
 mod bare_metal_host;
 mod bmc_event_subscription;
 mod cluster;
+mod cluster_class;
 mod common;
 mod control_plane;
 mod control_plane_update;
 mod defaults;
+mod facts;
 mod features;
 mod host_annotations;
 mod host_claim;
@@ -31,12 +35,15 @@ mod metal3_machine;
 mod metal3_remediation;
 mod request;
 mod runtime;
+mod versions;
 
 use machinery::field::FieldError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use cluster::{class_key, upgrades};
 use common::Errors;
+pub use facts::{Fact, Facts, Running};
 pub use features::{Features, Gates};
 use request::Request;
 
@@ -47,11 +54,11 @@ pub enum Operation {
     Create,
     /// The object is updated.
     Update,
-    /// The object is deleted, which no rule refuses.
+    /// The object is deleted. The rules for this are those of [`check_deletion`].
     Delete,
 }
 
-/// Sets the defaults of `new` and checks the rules of its kind: [`set_defaults`], then [`check`].
+/// Sets the defaults of `new` and checks the rules of its kind, as if no other object existed: [`set_defaults`], then [`check`].
 ///
 /// # Errors
 /// All violated rules, in the order of the fields.
@@ -66,8 +73,14 @@ pub fn admit(
     if operation == Operation::Delete {
         return Ok(Vec::new());
     }
-    let mut found = set_defaults(group, kind, new, old).err().unwrap_or_default();
-    match check(group, kind, new, old, dry_run, Features::default()) {
+    let facts = Facts {
+        class: Fact::Known(None),
+        clusters: Fact::Known(Vec::new()),
+        claim: Fact::Known(None),
+        ..Facts::default()
+    };
+    let mut found = set_defaults(group, kind, new, old, &facts).err().unwrap_or_default();
+    match check(group, kind, new, old, dry_run, Features::default(), &facts) {
         Ok(warnings) if found.is_empty() => return Ok(warnings),
         Ok(_) => {}
         Err(errors) => found.extend(errors),
@@ -78,16 +91,20 @@ pub fn admit(
 /// Sets the defaults of `new`. Unknown kinds are left unchanged.
 ///
 /// # Errors
-/// Fails if a default cannot be computed from the object.
+/// Fails if a default cannot be computed from the object, or a variable of a Cluster is wrong.
 pub fn set_defaults(
     group: &str,
     kind: &str,
     new: &mut Value,
     old: Option<&Value>,
+    facts: &Facts,
 ) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
     if let Some(set) = defaults(group, kind) {
         set(new, old, &mut errors);
+    }
+    if (group, kind) == ("cluster.x-k8s.io", "Cluster") {
+        cluster::variables(new, old, facts, &mut errors);
     }
     errors.into_result().map(|_| ())
 }
@@ -103,12 +120,26 @@ pub fn check(
     old: Option<&Value>,
     dry_run: bool,
     features: Features,
+    facts: &Facts,
 ) -> Result<Vec<String>, Vec<FieldError>> {
     let mut errors = Errors::default();
     if let Some(rules) = rules(group, kind) {
-        rules(Request { features, new, old, dry_run }, &mut errors);
+        rules(Request { features, new, old, dry_run, facts }, &mut errors);
     }
     errors.into_result()
+}
+
+/// Checks the deletion of an object.
+///
+/// # Errors
+/// A sentence: why it cannot be deleted.
+pub fn check_deletion(group: &str, kind: &str, facts: &Facts) -> Result<(), String> {
+    if has_deletion_rules(group, kind) { cluster_class::deletion(facts) } else { Ok(()) }
+}
+
+/// Returns whether [`check_deletion`] can refuse the deletion of objects of the kind.
+pub fn has_deletion_rules(group: &str, kind: &str) -> bool {
+    (group, kind) == ("cluster.x-k8s.io", "ClusterClass")
 }
 
 /// Checks a change of `spec.replicas` through `/scale`. `object` is the scaled object.
@@ -171,7 +202,9 @@ type Rules = fn(Request<'_>, &mut Errors);
 fn rules(group: &str, kind: &str) -> Option<Rules> {
     let rules: Rules = match (group, kind) {
         ("cluster.x-k8s.io", "Cluster") => |request, errors| with(request, errors, cluster::cluster),
-        ("cluster.x-k8s.io", "ClusterClass") => cluster::cluster_class,
+        ("cluster.x-k8s.io", "ClusterClass") => {
+            |request, errors| with(request, errors, cluster_class::cluster_class)
+        }
         ("cluster.x-k8s.io", "Machine") => |request, errors| with(request, errors, machine::machine),
         ("cluster.x-k8s.io", "MachineSet") => {
             |request, errors| with(request, errors, machine_set::machine_set)

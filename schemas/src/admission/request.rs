@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::common::annotation;
+use super::facts::Facts;
 use super::features::Features;
 
 /// A request as the rules need it.
@@ -16,6 +17,8 @@ pub(crate) struct Request<'a> {
     pub old: Option<&'a Value>,
     /// Whether the request is a dry run.
     pub dry_run: bool,
+    /// What is known about other objects.
+    pub facts: &'a Facts,
 }
 
 /// Annotation on objects that the topology controller applies only as a dry run, to see what would change.

@@ -33,12 +33,18 @@ fn cluster() {
             ("too long", cidr("10.0.0.0/33"), bad_cidr),
             ("no address", cidr("ten/8"), bad_cidr),
             ("sign", cidr("10.0.0.0/+8"), bad_cidr),
-            (
-                "topology is off",
-                json!({ "spec": { "topology": { "version": "v1.35.0" } } }),
-                &["spec.topology: Forbidden"],
-            ),
         ],
+    );
+    created_with(
+        Features { cluster_topology: false, ..Features::default() },
+        GROUP,
+        "Cluster",
+        &good,
+        &[(
+            "topology is off",
+            json!({ "spec": { "topology": { "classRef": { "name": "c" }, "version": "v1.35.0" } } }),
+            &["spec.topology: Forbidden"],
+        )],
     );
     updates(
         GROUP,

@@ -1,6 +1,6 @@
 //! Tests of the feature gates.
 
-use schemas::admission::{Features, Gates, check};
+use schemas::admission::{Facts, Features, Gates, check};
 use serde_json::json;
 
 #[test]
@@ -63,8 +63,15 @@ fn gates_without_a_controller_here() {
 #[test]
 fn a_gate_without_a_controller_here_says_where_it_works() {
     let config = json!({"metadata": {"name": "a"}, "spec": {"clientConfig": {"url": "https://a"}}});
-    let errors =
-        check("runtime.cluster.x-k8s.io", "ExtensionConfig", &config, None, false, Features::default());
+    let errors = check(
+        "runtime.cluster.x-k8s.io",
+        "ExtensionConfig",
+        &config,
+        None,
+        false,
+        Features::default(),
+        &Facts::default(),
+    );
     let errors = errors.unwrap_err();
     assert_eq!(errors.len(), 1, "{errors:?}");
     let message = &errors[0].detail;

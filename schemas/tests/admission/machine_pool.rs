@@ -1,6 +1,6 @@
 //! Tests of MachinePools.
 
-use schemas::admission::{Features, check};
+use schemas::admission::{Facts, Features, check};
 use serde_json::json;
 
 use super::{creations, updates, with_features};
@@ -51,6 +51,6 @@ fn machine_pool() {
     let other = json!({ "spec": { "clusterName": "two", "template": { "spec": { "clusterName": "two" } } } });
     updates(GROUP, "MachinePool", &good, &[("other cluster", other, &["spec.clusterName: Forbidden"])]);
     let off = Features { machine_pool: false, ..Features::default() };
-    let errors = check(GROUP, "MachinePool", &good, None, false, off).unwrap_err();
+    let errors = check(GROUP, "MachinePool", &good, None, false, off, &Facts::default()).unwrap_err();
     assert_eq!(errors[0].field, "spec");
 }

@@ -1,6 +1,9 @@
 //! Table tests of defaults and rules.
 
+mod class_recordings;
 mod cluster;
+mod cluster_class;
+mod cluster_topology;
 mod defaults;
 mod features;
 mod host_claim;
@@ -9,8 +12,9 @@ mod machine_pool;
 mod metal3;
 mod metal3_provider;
 mod other;
+mod variables;
 
-use schemas::admission::{Features, Operation, admit, check, set_defaults};
+use schemas::admission::{Fact, Facts, Features, Operation, admit, check, set_defaults};
 use serde_json::{Map, Value, json};
 
 /// Applies a JSON merge patch.
@@ -58,16 +62,29 @@ pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
 
 /// Checks the creation of each case with all features enabled.
 pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
-    let all = Features {
-        cluster_topology: true,
-        machine_pool: true,
-        machine_set_preflight_checks: true,
-        machine_taint_propagation: true,
-        kubeadm_bootstrap_format_ignition: true,
-        runtime_sdk: true,
-        volume_attachments: true,
-    };
-    created_with(all, group, kind, good, cases);
+    created_with(ALL, group, kind, good, cases);
+}
+
+/// All features.
+pub const ALL: Features = Features {
+    cluster_topology: true,
+    machine_pool: true,
+    machine_set_preflight_checks: true,
+    machine_taint_propagation: true,
+    kubeadm_bootstrap_format_ignition: true,
+    runtime_sdk: true,
+    volume_attachments: true,
+};
+
+/// The facts of a server without any other object.
+pub fn nothing_else() -> Facts {
+    Facts {
+        class: Fact::Known(None),
+        old_class: Fact::Known(None),
+        clusters: Fact::Known(Vec::new()),
+        claim: Fact::Known(None),
+        running: Fact::Known(Default::default()),
+    }
 }
 
 /// Checks the creation of each case with these features.
@@ -75,8 +92,9 @@ pub fn created_with(features: Features, group: &str, kind: &str, good: &Value, c
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
-        let mut found = set_defaults(group, kind, &mut object, None).err().unwrap_or_default();
-        found.extend(check(group, kind, &object, None, false, features).err().unwrap_or_default());
+        let facts = nothing_else();
+        let mut found = set_defaults(group, kind, &mut object, None, &facts).err().unwrap_or_default();
+        found.extend(check(group, kind, &object, None, false, features, &facts).err().unwrap_or_default());
         assert_eq!(
             summary(if found.is_empty() { Ok(Vec::new()) } else { Err(found) }),
             *expected,
@@ -85,7 +103,7 @@ pub fn created_with(features: Features, group: &str, kind: &str, good: &Value, c
     }
 }
 
-fn summary(found: Result<Vec<String>, Vec<machinery::field::FieldError>>) -> Vec<String> {
+pub fn summary(found: Result<Vec<String>, Vec<machinery::field::FieldError>>) -> Vec<String> {
     let errors = found.err().unwrap_or_default();
     let short = |reason: &'static str| reason.trim_start_matches("FieldValue");
     errors.iter().map(|error| format!("{}: {}", error.field, short(error.kind.reason()))).collect()

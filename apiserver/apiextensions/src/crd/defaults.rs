@@ -13,6 +13,13 @@ pub(super) fn validate(schema: &Schema, path: &str) -> Vec<FieldError> {
     errors
 }
 
+/// Validates all defaults of the schema of a value inside an object.
+pub(super) fn validate_value(schema: &Schema, rules: &Rules, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    walk(schema, Some(rules), path, false, &mut errors);
+    errors
+}
+
 fn walk(schema: &Schema, rules: Option<&Rules>, path: &str, root: bool, errors: &mut Vec<FieldError>) {
     if !schema.has_defaults {
         return;

@@ -27,6 +27,13 @@ pub(super) fn validate_root(source: &Value, path: &str, status: bool) -> Vec<Fie
     errors
 }
 
+/// Validates the schema of a value inside an object.
+pub(super) fn validate_value(source: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    validate(source, path, Within::default(), &mut errors);
+    errors
+}
+
 /// The context of a schema. Fields that every object has cannot have defaults.
 #[derive(Clone, Copy, Default)]
 struct Within {

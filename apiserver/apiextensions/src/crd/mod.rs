@@ -15,6 +15,7 @@ mod read;
 mod rules;
 mod spec;
 mod structural;
+mod value;
 mod versions;
 
 pub use complete::default;
@@ -25,3 +26,4 @@ pub use conditions::{
 pub use decode::decode;
 pub use formats::format_warnings;
 pub use spec::{validate, validate_status_update, validate_update};
+pub use value::validate_value_schema;

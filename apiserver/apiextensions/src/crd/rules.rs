@@ -12,8 +12,17 @@ use super::errors::{forbidden, invalid, required, unsupported};
 /// Validates the rules of the schema and of all nodes below it. A stored schema (`unchanged`) is not refused because of
 /// its cost.
 pub(super) fn validate(schema: &Schema, source: &Value, path: &str, unchanged: bool) -> Vec<FieldError> {
+    validate_at(schema, source, path, true, unchanged)
+}
+
+/// Validates the rules of the schema of a value inside an object.
+pub(super) fn validate_value(schema: &Schema, source: &Value, path: &str) -> Vec<FieldError> {
+    validate_at(schema, source, path, false, false)
+}
+
+fn validate_at(schema: &Schema, source: &Value, path: &str, root: bool, unchanged: bool) -> Vec<FieldError> {
     let mut found = Found { limited: !unchanged, ..Found::default() };
-    walk(schema, source, path, Place { root: true, uncorrelatable: None, count: Some(1) }, &mut found);
+    walk(schema, source, path, Place { root, uncorrelatable: None, count: Some(1) }, &mut found);
     let Found { mut errors, costs, .. } = found;
     if !unchanged {
         errors.extend(costs.errors(path));

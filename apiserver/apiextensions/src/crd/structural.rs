@@ -23,6 +23,15 @@ pub(super) fn validate(source: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
+/// Like [`validate`], for the schema of a value inside an object.
+pub(super) fn validate_value(source: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    invariants(source, Level::Field, path, &mut errors);
+    complete(source, Some(source), path, path, &mut errors);
+    errors.sort_by_key(ToString::to_string);
+    errors
+}
+
 /// Requires that fields that junctors of the root name are also specified outside of them. `specified` is the schema at
 /// `at`, and the junctors are at `path`.
 fn complete(source: &Value, specified: Option<&Value>, at: &str, path: &str, errors: &mut Vec<FieldError>) {

@@ -10,6 +10,7 @@ mod matching;
 mod phases;
 mod policies;
 mod policy;
+pub(crate) mod reader;
 mod response;
 pub(crate) mod review;
 mod webhook;

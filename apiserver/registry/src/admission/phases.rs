@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::attributes::Attributes;
 use super::configured::Configured;
 use super::policy::Policy;
+use super::reader::Reader;
 use super::review::{Operation, Review};
 use super::webhook::Webhook;
 use super::{policies, webhooks};
@@ -28,7 +29,7 @@ impl Registry {
         object: &mut Value,
     ) -> Result<(), Status> {
         for admission in &self.0.options.admission {
-            let review = review(context, target, operation, old);
+            let review = review(self, context, target, operation, old);
             let mut warnings = Vec::new();
             let answer = admission.mutate(&review, object, &mut warnings);
             context.warnings.extend(warnings);
@@ -47,7 +48,7 @@ impl Registry {
         object: &Value,
     ) -> Result<(), Status> {
         for admission in &self.0.options.admission {
-            let review = review(context, target, operation, old);
+            let review = review(self, context, target, operation, old);
             let mut warnings = Vec::new();
             let answer = admission.validate(&review, object, &mut warnings);
             context.warnings.extend(warnings);
@@ -58,6 +59,7 @@ impl Registry {
 }
 
 fn review<'a>(
+    registry: &'a Registry,
     context: &'a Context,
     target: &Target<'a>,
     operation: Operation,
@@ -72,6 +74,7 @@ fn review<'a>(
         user: &context.user,
         dry_run: context.dry_run,
         old,
+        reader: Reader::new(registry),
     }
 }
 

@@ -4,6 +4,7 @@ use kinds::{Subresource, User};
 use machinery::status::Status;
 use serde_json::Value;
 
+use super::reader::Reader;
 use crate::versions::definitions::Served;
 
 /// The operation of a request on an object.
@@ -35,9 +36,12 @@ pub struct Review<'a> {
     pub dry_run: bool,
     /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
+    /// Reads the objects on which a rule depends.
+    pub reader: Reader<'a>,
 }
 
-/// Rules that can change or refuse a write. They correspond to admission webhooks, but run in the server and do no I/O.
+/// Rules that can change or refuse a write. They correspond to admission webhooks, but run in the server and do no I/O:
+/// what they must know about other objects is in memory ([`Reader`]).
 pub trait Admission: Send + Sync {
     /// Sets defaults. Called before validation.
     ///

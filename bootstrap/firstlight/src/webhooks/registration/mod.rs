@@ -222,8 +222,15 @@ fn rules(purpose: Purpose, kinds: &[&Kind]) -> Vec<Value> {
         resources.extend(scale.then(|| format!("{plural}/scale")));
     }
     rules.retain(|_, resources| !resources.is_empty());
-    let rule = |((group, versions), resources)| json!({"apiGroups": [group], "apiVersions": versions, "operations": ["CREATE", "UPDATE"], "resources": resources, "scope": "*"});
-    rules.into_iter().map(rule).collect()
+    let rule = |group: &str, versions: &[String], operations: &[&str], resources: Vec<String>| json!({"apiGroups": [group], "apiVersions": versions, "operations": operations, "resources": resources, "scope": "*"});
+    let writes = |((group, versions), resources): ((&str, &[String]), Vec<String>)| {
+        rule(group, versions, &["CREATE", "UPDATE"], resources)
+    };
+    let deletions = kinds
+        .iter()
+        .filter(|kind| purpose == Purpose::Rules && kind.needs.deletion_rules)
+        .map(|kind| rule(&kind.group, &kind.versions, &["DELETE"], vec![kind.plural.clone()]));
+    rules.into_iter().map(writes).chain(deletions).collect()
 }
 
 /// Returns `spec.conversion` of the kinds whose versions differ, without the authority.

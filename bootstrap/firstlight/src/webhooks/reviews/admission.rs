@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::definitions::Definitions;
 use super::{json_patch, request, text};
-use crate::admission::{ClusterApiAdmission, Write};
+use crate::admission::{ClusterApiAdmission, Objects, Write};
 
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -34,6 +34,7 @@ impl Purpose {
 }
 
 /// Answers a review. `scaled` is the object whose `/scale` is written, with the new number of replicas, if the review is about one.
+/// `objects` are those of the cluster, on which rules depend.
 ///
 /// # Errors
 /// What is wrong with the review.
@@ -43,23 +44,24 @@ pub(crate) fn admission(
     definitions: &Definitions,
     rules: &ClusterApiAdmission,
     scaled: Option<Result<Value, Status>>,
+    objects: &dyn Objects,
 ) -> Result<Value, String> {
     let request = request(review, VERSION, KIND)?;
     let write = write(request, definitions)?;
     let mut warnings = Vec::new();
     let mut patch = Vec::new();
     let outcome = match scaled {
-        Some(scaled) => scaled.and_then(|object| rules.check(&write, &object, &mut warnings)),
+        Some(scaled) => scaled.and_then(|object| rules.check(&write, &object, &mut warnings, objects)),
         None => {
             let object = &request["object"];
             if write.operation != Operation::Delete && !object.is_object() {
                 return Err("request.object is no object".to_owned());
             }
             match purpose {
-                Purpose::Rules => rules.check(&write, object, &mut warnings),
+                Purpose::Rules => rules.check(&write, object, &mut warnings, objects),
                 Purpose::Defaults => {
                     let mut new = object.clone();
-                    let outcome = rules.set_defaults(&write, &mut new, &mut warnings);
+                    let outcome = rules.set_defaults(&write, &mut new, &mut warnings, objects);
                     if outcome.is_ok() {
                         patch = json_patch::difference(object, &new);
                     }

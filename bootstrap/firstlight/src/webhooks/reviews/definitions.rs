@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use registry::{Definition, from_crd};
-use schemas::admission::{has_defaults, has_rules, has_scale_rules};
+use schemas::admission::{has_defaults, has_deletion_rules, has_rules, has_scale_rules};
 use schemas::conversion::converts;
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub struct Needs {
     pub rules: bool,
     /// Its `/scale` has rules.
     pub scale_rules: bool,
+    /// Its deletion has rules.
+    pub deletion_rules: bool,
     /// Its versions differ.
     pub conversion: bool,
 }
@@ -33,6 +35,7 @@ pub fn needs(definition: &Value) -> Needs {
         defaults: conversion || has_defaults(group, kind),
         rules: has_rules(group, kind),
         scale_rules: has_scale_rules(group, kind),
+        deletion_rules: has_deletion_rules(group, kind),
         conversion,
     }
 }
@@ -50,7 +53,7 @@ impl Definitions {
         let converter = Arc::new(converter);
         let mut definitions = Vec::new();
         for manifest in schemas::crds()? {
-            let Needs { defaults, rules, scale_rules, conversion } = needs(&manifest);
+            let Needs { defaults, rules, scale_rules, conversion, .. } = needs(&manifest);
             if !(defaults || rules || scale_rules || conversion) {
                 continue;
             }

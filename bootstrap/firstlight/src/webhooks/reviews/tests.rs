@@ -7,10 +7,23 @@ use serde_json::json;
 
 use super::definitions::Definitions;
 use super::*;
-use crate::admission::ClusterApiAdmission;
+use crate::admission::{ClusterApiAdmission, Objects};
 use crate::conversion::ClusterApiConversion;
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
+
+/// A cluster that is empty.
+struct NoObjects;
+
+impl Objects for NoObjects {
+    fn get(&self, _: &str, _: &str, _: &str, _: &str) -> Result<Option<Value>, String> {
+        Ok(None)
+    }
+
+    fn list(&self, _: &str, _: &str, _: &str) -> Result<Vec<Value>, String> {
+        Ok(Vec::new())
+    }
+}
 
 fn review(resource: &str, version: &str, operation: &str, object: Value, old: Value) -> Value {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
@@ -26,7 +39,7 @@ fn machine(version: &str, spec: Value) -> Value {
 
 fn ask(purpose: Purpose, review: &Value) -> Result<Value, String> {
     let definitions = Definitions::new(ClusterApiConversion::default()).unwrap();
-    admission(purpose, review, &definitions, &ClusterApiAdmission::default(), None)
+    admission(purpose, review, &definitions, &ClusterApiAdmission::default(), None, &NoObjects)
 }
 
 #[test]
@@ -72,7 +85,8 @@ fn scale_is_checked_with_the_object_that_is_scaled() {
     let (definition, namespace, name, replicas) = scaled(&write, &definitions).unwrap();
     assert_eq!((&*definition.kind, namespace, name, replicas), ("KubeadmControlPlane", "default", "one", 2));
     let rules = ClusterApiAdmission::default();
-    let asked = |object| admission(Purpose::Rules, &write, &definitions, &rules, Some(object)).unwrap();
+    let asked =
+        |object| admission(Purpose::Rules, &write, &definitions, &rules, Some(object), &NoObjects).unwrap();
     let refused = asked(Ok(json!({"spec": {"replicas": 2}})));
     let message = refused["response"]["status"]["message"].as_str().unwrap();
     assert!(message.contains("must be odd when etcd runs on the control plane machines"), "{message}");

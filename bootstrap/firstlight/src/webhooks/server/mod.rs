@@ -1,5 +1,6 @@
 //! The HTTP interface of the webhooks.
 
+mod objects;
 mod reservation;
 #[cfg(test)]
 mod tests;
@@ -20,8 +21,10 @@ use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
+use objects::ClusterObjects;
 use reservation::{Memory, Reservation};
 
 use super::names::{CONVERSION, DEFAULTS, RULES};
@@ -140,10 +143,18 @@ impl Site {
             Question::Admission(_) => self.scaled(&review).await,
         };
         let (definitions, rules) = (self.definitions.clone(), self.rules.clone());
+        let objects = ClusterObjects {
+            client: self.client.clone(),
+            contracts: self.contracts.clone(),
+            definitions: self.definitions.clone(),
+            runtime: Handle::current(),
+        };
         let work = move || {
             let answer = match question {
                 Question::Conversion => conversion(review, &definitions),
-                Question::Admission(purpose) => admission(purpose, &review, &definitions, &rules, object),
+                Question::Admission(purpose) => {
+                    admission(purpose, &review, &definitions, &rules, object, &objects)
+                }
             };
             answer.map(|answer| answer.to_string())
         };

@@ -1,13 +1,18 @@
 //! Admission of the Cluster API kinds: the rules that upstream implements as webhooks. The API server of this process calls them directly,
-//! that of another cluster through `webhooks`.
+//! that of another cluster through `webhooks`. What rules must know about other objects is gathered before (`facts`).
+
+mod facts;
 
 use std::borrow::Cow;
 
 use machinery::field::FieldError;
-use machinery::status::Status;
+use machinery::status::{GroupResource, Status};
 use registry::{Admission, Definition, Operation, Review, Subresource};
-use schemas::admission::Features;
+use schemas::admission::{Facts, Features, check_deletion, has_deletion_rules};
 use serde_json::Value;
+
+pub use facts::Objects;
+use facts::{Change, gather};
 
 use crate::controllers::{Selection, is_workload, unimplemented};
 use crate::names::MANIFEST_HASH;
@@ -40,7 +45,7 @@ pub struct Write<'a> {
 }
 
 impl ClusterApiAdmission {
-    /// Sets the defaults of `object`.
+    /// Sets the defaults of `object`. Other objects are read from `objects`.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -49,6 +54,7 @@ impl ClusterApiAdmission {
         write: &Write<'_>,
         object: &mut Value,
         warnings: &mut Vec<String>,
+        objects: &dyn Objects,
     ) -> Result<(), Status> {
         if !write.concerns() {
             return Ok(());
@@ -60,29 +66,46 @@ impl ClusterApiAdmission {
         warnings.extend(found.map_err(|errors| write.invalid(&errors))?);
         let old = write.old.map(|old| write.in_stored_version(old));
         let mut stored = definition.converted(object.take(), &definition.storage_version);
-        let outcome = schemas::admission::set_defaults(group, kind, &mut stored, old.as_deref());
+        let facts = self.facts(write, &stored, old.as_deref(), objects);
+        let outcome = schemas::admission::set_defaults(group, kind, &mut stored, old.as_deref(), &facts);
         *object = definition.converted(stored, version);
         outcome.map_err(|errors| write.invalid(&errors))
     }
 
-    /// Checks the rules of an object with defaults.
+    /// Checks the rules of an object with defaults, or those of a deletion. Other objects are read from `objects`.
     ///
     /// # Errors
     /// The refusal that the client gets.
-    pub fn check(&self, write: &Write<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<(), Status> {
+    pub fn check(
+        &self,
+        write: &Write<'_>,
+        object: &Value,
+        warnings: &mut Vec<String>,
+        objects: &dyn Objects,
+    ) -> Result<(), Status> {
         let (group, kind) = (&write.definition.group, &write.definition.kind);
         if write.subresource == Subresource::Scale {
             let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
             let scaled = schemas::admission::admit_scale(group, kind, replicas, object);
             return scaled.map_err(|errors| write.invalid(&errors));
         }
+        if write.operation == Operation::Delete && has_deletion_rules(group, kind) {
+            let old = write.in_stored_version(write.old.unwrap_or(object));
+            let facts = self.facts(write, &old, None, objects);
+            return check_deletion(group, kind, &facts).map_err(|why| {
+                let resource = GroupResource { group, resource: &write.definition.plural };
+                Status::forbidden(resource, write.name, &format!("{kind} cannot be deleted: {why}"))
+            });
+        }
         if !write.concerns() {
             return Ok(());
         }
         let old = write.old.map(|old| write.in_stored_version(old));
         let stored = write.in_stored_version(object);
+        let facts = self.facts(write, &stored, old.as_deref(), objects);
+        let (features, dry_run) = (self.features, write.dry_run);
         let found =
-            schemas::admission::check(group, kind, &stored, old.as_deref(), write.dry_run, self.features);
+            schemas::admission::check(group, kind, &stored, old.as_deref(), dry_run, features, &facts);
         warnings.extend(found.map_err(|errors| write.invalid(&errors))?);
         if write.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
             warnings.push(format!(
@@ -90,6 +113,13 @@ impl ClusterApiAdmission {
             ));
         }
         Ok(())
+    }
+
+    fn facts(&self, write: &Write<'_>, new: &Value, old: Option<&Value>, objects: &dyn Objects) -> Facts {
+        let Write { definition, subresource, operation, .. } = *write;
+        let change =
+            Change { group: &definition.group, kind: &definition.kind, subresource, operation, new, old };
+        gather(&change, self.features, objects)
     }
 }
 
@@ -133,7 +163,7 @@ impl Admission for ClusterApiAdmission {
         if !is_ours(review) {
             return Ok(());
         }
-        self.set_defaults(&Write::of(review), object, warnings)
+        self.set_defaults(&Write::of(review), object, warnings, &review.reader)
     }
 
     fn validate(
@@ -150,7 +180,7 @@ impl Admission for ClusterApiAdmission {
         if !is_ours(review) {
             return Ok(());
         }
-        self.check(&Write::of(review), object, warnings)
+        self.check(&Write::of(review), object, warnings, &review.reader)
     }
 }
 

@@ -1,4 +1,10 @@
-//! Admission rules of Cluster and ClusterClass.
+//! Admission rules of Cluster.
+
+mod class;
+mod topology;
+mod variables;
+mod version;
+mod workers;
 
 use std::net::IpAddr;
 
@@ -8,6 +14,9 @@ use super::common::{self, Errors};
 use super::features;
 use super::request::Request;
 use crate::cluster::{Cluster, ClusterNetwork};
+pub use class::class_key;
+pub use variables::variables;
+pub use version::upgrades;
 
 pub fn cluster(request: Request<'_>, cluster: &Cluster, errors: &mut Errors) {
     common::name_as_label(cluster.metadata.name.as_deref(), errors);
@@ -29,8 +38,9 @@ pub fn cluster(request: Request<'_>, cluster: &Cluster, errors: &mut Errors) {
     if let Some(network) = &spec.cluster_network {
         cluster_network(network, errors);
     }
-    let Some(topology) = &spec.topology else { return };
-    common::version("spec.topology.version", Some(&topology.version), errors);
+    if let Some(topology) = spec.topology.as_ref().filter(|_| request.features.cluster_topology) {
+        topology::topology(request, cluster, topology, errors);
+    }
 }
 
 fn cluster_network(network: &ClusterNetwork, errors: &mut Errors) {
@@ -56,10 +66,4 @@ fn is_cidr(text: &str) -> bool {
         Err(_) => return false,
     };
     digits && length.parse::<u8>().is_ok_and(|length| length <= longest)
-}
-
-pub fn cluster_class(request: Request<'_>, errors: &mut Errors) {
-    if !request.features.cluster_topology && request.old.is_none() {
-        errors.forbidden("spec", features::off("ClusterTopology"));
-    }
 }
