@@ -6,6 +6,7 @@
 //! and empty differ in meaning); times are RFC 3339 strings.
 
 pub mod addons;
+pub mod addresses;
 pub mod admission;
 pub mod bmc_address;
 pub mod bootstrap;
@@ -17,6 +18,7 @@ pub mod coredns;
 pub mod defaults;
 mod from_json;
 pub mod hand_over;
+pub mod in_cluster_pool;
 pub mod infrastructure;
 pub mod ipam;
 mod kind;

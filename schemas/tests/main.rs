@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod addresses;
 mod admission;
 mod bmc_address;
 mod contract;

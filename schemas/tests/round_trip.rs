@@ -91,6 +91,8 @@ fn every_field_of_every_kind() {
     round_trip::<infrastructure::Metal3RemediationTemplate>();
     round_trip::<ipam::IPAddress>();
     round_trip::<ipam::IPAddressClaim>();
+    round_trip::<ipam::InClusterIPPool>();
+    round_trip::<ipam::GlobalInClusterIPPool>();
     round_trip::<metal3::BMCEventSubscription>();
     round_trip::<metal3::BareMetalHost>();
     round_trip::<metal3::DataImage>();

@@ -9,6 +9,7 @@ mod detach;
 mod diagnostics;
 mod features;
 mod image;
+mod ipam;
 mod leader_election;
 mod metal;
 mod picture;

@@ -1,12 +1,13 @@
-//! The controllers of Cluster, Machine, MachineSet, MachineDeployment, MachineHealthCheck and MachinePool.
+//! The controllers of Cluster, Machine, MachineSet, MachineDeployment, MachineHealthCheck and MachinePool, and the CRD migrator.
 //!
-//! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
+//! Each controller of a kind runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
 //! `apply` carries out the plan.
 
 mod amount;
 mod change;
 pub mod cluster;
 mod contract;
+pub mod crd_migrator;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_health_check;
@@ -33,6 +34,7 @@ pub const PROVIDERS: &[Provider] = &[Provider {
         machine_deployment::CONTROLLER,
         machine_health_check::CONTROLLER,
         machine_pool::CONTROLLER,
+        crd_migrator::CONTROLLER,
     ],
 }];
 

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod cluster;
+mod crd_migrator;
 mod deletion;
 mod draining;
 mod health_check;

@@ -21,6 +21,7 @@ mod facts;
 mod features;
 mod host_annotations;
 mod host_claim;
+mod in_cluster_pool;
 mod infrastructure;
 mod ipam;
 mod kubeadm_config;
@@ -241,6 +242,9 @@ fn rules(group: &str, kind: &str) -> Option<Rules> {
         }
         ("ipam.cluster.x-k8s.io", "IPAddress") => |request, errors| with(request, errors, ipam::ip_address),
         ("ipam.cluster.x-k8s.io", "IPAddressClaim") => ipam::ip_address_claim,
+        ("ipam.cluster.x-k8s.io", "InClusterIPPool" | "GlobalInClusterIPPool") => {
+            in_cluster_pool::in_cluster_pool
+        }
         ("runtime.cluster.x-k8s.io", "ExtensionConfig") => {
             |request, errors| with(request, errors, runtime::extension_config)
         }

@@ -2,5 +2,7 @@
 
 //! The types of `ipam`.
 
+mod in_cluster_pool;
 mod ip_address;
+pub use in_cluster_pool::*;
 pub use ip_address::*;

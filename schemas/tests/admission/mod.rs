@@ -7,6 +7,7 @@ mod cluster_topology;
 mod defaults;
 mod features;
 mod host_claim;
+mod in_cluster_pool;
 mod kubeadm;
 mod machine_pool;
 mod metal3;
@@ -121,6 +122,7 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
         ("infrastructure.cluster.x-k8s.io", "Metal3Cluster"),
         ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate"),
+        ("ipam.cluster.x-k8s.io", "InClusterIPPool"),
         ("ipam.metal3.io", "IPAddress"),
         ("ipam.metal3.io", "IPClaim"),
         ("ipam.metal3.io", "IPPool"),

@@ -84,7 +84,7 @@ impl World {
             kind: kind.into(),
             plural: engine::contract::plural(kind),
         };
-        if ["CustomResourceDefinition", "Namespace"].contains(&kind) {
+        if ["CustomResourceDefinition", "Namespace", "GlobalInClusterIPPool"].contains(&kind) {
             return Api::all_with(self.user(), &resource);
         }
         Api::namespaced_with(self.user(), namespace, &resource)

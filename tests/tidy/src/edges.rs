@@ -58,6 +58,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["cluster-core", "kubeadm", "metal", "metal-ipam"],
         "controllers meet only through the API",
     ),
+    ("cluster-ipam", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "cluster-ipam",
+        &["cluster-core", "kubeadm", "metal", "metal-data", "metal-ipam"],
+        "controllers meet only through the API",
+    ),
     ("metal-ipam", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     (
         "metal-ipam",

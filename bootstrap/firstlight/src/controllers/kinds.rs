@@ -89,7 +89,8 @@ mod tests {
         GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
         GroupKind::new(INFRASTRUCTURE, "Metal3ClusterTemplate"),
         GroupKind::new(INFRASTRUCTURE, "Metal3RemediationTemplate"),
-        // Those that refer to an IPPool of Metal3 get an address. As upstream, providers of other pools are installed separately.
+        // Those that refer to a pool of the in-cluster provider or to an IPPool of Metal3 get an address. As upstream, providers of other
+        // pools are installed separately.
         GroupKind::new(IPAM, "IPAddress"),
         GroupKind::new(IPAM, "IPAddressClaim"),
         GroupKind::new(METAL3_IPAM, "IPAddress"),

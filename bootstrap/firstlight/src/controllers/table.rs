@@ -62,6 +62,7 @@ pub(super) fn families() -> Vec<Family> {
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
         Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, |_| ()),
         Family::new("addons", addons::PROVIDERS, |_| ()),
+        Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()),
         Family::new("simulated", simulated::PROVIDERS, |context| {
             simulated::Backend::new(&context.manager, SIMULATED_HOST)
         }),
@@ -140,7 +141,8 @@ mod tests {
         }
         let mut names: Vec<&str> = of(cluster_core::PROVIDERS).collect();
         names.extend(of(kubeadm::BOOTSTRAP).chain(of(kubeadm::CONTROL_PLANE)));
-        names.extend(of(addons::PROVIDERS).chain(of(simulated::PROVIDERS)).chain(of(metal::PROVIDERS)));
+        names.extend(of(addons::PROVIDERS).chain(of(cluster_ipam::PROVIDERS)));
+        names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
         names.extend(
             of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
         );

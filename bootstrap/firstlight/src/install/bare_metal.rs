@@ -208,7 +208,7 @@ mod tests {
         );
         assert!(
             arguments.contains(
-                &"--controllers=core,kubeadm-bootstrap,kubeadm-control-plane,addons,simulated,metal"
+                &"--controllers=core,kubeadm-bootstrap,kubeadm-control-plane,addons,ipam,simulated,metal"
             ),
             "{arguments:?}"
         );

@@ -126,6 +126,15 @@ fn rules() -> Value {
         {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
         {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
         {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "watch"]},
+        // The CRD migrator.
+        {
+            "apiGroups": ["apiextensions.k8s.io"],
+            "resources": ["customresourcedefinitions", "customresourcedefinitions/status"],
+            "resourceNames": cluster_core::crd_migrator::names(),
+            "verbs": ["patch"],
+        },
+        // Whether upstream's IPAM provider is installed, too.
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]},
     ])
 }
 

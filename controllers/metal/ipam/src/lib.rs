@@ -1,7 +1,7 @@
 //! Metal3's IP address manager: IPPool, IPClaim and IPAddress of `ipam.metal3.io`, and the IPAddressClaims of Cluster API that refer to an
 //! IPPool.
 //!
-//! [`pool`] finds free addresses and is pure, [`taken`] follows the addresses that are not free, [`claims`] has the differences between the two kinds of claims, and [`ip_pool`] is the
+//! [`pool`] finds free addresses and is pure, [`cluster_ipam::ledger`] follows the addresses that are not free, [`claims`] has the differences between the two kinds of claims, and [`ip_pool`] is the
 //! controller of a pool with all its claims. An IPAddress has the name of its address, so only one IPAddress of a kind can have it: its
 //! creation is the atomic step of an allocation. The status of claim and pool are made from the IPAddresses.
 
@@ -10,7 +10,6 @@ mod ip_pool;
 mod limits;
 mod names;
 pub mod pool;
-pub mod taken;
 
 use engine::{Descriptor, GroupKind, Provider};
 use schemas::metal3_ipam::{IPClaim, IPPool};

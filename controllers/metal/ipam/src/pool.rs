@@ -2,9 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use schemas::addresses::{self, AddressSet, following};
 use schemas::metal3_ipam::{IPPoolSpec, Pool};
-
-use crate::taken::Taken;
 
 /// An address with the settings of its network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +54,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// Returns the allocation of free addresses, that is, of all except `taken`.
-    pub fn free(&'a self, taken: Taken) -> Free<'a> {
+    pub fn free(&'a self, taken: AddressSet) -> Free<'a> {
         Free { ranges: self, taken, range: 0, next: None }
     }
 
@@ -85,7 +84,7 @@ impl<'a> Ranges<'a> {
 #[derive(Debug)]
 pub struct Free<'a> {
     ranges: &'a Ranges<'a>,
-    taken: Taken,
+    taken: AddressSet,
     /// Index of the range that is searched.
     range: usize,
     /// The address at which the search continues; `None` at the beginning of a range.
@@ -122,7 +121,7 @@ impl Range<'_> {
     }
 
     fn size(&self) -> u128 {
-        (bits(self.last) - bits(self.first)).saturating_add(1)
+        addresses::size(self.first, self.last)
     }
 }
 
@@ -170,45 +169,11 @@ struct Subnet {
 }
 
 fn subnet(text: &str) -> Result<Subnet, String> {
-    let wrong = || format!("subnet {text:?} is not of the form ADDRESS/LENGTH");
-    let (address, length) = text.split_once('/').ok_or_else(wrong)?;
-    let address: IpAddr = address.parse().map_err(|_| wrong())?;
-    let width = if address.is_ipv4() { 32 } else { 128 };
-    let length: u32 = length.parse().ok().filter(|length| *length <= width).ok_or_else(wrong)?;
-    let hosts = u128::MAX.checked_shr(128 - (width - length)).unwrap_or(0);
-    let first = bits(address) & !hosts;
-    Ok(Subnet { address, first: of_bits(first, address), last: of_bits(first | hosts, address) })
-}
-
-fn bits(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => address.to_bits().into(),
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-/// Returns the address with these bits, of the family of `like`.
-fn of_bits(bits: u128, like: IpAddr) -> IpAddr {
-    match like {
-        IpAddr::V4(_) => Ipv4Addr::from_bits(u32::try_from(bits).unwrap_or(u32::MAX)).into(),
-        IpAddr::V6(_) => Ipv6Addr::from_bits(bits).into(),
-    }
-}
-
-/// Returns the next address; `None` after the last one of its family.
-pub(crate) fn following(address: IpAddr) -> Option<IpAddr> {
-    match address {
-        IpAddr::V4(address) => address.to_bits().checked_add(1).map(|bits| Ipv4Addr::from_bits(bits).into()),
-        IpAddr::V6(address) => address.to_bits().checked_add(1).map(|bits| Ipv6Addr::from_bits(bits).into()),
-    }
-}
-
-/// Returns the address before `address`; `None` before the first one of its family.
-pub(crate) fn preceding(address: IpAddr) -> Option<IpAddr> {
-    match address {
-        IpAddr::V4(address) => address.to_bits().checked_sub(1).map(|bits| Ipv4Addr::from_bits(bits).into()),
-        IpAddr::V6(address) => address.to_bits().checked_sub(1).map(|bits| Ipv6Addr::from_bits(bits).into()),
-    }
+    let parsed = addresses::parse_network(text)
+        .and_then(|(address, prefix)| Some((address, addresses::network(address, prefix)?)));
+    let (address, (first, last)) =
+        parsed.ok_or_else(|| format!("subnet {text:?} is not of the form ADDRESS/LENGTH"))?;
+    Ok(Subnet { address, first, last })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod plan_tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use cluster_ipam::ledger::Ledger;
 use engine::controller::requests_of;
 use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
@@ -19,9 +20,8 @@ use schemas::cluster::Cluster;
 use schemas::ipam::IPAddressClaim;
 use schemas::metal3_ipam::{IPClaim, IPPool};
 
-use crate::claims::{Address, Claim, is_settled};
+use crate::claims::{Address, Api, Claim, is_settled};
 use crate::names::POOL_FINALIZER;
-use crate::taken::Ledger;
 
 /// Index of pools by their Cluster.
 const BY_CLUSTER_NAME: &str = "spec.clusterName";
@@ -33,6 +33,9 @@ const BY_POOL: &str = "pool";
 const BY_CLAIM: &str = "pool-claim";
 /// Index of the addresses of a pool that are being deleted.
 const DELETING: &str = "deleting";
+
+/// The taken addresses, with API and name of each address object.
+type AddressLedger = Ledger<(Api, String)>;
 
 /// Claims and addresses of one API.
 struct Side<C: Claim> {
@@ -46,12 +49,12 @@ struct PoolReconciler {
     clusters: Objects<Cluster>,
     metal3: Side<IPClaim>,
     cluster_api: Side<IPAddressClaim>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<AddressLedger>,
 }
 
 /// Starts the controller.
 pub fn start(manager: &Manager) {
-    let ledger = Arc::<Ledger>::default();
+    let ledger = Arc::<AddressLedger>::default();
     let this = PoolReconciler {
         manager: manager.clone(),
         pools: manager.objects(),
@@ -73,7 +76,7 @@ pub fn start(manager: &Manager) {
 }
 
 impl<C: Claim> Side<C> {
-    fn new(manager: &Manager, ledger: &Arc<Ledger>) -> Self {
+    fn new(manager: &Manager, ledger: &Arc<AddressLedger>) -> Self {
         let side = Self { claims: manager.objects::<C>(), addresses: manager.objects::<C::Address>() };
         side.claims.index(UNSETTLED, |claim| {
             let pool = claim.pool().filter(|_| !is_settled(claim));
@@ -94,7 +97,7 @@ impl<C: Claim> Side<C> {
                     .map(|pool| pool.to_string())
                     .into_iter()
                     .chain(name_prefix(address.as_ref()));
-                groups.for_each(|group| ledger.note(group, C::API, name));
+                groups.for_each(|group| ledger.note(group, (C::API, name.to_owned())));
             }
         });
         side

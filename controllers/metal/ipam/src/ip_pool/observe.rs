@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use engine::NamespacedName;
 use engine::{finalizer, time};
 use kube::ResourceExt;
+use schemas::addresses::AddressSet;
 use schemas::cluster::Cluster;
 use schemas::metal3_ipam::IPPool;
 
@@ -16,7 +17,6 @@ use super::{
     BY_CLAIM, BY_POOL, DELETING, PoolReconciler, Side, UNSETTLED, claim_key, is_deleting, prefix_key,
 };
 use crate::claims::{Address, Api, Claim, address_name};
-use crate::taken::Taken;
 
 /// The state that the plan depends on.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Observed {
     /// The addresses of these claims, those that they ask for or that are reserved for them, and those that are being deleted.
     pub addresses: Vec<Known>,
     /// All addresses that cannot be given: those of the pool, and those of objects whose names have its prefix.
-    pub taken: Taken,
+    pub taken: AddressSet,
     /// The number of addresses of the pool.
     pub allocated: usize,
     /// All addresses of the pool by claim, if its status is due.
@@ -89,12 +89,13 @@ impl PoolReconciler {
         let mut claims = self.metal3.waiting(&name);
         claims.extend(self.cluster_api.waiting(&name));
         let prefix = pool.as_ref().map(|pool| pool.spec.name_prefix.as_str()).unwrap_or_default();
-        let read = |api: Api, object: &str| match api {
+        let read = |(api, object): &(Api, String)| match api {
             Api::Metal3 => self.metal3.read(&name.namespace, object),
             Api::ClusterApi => self.cluster_api.read(&name.namespace, object),
         };
-        let (mut taken, allocated) = self.ledger.taken(&name.to_string(), read);
-        taken.extend(&self.ledger.taken(&prefix_key(&name.namespace, prefix), read).0);
+        let own = self.ledger.taken(&name.to_string(), read);
+        let (mut taken, allocated) = (own.addresses, own.objects);
+        taken.extend(&self.ledger.taken(&prefix_key(&name.namespace, prefix), read).addresses);
         let named = pool.iter().flat_map(|pool| {
             let reserved = claims.iter().filter_map(|claim| pool.spec.pre_allocations.get(&claim.name));
             let wanted = claims.iter().filter_map(|claim| claim.requested.as_ref()).chain(reserved);

@@ -1,0 +1,12 @@
+//! The names that clients of the upstream provider know.
+
+/// Finalizer of an IPAddressClaim, until its IPAddress is deleted.
+pub const RELEASE_ADDRESS: &str = "ipam.cluster.x-k8s.io/ReleaseAddress";
+/// Finalizer of an IPAddress, until its IPAddressClaim is deleted.
+pub const PROTECT_ADDRESS: &str = "ipam.cluster.x-k8s.io/ProtectAddress";
+/// Finalizer of a pool, until none of its addresses is allocated.
+pub const PROTECT_POOL: &str = "ipam.cluster.x-k8s.io/ProtectPool";
+/// Label of all objects of a provider, among them its Deployment: the name of the provider.
+pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
+/// The name of the upstream provider in this label.
+pub const UPSTREAM: &str = "ipam-in-cluster";

@@ -1,0 +1,58 @@
+//! Writes that fail, or whose answers are lost: no address is given twice, and everything is well afterwards.
+
+use engine::Manager;
+use schemas::ipam::IPAddressClaim;
+use test_plane::World;
+use test_plane::requests::Fault;
+
+use crate::support::{GROUPS, address, check_distinct, claim, has_reason, numbers, pool, ready, start};
+
+/// Four claims of a pool with four addresses come one after the other, and one of them is replaced.
+async fn run(fault: Option<(u64, Fault)>) -> u64 {
+    let world = World::new(GROUPS, start).await;
+    if let Some((write, fault)) = fault {
+        world.requests.plan_fault(write, fault);
+    }
+    let all =
+        |manager: &Manager, claims: &[&str]| claims.iter().all(|claim| address(manager, claim).is_some());
+    world.create(pool("10.0.0.13")).await;
+    for name in ["a", "b", "c", "d"] {
+        world.create(claim(name)).await;
+    }
+    world.until("all have addresses", |manager| all(manager, &["a", "b", "c", "d"])).await;
+    check_distinct(&world, 4).await;
+    world.delete::<IPAddressClaim>("b").await;
+    world.create(claim("e")).await;
+    world.until("e has the address of b", |manager| all(manager, &["a", "c", "d", "e"])).await;
+    check_distinct(&world, 4).await;
+    world.until("the status is right", |manager| numbers(manager) == Some([4, 4, 0, 0])).await;
+    world.requests.writes()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_address_is_given_twice_whatever_fails() {
+    let writes = run(None).await;
+    for write in 1..=writes {
+        for fault in [Fault::Lost, Fault::Refused(503), Fault::Refused(409), Fault::Refused(403)] {
+            run(Some((write, fault))).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_api_server_refuses_is_said_in_the_claim() {
+    let world = World::new(GROUPS, start).await;
+    let refused = "POST /apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddresses";
+    world.requests.refuse(Some(refused));
+    world.create(pool("10.0.0.19")).await;
+    world.create(claim("a")).await;
+    world.until("the claim says why", |manager| has_reason(manager, "a", "AllocationFailed")).await;
+    let message = ready(&world.manager, "a").unwrap().1;
+    assert!(
+        message.starts_with("the IPAddress cannot be created: create IPAddress default/a: "),
+        "{message}"
+    );
+    world.requests.refuse(None);
+    world.until("a has an address", |manager| address(manager, "a").is_some()).await;
+    assert!(has_reason(&world.manager, "a", "Ready"));
+}

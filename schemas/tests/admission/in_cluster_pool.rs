@@ -1,0 +1,146 @@
+//! Tests of the pools of the in-cluster IPAM provider.
+
+use schemas::admission::{Operation, admit};
+use schemas::in_cluster_pool::{MAX_PROBLEMS, allocatable};
+use schemas::ipam::InClusterIPPoolSpec;
+use serde_json::{Value, json};
+
+use super::{creations, updates};
+
+const GROUP: &str = "ipam.cluster.x-k8s.io";
+
+fn spec(spec: Value) -> Value {
+    json!({ "spec": spec })
+}
+
+#[test]
+fn pools() {
+    let good = spec(json!({ "addresses": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1" }));
+    let addresses = |addresses: &[&str]| spec(json!({ "addresses": addresses }));
+    let excluded = |excluded: &[&str]| spec(json!({ "excludedAddresses": excluded }));
+    let cases = &[
+        ("good", json!({}), &[][..]),
+        ("all forms", addresses(&["10.0.0.10", "10.0.0.20-10.0.0.30", "10.0.0.64/26"]), &[]),
+        ("overlapping", addresses(&["10.0.0.10-10.0.0.20", "10.0.0.15-10.0.0.30"]), &[]),
+        ("excluded from elsewhere", excluded(&["192.0.2.1"]), &[]),
+        ("no spec", json!({ "spec": null }), &["spec.addresses: Required", "spec.prefix: Invalid"]),
+        ("no addresses", addresses(&[]), &["spec.addresses: Required"]),
+        ("no prefix", spec(json!({ "prefix": 0 })), &["spec.prefix: Invalid"]),
+        ("negative prefix", spec(json!({ "prefix": -1 })), &["spec.prefix: Invalid"]),
+        ("prefix of IPv6", spec(json!({ "prefix": 33 })), &["spec.prefix: Invalid"]),
+        ("prefix too long", spec(json!({ "prefix": 129 })), &["spec.prefix: Invalid"]),
+        ("huge prefix", spec(json!({ "prefix": i64::MAX })), &["spec.prefix: Invalid"]),
+        ("nonsense", addresses(&["10.0.0.1", "nowhere"]), &["spec.addresses[1]: Invalid"]),
+        ("reversed", addresses(&["10.0.0.9-10.0.0.1"]), &["spec.addresses[0]: Invalid"]),
+        ("two families", addresses(&["10.0.0.1", "fd00::1"]), &["spec.addresses[1]: Invalid"]),
+        ("range over families", addresses(&["10.0.0.1-fd00::1"]), &["spec.addresses[0]: Invalid"]),
+        ("other network", addresses(&["10.0.0.1", "10.0.1.1"]), &["spec.addresses[1]: Invalid"]),
+        ("beyond the network", addresses(&["10.0.0.1-10.0.1.1"]), &["spec.addresses[0]: Invalid"]),
+        // The network is that of the lowest address, whatever its place in the list.
+        ("lowest last", addresses(&["10.0.1.1", "10.0.0.1"]), &["spec.addresses[0]: Invalid"]),
+        ("gateway", spec(json!({ "gateway": "router" })), &["spec.gateway: Invalid"]),
+        ("empty gateway", spec(json!({ "gateway": "" })), &[]),
+        ("gateway of IPv6", spec(json!({ "gateway": "fd00::1" })), &["spec.gateway: Invalid"]),
+        ("gateway elsewhere", spec(json!({ "gateway": "192.0.2.1" })), &[]),
+        ("excluded nonsense", excluded(&["10.0.0.1/"]), &["spec.excludedAddresses[0]: Invalid"]),
+        ("excluded of IPv6", excluded(&["10.0.0.12", "fd00::1"]), &["spec.excludedAddresses[1]: Invalid"]),
+    ];
+    for kind in ["InClusterIPPool", "GlobalInClusterIPPool"] {
+        creations(GROUP, kind, &good, cases);
+        updates(GROUP, kind, &good, cases);
+    }
+}
+
+#[test]
+fn a_pool_that_was_stored_before_keeps_its_spec() {
+    let bad =
+        json!({ "metadata": { "finalizers": ["x"] }, "spec": { "addresses": ["nowhere"], "prefix": 24 } });
+    let mut new = bad.clone();
+    new["metadata"]["finalizers"] = json!([]);
+    assert!(admit(GROUP, "InClusterIPPool", Operation::Update, &mut new, Some(&bad), false).is_ok());
+    new["spec"]["prefix"] = json!(25);
+    assert!(admit(GROUP, "InClusterIPPool", Operation::Update, &mut new, Some(&bad), false).is_err());
+}
+
+#[test]
+fn a_pool_without_a_free_address_is_warned_about() {
+    let mut pool =
+        spec(json!({ "addresses": ["10.0.0.0", "10.0.0.1"], "prefix": 24, "gateway": "10.0.0.1" }));
+    let warnings = admit(GROUP, "InClusterIPPool", Operation::Create, &mut pool, None, false).unwrap();
+    assert_eq!(warnings, ["the pool has no address to allocate: all are excluded, reserved, or the gateway"]);
+}
+
+/// Returns the runs of what a pool allocates, as `first-last`, and their number of addresses.
+fn allocated(value: Value) -> (String, u128) {
+    let spec: InClusterIPPoolSpec = serde_json::from_value(value).unwrap();
+    let set = allocatable(&spec).unwrap();
+    let runs: Vec<String> = set.runs().map(|(first, last)| format!("{first}-{last}")).collect();
+    (runs.join(" "), set.count())
+}
+
+#[test]
+fn what_a_pool_allocates() {
+    let cases = [
+        (json!({ "addresses": ["10.0.0.0/24"], "prefix": 24 }), "10.0.0.1-10.0.0.254", 254),
+        (
+            json!({ "addresses": ["10.0.0.0/24"], "prefix": 24, "allocateReservedIPAddresses": true }),
+            "10.0.0.0-10.0.0.255",
+            256,
+        ),
+        (
+            json!({ "addresses": ["10.0.0.0/29"], "prefix": 29, "gateway": "10.0.0.3" }),
+            "10.0.0.1-10.0.0.2 10.0.0.4-10.0.0.6",
+            5,
+        ),
+        (
+            json!({ "addresses": ["10.0.0.0/24"], "prefix": 24, "excludedAddresses": ["10.0.0.8/29", "10.0.0.1", "10.0.0.100-10.0.0.254"] }),
+            "10.0.0.2-10.0.0.7 10.0.0.16-10.0.0.99",
+            90,
+        ),
+        // The reserved addresses are those of the network, not of the ranges.
+        (json!({ "addresses": ["10.0.0.0/24", "10.0.1.0/24"], "prefix": 22 }), "10.0.0.1-10.0.1.255", 511),
+        (json!({ "addresses": ["fd00::/126"], "prefix": 126 }), "fd00::1-fd00::3", 3),
+        (
+            json!({ "addresses": ["fd00::/64"], "prefix": 64, "gateway": "fd00::1", "excludedAddresses": ["fd00::/112"] }),
+            "fd00::1:0-fd00::ffff:ffff:ffff:ffff",
+            (1 << 64) - (1 << 16),
+        ),
+        (json!({ "addresses": ["10.0.0.1/32"], "prefix": 32 }), "", 0),
+        (
+            json!({ "addresses": ["10.0.0.1"], "prefix": 32, "allocateReservedIPAddresses": true }),
+            "10.0.0.1-10.0.0.1",
+            1,
+        ),
+    ];
+    for (spec, expected, count) in cases {
+        assert_eq!(allocated(spec.clone()), (expected.to_owned(), count), "{spec}");
+    }
+}
+
+#[test]
+fn a_pool_of_many_entries_is_read_at_once_and_its_problems_are_few() {
+    let entry = |number: u32| {
+        let (first, last) = (number * 4, number * 4 + 1);
+        let text = |low: u32| std::net::Ipv4Addr::from_bits(0x0a00_0000 + low);
+        format!("{}-{}", text(first), text(last))
+    };
+    let many: Vec<String> = (0..100_000).map(entry).collect();
+    let excluded: Vec<String> =
+        (0..10_000).map(|number| format!("10.{}.{}.1", number / 256, number % 256)).collect();
+    let spec = InClusterIPPoolSpec {
+        addresses: many,
+        excluded_addresses: excluded,
+        prefix: 8,
+        ..InClusterIPPoolSpec::default()
+    };
+    // Each excluded address below the last range is the second one of a range; 10.0.0.0 is reserved.
+    let inside = (0..10_000_u32).filter(|number| number * 256 < 400_000).count() as u128;
+    assert_eq!(allocatable(&spec).unwrap().count(), 200_000 - inside - 1);
+
+    let nonsense = InClusterIPPoolSpec {
+        addresses: vec!["nowhere".to_owned(); 100_000],
+        prefix: 24,
+        ..InClusterIPPoolSpec::default()
+    };
+    assert_eq!(allocatable(&nonsense).unwrap_err().len(), MAX_PROBLEMS);
+}
