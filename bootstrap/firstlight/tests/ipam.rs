@@ -44,7 +44,8 @@ where
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect(what);
+    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+    assert!(waited.is_ok(), "not in time: {what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,5 @@
 //! Definitions change, and the CRD migrator brings their objects after them.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use cluster_core::crd_migrator::plan::{OBSERVED_GENERATION, cleaned, is_due, task};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

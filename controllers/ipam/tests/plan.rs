@@ -203,7 +203,8 @@ fn releases() {
         claim
     };
     let minute = Some(Duration::from_secs(50));
-    let cases: Vec<(&str, Value, Waiting, &[&str], Option<Duration>)> = vec![
+    type Case<'a> = (&'a str, Value, Waiting, &'a [&'a str], Option<Duration>);
+    let cases: Vec<Case<'_>> = vec![
         ("no grace period", ten(), deleting("a", 0), &["a releases a"], None),
         ("grace period", grace(60), deleting("a", 10), &[], minute),
         ("at its end", grace(60), deleting("a", 60), &["a releases a"], None),

@@ -41,7 +41,7 @@ impl<'a> Write<'a> {
     }
 
     /// The object after the write, as the client wants it.
-    fn new(&self) -> Value {
+    fn written(&self) -> Value {
         let body = &self.case["body"];
         let Some(old) = &self.old else { return body.clone() };
         let text = body.to_string();
@@ -92,7 +92,7 @@ impl<'a> Write<'a> {
                 .map(|()| Value::Null)
                 .map_err(|why| vec![forbidden(why)]);
         }
-        let mut new = self.new();
+        let mut new = self.written();
         let schema = schema(kind);
         drop_nulls(&schema, &mut new);
         machinery::schema::default(&schema, &mut new);

@@ -228,7 +228,8 @@ fn values_are_checked() {
         definition("number", json!({ "type": "number", "maximum": 10 })),
     ];
     let at = |rest: &str| format!("spec.topology.variables{rest}");
-    let cases: &[(&str, &[(&str, Value)], &str)] = &[
+    type Case<'a> = (&'a str, &'a [(&'a str, Value)], &'a str);
+    let cases: &[Case<'_>] = &[
         ("grows", &[("grows", json!(6))], ""),
         ("shrinks", &[("grows", json!(4))], "[grows].value: Invalid"),
         ("unknown field", &[("strict", json!({ "a": { "c": 1 } }))], "[strict]: Invalid"),

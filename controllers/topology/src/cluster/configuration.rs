@@ -36,8 +36,8 @@ fn drop_empty_endpoint(configuration: &mut Value) {
     let Some(Value::Object(spec)) = configuration.get_mut("spec") else { return };
     let Some(Value::Object(endpoint)) = spec.get_mut("controlPlaneEndpoint") else { return };
     endpoint.retain(|field, value| match field.as_str() {
-        "host" => *value != Value::from(""),
-        "port" => *value != Value::from(0),
+        "host" => *value != "",
+        "port" => *value != 0,
         _ => true,
     });
     if endpoint.is_empty() {

@@ -54,7 +54,7 @@ async fn reach(
     request: ConnectRequest,
 ) -> Result<Response<Body>, Status> {
     let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
-    let own = |pod: &Value| own.filter(|own| pod["spec"]["nodeName"] == own.name());
+    let own = |pod: &Value| own.clone().filter(|own| pod["spec"]["nodeName"] == own.name());
     match what {
         What::Log | What::Container | What::Host => {
             if matches!(what, What::Log) {
