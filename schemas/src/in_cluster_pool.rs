@@ -79,6 +79,23 @@ pub fn allocatable(spec: &InClusterIPPoolSpec) -> Result<AddressSet, Vec<Problem
     Ok(all)
 }
 
+/// Returns what is wrong with a change of a pool: the addresses that its IPAddresses have, `allocated`, and that it would no longer
+/// have; at most [`MAX_PROBLEMS`]. Those that were outside of the pool before do not prevent a change.
+pub fn taken_out(
+    old: &InClusterIPPoolSpec,
+    new: &InClusterIPPoolSpec,
+    allocated: impl IntoIterator<Item = IpAddr>,
+) -> Vec<Problem> {
+    let (Ok(before), Ok(after)) = (allocatable(old), allocatable(new)) else { return Vec::new() };
+    let is_taken_out = |address: &IpAddr| before.contains(*address) && !after.contains(*address);
+    let problem = |address: IpAddr| Problem {
+        field: "spec".to_owned(),
+        value: json!(address.to_string()),
+        detail: "an IPAddress has this address: keep it in the pool until its claim is deleted".to_owned(),
+    };
+    allocated.into_iter().filter(is_taken_out).take(MAX_PROBLEMS).map(problem).collect()
+}
+
 /// An entry of a list: its index, and its first and last address.
 type Entry = (usize, (IpAddr, IpAddr));
 

@@ -8,7 +8,7 @@ use test_plane::World;
 
 use crate::support::{GROUPS, claim, numbers, pool, start};
 
-/// Each claim costs three writes, whatever the number of claims.
+/// Each claim costs three writes, whatever the number of claims, and at most one of the pool's status, if claims come one by one.
 const WRITES_OF_A_CLAIM: u64 = 3;
 
 async fn writes_for(claims: usize) -> u64 {
@@ -42,7 +42,7 @@ async fn the_number_of_writes_grows_with_the_number_of_claims() {
         let writes = writes_for(claims).await;
         let for_claims = WRITES_OF_A_CLAIM * claims as u64;
         assert!(
-            writes >= for_claims && writes < for_claims + for_claims / 2 + 20,
+            writes >= for_claims && writes <= for_claims + claims as u64 + 20,
             "{claims} claims: {writes} writes"
         );
     }

@@ -1,7 +1,7 @@
 //! Tests of the pools of the in-cluster IPAM provider.
 
 use schemas::admission::{Operation, admit};
-use schemas::in_cluster_pool::{MAX_PROBLEMS, allocatable};
+use schemas::in_cluster_pool::{MAX_PROBLEMS, allocatable, taken_out};
 use schemas::ipam::InClusterIPPoolSpec;
 use serde_json::{Value, json};
 
@@ -143,4 +143,30 @@ fn a_pool_of_many_entries_is_read_at_once_and_its_problems_are_few() {
         ..InClusterIPPoolSpec::default()
     };
     assert_eq!(allocatable(&nonsense).unwrap_err().len(), MAX_PROBLEMS);
+}
+
+#[test]
+fn a_change_does_not_take_allocated_addresses_out() {
+    let spec = |value: Value| serde_json::from_value::<InClusterIPPoolSpec>(value).unwrap();
+    let old = spec(json!({ "addresses": ["10.0.0.10-10.0.0.19"], "prefix": 24 }));
+    let cases: &[(Value, &[&str])] = &[
+        (json!({ "addresses": ["10.0.0.0/24"], "prefix": 24 }), &[]),
+        (json!({ "addresses": ["10.0.0.11-10.0.0.19"], "prefix": 24 }), &["10.0.0.10"]),
+        (
+            json!({ "addresses": ["10.0.0.10-10.0.0.14"], "prefix": 24, "gateway": "10.0.0.10" }),
+            &["10.0.0.10", "10.0.0.15"],
+        ),
+        (
+            json!({ "addresses": ["10.0.0.10-10.0.0.19"], "prefix": 24, "excludedAddresses": ["10.0.0.15"] }),
+            &["10.0.0.15"],
+        ),
+        (json!({ "addresses": ["nowhere"], "prefix": 24 }), &[]),
+    ];
+    for (new, expected) in cases {
+        // The last one was outside before.
+        let allocated = ["10.0.0.10", "10.0.0.15", "10.0.0.99"].map(|text| text.parse().unwrap());
+        let found = taken_out(&old, &spec(new.clone()), allocated);
+        let found: Vec<&str> = found.iter().map(|problem| problem.value.as_str().unwrap()).collect();
+        assert_eq!(found, *expected, "{new}");
+    }
 }
