@@ -343,6 +343,20 @@ fn cluster(name: &str, topology: Value) -> Cluster {
     Cluster::deserialize(&json!({ "metadata": metadata, "spec": { "topology": whole } })).unwrap()
 }
 
+/// A class with health checks for the control plane and the workers.
+fn class_with_checks() -> Value {
+    let mut class = good();
+    let checks = json!({ "checks": { "nodeStartupTimeoutSeconds": 60 } });
+    let with_workers = json!([merged(worker("worker"), &json!({ "healthCheck": checks }))]);
+    merge(
+        &mut class,
+        &spec(
+            json!({ "controlPlane": { "healthCheck": checks }, "workers": { "machineDeployments": with_workers } }),
+        ),
+    );
+    class
+}
+
 #[test]
 fn what_clusters_use_stays() {
     let workers = |part: Value| {
@@ -351,15 +365,7 @@ fn what_clusters_use_stays() {
         cluster("a", json!({ "workers": { "machineDeployments": [whole] } }))
     };
     let enabled = json!({ "healthCheck": { "enabled": true } });
-    let mut with_checks = good();
-    let checks = json!({ "checks": { "nodeStartupTimeoutSeconds": 60 } });
-    let with_workers = json!([merged(worker("worker"), &json!({ "healthCheck": checks }))]);
-    merge(
-        &mut with_checks,
-        &spec(
-            json!({ "controlPlane": { "healthCheck": checks }, "workers": { "machineDeployments": with_workers } }),
-        ),
-    );
+    let with_checks = class_with_checks();
     let none = spec(
         json!({ "controlPlane": { "healthCheck": null }, "workers": { "machineDeployments": [worker("worker")] } }),
     );

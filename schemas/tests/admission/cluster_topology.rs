@@ -56,6 +56,17 @@ fn answer(change: &Value, old: Option<&Value>, facts: &Facts) -> (Vec<String>, V
     }
 }
 
+/// A row: name, changes of the Cluster and of the class, and the expected errors.
+type Case<'a> = (&'a str, Value, Value, &'a [&'a str]);
+
+fn created(cases: &[Case<'_>]) {
+    for (name, change, class, expected) in cases {
+        let (errors, warnings) = answer(change, None, &with_class(class));
+        assert_eq!(errors, *expected, "{name}");
+        assert_eq!(warnings, Vec::<String>::new(), "{name}");
+    }
+}
+
 #[test]
 fn what_a_topology_may_say() {
     let concurrency = |text: &str| json!({ "metadata": { "annotations": { "topology.cluster.x-k8s.io/upgrade-concurrency": text } } });
@@ -64,8 +75,7 @@ fn what_a_topology_may_say() {
     let autoscaled =
         json!({ "annotations": { "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size": "9" } });
     let md = |rest: &str| format!("spec.topology.workers.machineDeployments[md-0].{rest}");
-    let check = |seconds: i32| json!({ "checks": { "nodeStartupTimeoutSeconds": seconds } });
-    let cases: &[(&str, Value, Value, &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         ("good", json!({}), json!({}), &[]),
         (
             "no class",
@@ -109,6 +119,15 @@ fn what_a_topology_may_say() {
             json!({}),
             &[&md("replicas: Invalid")],
         ),
+    ];
+    created(cases);
+}
+
+#[test]
+fn what_a_class_allows() {
+    let md = |rest: &str| format!("spec.topology.workers.machineDeployments[md-0].{rest}");
+    let check = |seconds: i32| json!({ "checks": { "nodeStartupTimeoutSeconds": seconds } });
+    let cases: &[Case<'_>] = &[
         (
             "version that the class has",
             json!({}),
@@ -152,11 +171,7 @@ fn what_a_topology_may_say() {
             &[&md("healthCheck.checks.nodeStartupTimeoutSeconds: Invalid")],
         ),
     ];
-    for (name, change, class, expected) in cases {
-        let (errors, warnings) = answer(change, None, &with_class(class));
-        assert_eq!(errors, *expected, "{name}");
-        assert_eq!(warnings, Vec::<String>::new(), "{name}");
-    }
+    created(cases);
 }
 
 #[test]

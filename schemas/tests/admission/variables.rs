@@ -24,15 +24,24 @@ fn nested(levels: usize) -> Value {
     )
 }
 
+/// A row: name, and name and schema of a variable, and the expected errors, where `{schema}` is the path of the schema.
+type Definition<'a> = (&'a str, &'a str, Value, &'a [&'a str]);
+
+fn defined(cases: &[Definition<'_>]) {
+    let schema = "schema.openAPIV3Schema";
+    for (case, name, definition_schema, expected) in cases {
+        let field = format!("spec.variables[{name}]");
+        let expected: Vec<String> =
+            expected.iter().map(|error| format!("{field}.{}", error.replace("{schema}", schema))).collect();
+        let errors = check_definitions(&[definition(name, definition_schema.clone())], "spec.variables");
+        let details: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(found(errors), expected, "{case}: {details:#?}");
+    }
+}
+
 #[test]
 fn definitions() {
-    let schema = "schema.openAPIV3Schema";
-    let rule = |rule: &str| json!({ "type": "string", "x-kubernetes-validations": [{ "rule": rule }] });
-    let costly = json!({ "type": "array", "items": { "type": "array", "items": { "type": "string" } },
-        "x-kubernetes-validations": [{ "rule": "self.all(a, self.all(b, a.all(c, b.all(d, c.contains(d)))))" }] });
-    let items = json!({ "type": "array", "maxItems": 3, "items": { "type": "integer",
-        "x-kubernetes-validations": [{ "rule": "self >= oldSelf" }] } });
-    let cases: &[(&str, &str, Value, &[&str])] = &[
+    let cases: &[Definition<'_>] = &[
         ("text", "v", json!({ "type": "string", "default": "a", "enum": ["a", "b"], "example": "b" }), &[]),
         ("int or string", "v", json!({ "x-kubernetes-int-or-string": true }), &[]),
         (
@@ -91,6 +100,35 @@ fn definitions() {
             json!({ "type": "array", "items": { "type": "integer", "enum": [1, 2.5] } }),
             &["{schema}.items.enum[1]: TypeInvalid", "{schema}.items.enum[1]: Invalid"],
         ),
+        (
+            "metadata inside",
+            "v",
+            json!({ "type": "object", "properties": { "a": { "type": "string", "x-metadata": { "labels": { "a b": "c" } } } } }),
+            &["{schema}.properties[a].x-metadata.labels: Invalid"],
+        ),
+        (
+            "unknown keywords are ignored",
+            "v",
+            json!({ "type": "object", "properties": { "a": { "type": "string", "nullable": true, "$ref": "x" } } }),
+            &[],
+        ),
+        ("levels", "v", nested(60), &[]),
+        ("too many levels", "v", nested(120), &["{schema}: Invalid"]),
+        ("a thousand levels", "v", nested(1000), &["{schema}: Invalid"]),
+    ];
+    defined(cases);
+    let twice = [definition("a", json!({ "type": "string" })), definition("a", json!({ "type": "string" }))];
+    assert_eq!(found(check_definitions(&twice, "spec.variables")), ["spec.variables[a].name: Invalid"]);
+}
+
+#[test]
+fn rules_of_definitions() {
+    let rule = |rule: &str| json!({ "type": "string", "x-kubernetes-validations": [{ "rule": rule }] });
+    let costly = json!({ "type": "array", "items": { "type": "array", "items": { "type": "string" } },
+        "x-kubernetes-validations": [{ "rule": "self.all(a, self.all(b, a.all(c, b.all(d, c.contains(d)))))" }] });
+    let items = json!({ "type": "array", "maxItems": 3, "items": { "type": "integer",
+        "x-kubernetes-validations": [{ "rule": "self >= oldSelf" }] } });
+    let cases: &[Definition<'_>] = &[
         ("rule", "v", rule("self.startsWith('a')"), &[]),
         (
             "rule about nothing",
@@ -123,32 +161,8 @@ fn definitions() {
             &["{schema}.example: Invalid"],
         ),
         ("quantity", "v", rule("isQuantity(self) && quantity(self).isGreaterThan(quantity('1Gi'))"), &[]),
-        (
-            "metadata inside",
-            "v",
-            json!({ "type": "object", "properties": { "a": { "type": "string", "x-metadata": { "labels": { "a b": "c" } } } } }),
-            &["{schema}.properties[a].x-metadata.labels: Invalid"],
-        ),
-        (
-            "unknown keywords are ignored",
-            "v",
-            json!({ "type": "object", "properties": { "a": { "type": "string", "nullable": true, "$ref": "x" } } }),
-            &[],
-        ),
-        ("levels", "v", nested(60), &[]),
-        ("too many levels", "v", nested(120), &["{schema}: Invalid"]),
-        ("a thousand levels", "v", nested(1000), &["{schema}: Invalid"]),
     ];
-    for (case, name, definition_schema, expected) in cases {
-        let field = format!("spec.variables[{name}]");
-        let expected: Vec<String> =
-            expected.iter().map(|error| format!("{field}.{}", error.replace("{schema}", schema))).collect();
-        let errors = check_definitions(&[definition(name, definition_schema.clone())], "spec.variables");
-        let details: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        assert_eq!(found(errors), expected, "{case}: {details:#?}");
-    }
-    let twice = [definition("a", json!({ "type": "string" })), definition("a", json!({ "type": "string" }))];
-    assert_eq!(found(check_definitions(&twice, "spec.variables")), ["spec.variables[a].name: Invalid"]);
+    defined(cases);
 }
 
 /// Sets defaults and checks a topology of a class with these definitions.

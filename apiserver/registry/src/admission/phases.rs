@@ -74,7 +74,7 @@ fn review<'a>(
         user: &context.user,
         dry_run: context.dry_run,
         old,
-        reader: Reader::new(registry),
+        reader: Reader { storage: &registry.0.storage, definitions: &registry.0.definitions },
     }
 }
 

@@ -1,34 +1,36 @@
 //! Reading other objects, for rules that depend on them.
 
+use std::sync::Arc;
+
 use kinds::definition::Definition;
+use parking_lot::RwLock;
 use serde_json::Value;
 
-use crate::registry::Registry;
+use crate::storage::entries::Storage;
 use crate::storage::keys;
+use crate::versions::definitions::Definitions;
 
 /// Reads objects as they are stored, without a request: nobody is asked for permission, because the rules decide, not the user. What
 /// was written at the same time may be missing.
 #[derive(Clone, Copy)]
-pub struct Reader<'a>(&'a Registry);
+pub struct Reader<'a> {
+    pub(super) storage: &'a Storage,
+    pub(super) definitions: &'a RwLock<Arc<Definitions>>,
+}
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(registry: &'a Registry) -> Self {
-        Self(registry)
-    }
-
+impl Reader<'_> {
     /// Returns an object in its storage version. The namespace is empty for cluster-scoped objects.
     ///
     /// # Errors
     /// A sentence: the kind is not served, or what is stored cannot be read.
     pub fn get(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
-        let definitions = self.0.definitions();
-        let definition = definitions.by_kind(group, kind).ok_or_else(|| not_served(group, kind))?;
+        let definition = self.definition(group, kind)?;
         // References come from users, who can write anything. With a slash, they would be another key.
         if [namespace, name].iter().any(|part| part.contains('/')) {
             return Ok(None);
         }
-        let entry = self.0.storage().get(&keys::object(definition, namespace, name));
-        entry.map(|entry| read(definition, &entry.value)).transpose()
+        let entry = self.storage.get(&keys::object(&definition, namespace, name));
+        entry.map(|entry| read(&definition, &entry.value)).transpose()
     }
 
     /// Returns all objects of a kind in a namespace, or in all if it is empty, in their storage version.
@@ -36,15 +38,16 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`Reader::get`].
     pub fn list(&self, group: &str, kind: &str, namespace: &str) -> Result<Vec<Value>, String> {
-        let definitions = self.0.definitions();
-        let definition = definitions.by_kind(group, kind).ok_or_else(|| not_served(group, kind))?;
-        let (stored, _) = self.0.storage().range(&keys::namespace(definition, namespace));
-        stored.iter().map(|stored| read(definition, &stored.value)).collect()
+        let definition = self.definition(group, kind)?;
+        let (stored, _) = self.storage.range(&keys::namespace(&definition, namespace));
+        stored.iter().map(|stored| read(&definition, &stored.value)).collect()
     }
-}
 
-fn not_served(group: &str, kind: &str) -> String {
-    format!("the server has no kind {kind} ({group})")
+    fn definition(&self, group: &str, kind: &str) -> Result<Arc<Definition>, String> {
+        let definitions = self.definitions.read().clone();
+        let unknown = || format!("the server has no kind {kind} ({group})");
+        definitions.by_kind(group, kind).cloned().ok_or_else(unknown)
+    }
 }
 
 fn read(definition: &Definition, text: &[u8]) -> Result<Value, String> {
