@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemas::cluster::{
-    Cluster, ClusterClass, ClusterClassStatus, ClusterClassStatusVariable,
-    ClusterClassStatusVariableDefinition, ClusterClassVariable, ClusterVariable, Topology,
-};
+use schemas::cluster::{Cluster, ClusterClass, ClusterClassStatus};
 use schemas::meta::TemplateReference;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -78,7 +75,11 @@ pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Resul
     cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
     let class = class_of(manifests, &cluster, &namespace)?;
     let topology = cluster.spec.topology.as_mut().ok_or(DesiredError::NoTopology)?;
-    set_defaults(topology, &class)?;
+    let definitions = class.status.as_ref().map_or(&[][..], |status| &status.variables);
+    schemas::variables::default_and_check(topology, None, definitions).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        OfflineError::Variables(errors.join("; "))
+    })?;
     let blueprint = blueprint(manifests, class)?;
     let current = Current {
         cluster: Arc::new(cluster),
@@ -102,8 +103,6 @@ pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Resul
     }
 }
 
-/// Who defines the variables of the class itself.
-const INLINE: &str = "inline";
 /// The namespace of objects that name none.
 const DEFAULT: &str = "default";
 
@@ -138,47 +137,9 @@ fn class_of(manifests: &[Value], cluster: &Cluster, namespace: &str) -> Result<C
     })?;
     let mut class: ClusterClass = typed(found)?;
     class.metadata.namespace = Some(namespace);
-    let variables = class.spec.variables.iter().map(inline_definition).collect();
+    let variables = schemas::variables::inline_definitions(&class.spec.variables);
     class.status = Some(ClusterClassStatus { variables, ..ClusterClassStatus::default() });
     Ok(class)
-}
-
-fn inline_definition(variable: &ClusterClassVariable) -> ClusterClassStatusVariable {
-    let definition = ClusterClassStatusVariableDefinition {
-        deprecated_v1_beta1_metadata: variable.deprecated_v1_beta1_metadata.clone(),
-        from: INLINE.to_owned(),
-        required: variable.required,
-        schema: variable.schema.clone(),
-    };
-    let name = variable.name.clone();
-    ClusterClassStatusVariable { name, definitions: vec![definition], definitions_conflict: None }
-}
-
-/// Gives the variables of a topology the defaults of the class. Whether values fit their schemas is for admission to say.
-fn set_defaults(topology: &mut Topology, class: &ClusterClass) -> Result<(), OfflineError> {
-    let is_defined = |name: &str| class.spec.variables.iter().any(|variable| variable.name == name);
-    if let Some(other) = topology.variables.iter().find(|variable| !is_defined(&variable.name)) {
-        let name = &other.name;
-        return Err(OfflineError::Variables(format!(
-            "spec.topology.variables[{name}]: the ClusterClass does not define this variable"
-        )));
-    }
-    for variable in &class.spec.variables {
-        let name = variable.name.clone();
-        if topology.variables.iter().any(|set| set.name == name) {
-            continue;
-        }
-        match &variable.schema.open_api_v3_schema.default {
-            Some(value) => topology.variables.push(ClusterVariable { name, value: value.clone() }),
-            None if variable.required => {
-                return Err(OfflineError::Variables(format!(
-                    "spec.topology.variables: the ClusterClass requires the variable {name}"
-                )));
-            }
-            None => {}
-        }
-    }
-    Ok(())
 }
 
 /// Reads the templates of a class.

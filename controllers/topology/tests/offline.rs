@@ -69,6 +69,29 @@ fn variables_must_be_defined_and_set() {
 }
 
 #[test]
+fn variables_must_fit_their_schemas() {
+    let mut world = World::new();
+    let rule = json!([{ "rule": "self % 2 == 1", "message": "must be odd" }]);
+    define(
+        &mut world,
+        "v",
+        true,
+        json!({ "type": "integer", "maximum": 9, "x-kubernetes-validations": rule }),
+    );
+    for (value, part) in [
+        (json!("x"), "must be of type integer"),
+        (json!(11), "less than or equal to 9"),
+        (json!(2), "must be odd"),
+    ] {
+        world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": value }]);
+        let error = render(&world).expect_err(part);
+        assert!(error.starts_with("spec.topology.variables[v].value: ") && error.contains(part), "{error}");
+    }
+    world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": 3 }]);
+    assert!(render(&world).is_ok());
+}
+
+#[test]
 fn extensions_cannot_be_asked() {
     let mut world = World::new();
     let external = |field: &str| json!([{ "name": "ext", "external": { field: "handler" } }]);
