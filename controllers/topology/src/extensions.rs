@@ -1,6 +1,7 @@
 //! Runtime extensions, as the controllers of topologies call them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Result;
@@ -121,5 +122,19 @@ impl Extensions for NoExtensions {
             hook.name()
         );
         async { Err(engine::Error::failed(message)) }.boxed()
+    }
+}
+
+/// What the controllers share besides the manager.
+#[derive(Clone)]
+pub struct Context {
+    /// The runtime extensions.
+    pub extensions: Arc<dyn Extensions>,
+}
+
+impl Default for Context {
+    /// Without extensions.
+    fn default() -> Self {
+        Self { extensions: Arc::new(NoExtensions) }
     }
 }

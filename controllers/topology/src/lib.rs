@@ -27,31 +27,14 @@ pub mod rotation;
 pub mod templates;
 pub mod versions;
 
-use std::sync::Arc;
-
 use engine::{Manager, Provider};
 
 pub use blueprint::{Blueprint, Template, WorkerTemplates};
 pub use current::{ControlPlane, Current, Workers};
 pub use desired::{Desired, DesiredWorkers};
+pub use extensions::Context;
 pub use patches::{PatchError, Patching, Step};
 pub use versions::{UpgradePlan, Versions};
-
-use extensions::{Extensions, NoExtensions};
-
-/// What the controllers share besides the manager.
-#[derive(Clone)]
-pub struct Context {
-    /// The runtime extensions.
-    pub extensions: Arc<dyn Extensions>,
-}
-
-impl Default for Context {
-    /// Without extensions.
-    fn default() -> Self {
-        Self { extensions: Arc::new(NoExtensions) }
-    }
-}
 
 /// The table of the controllers of topologies. They are part of upstream's core provider, which has its entry in the inventory elsewhere.
 pub const PROVIDERS: &[Provider<Context>] = &[Provider {

@@ -43,7 +43,7 @@ fn upgrade(
 ) -> (String, String) {
     let mut versions = Versions::default();
     change(&mut versions);
-    let decision = Decision { plan, versions };
+    let decision = Box::new(Decision { plan, versions });
     let control_plane = "KubeadmControlPlane".to_owned();
     let report = Report::Reconciled { decision, blocked, control_plane, is_hook_pending: false };
     let (_, reason, message) = condition(version, &report);
@@ -61,7 +61,7 @@ fn blocked() -> Blocked {
 #[test]
 fn what_a_reconcile_came_to() {
     let at_rest = Report::Reconciled {
-        decision: Decision::default(),
+        decision: Box::default(),
         blocked: Vec::new(),
         control_plane: "KubeadmControlPlane".to_owned(),
         is_hook_pending: false,

@@ -18,7 +18,7 @@ use schemas::cluster::{Cluster, ClusterClass};
 pub use observe::{Discovered, Observed, Template};
 pub use plan::{Plan, plan};
 
-use crate::Context;
+use crate::extensions::Context;
 use crate::references::{template_key, template_references};
 use observe::ClassController;
 

@@ -1,44 +1,19 @@
 //! Calls of runtime extensions at the steps of a Cluster's life, and the hooks that are still to be called.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use engine::object::annotation;
 use engine::{NamespacedName, Result};
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
+use super::blocked::Blocked;
 use super::observe::TopologyController;
 use crate::extensions::Hook;
 use crate::names::{CONVERSION_DATA, LAST_APPLIED, PENDING_HOOKS};
 
 /// Annotation on Clusters that are being deleted: the hook before it has nothing against it.
 pub const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
-
-/// A hook whose extensions hold something up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocked {
-    /// The name of the hook.
-    pub hook: String,
-    /// What the extensions say.
-    pub message: String,
-    /// When to ask again.
-    pub retry_after: Duration,
-}
-
-/// Returns the message about the hooks that hold up `what`.
-pub fn blocking_message(blocked: &[Blocked], what: &str) -> String {
-    let named = blocked.iter().map(|blocked| match blocked.message.as_str() {
-        "" => blocked.hook.clone(),
-        message => format!("{}: {message}", blocked.hook),
-    });
-    format!("Following hooks are blocking {what}: {}", named.collect::<Vec<_>>().join("; "))
-}
-
-/// Returns when to ask the first of the hooks again.
-pub fn retry_after(blocked: &[Blocked]) -> Option<Duration> {
-    blocked.iter().map(|blocked| blocked.retry_after).min()
-}
 
 /// Returns the hooks in the Cluster's annotation that are still to be called.
 pub fn pending(cluster: &Cluster) -> BTreeSet<String> {

@@ -10,7 +10,8 @@ use schemas::cluster::{Cluster, UpgradePlanStep};
 use schemas::version::Version;
 use serde_json::{Value, json};
 
-use super::hooks::{self, Blocked};
+use super::blocked::Blocked;
+use super::hooks;
 use super::observe::{Observed, TopologyController};
 use super::plan::{self, Decision};
 use crate::extensions::Hook;

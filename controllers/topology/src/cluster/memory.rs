@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use serde_json::Value;
 
-use super::hooks::Blocked;
+use super::blocked::Blocked;
 use crate::extensions::Hook;
 use crate::versions::UpgradePlan;
 

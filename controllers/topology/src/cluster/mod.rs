@@ -5,6 +5,7 @@
 //! changes and deletes objects. At rest, no request is made.
 
 mod apply;
+mod blocked;
 pub mod configuration;
 mod hooks;
 mod lifecycle;
@@ -19,10 +20,10 @@ use engine::{Controller, Descriptor, External, Manager};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck, MachinePool};
 
-pub use hooks::Blocked;
+pub use blocked::Blocked;
 pub use observe::Observed;
 
-use crate::Context;
+use crate::extensions::Context;
 use memory::Memory;
 use observe::TopologyController;
 

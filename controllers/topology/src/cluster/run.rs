@@ -9,7 +9,8 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::json;
 
-use super::hooks::{self, Blocked, OK_TO_DELETE, retry_after};
+use super::blocked::{Blocked, retry_after};
+use super::hooks::{self, OK_TO_DELETE};
 use super::lifecycle;
 use super::observe::{Observed, TopologyController};
 use super::plan::{self, Decision};
@@ -149,7 +150,7 @@ impl TopologyController {
             observed.calls_hooks && hooks::is_pending(&cluster, Hook::AfterClusterUpgrade)
         });
         let control_plane = plan::control_plane_kind(observed).to_owned();
-        Ok(Report::Reconciled { decision, blocked, control_plane, is_hook_pending })
+        Ok(Report::Reconciled { decision: Box::new(decision), blocked, control_plane, is_hook_pending })
     }
 
     /// Chooses the versions. A hook that must be called first is called, and the choice is made again with its answer.

@@ -7,11 +7,9 @@ use engine::conditions::{self, is_false, is_true};
 use schemas::cluster::{Cluster, ClusterReplicasStatus, UpgradePlanStep};
 use schemas::meta::Condition;
 
-use super::hooks::{Blocked, blocking_message};
+use super::blocked::{Blocked, blocking_message};
 use super::plan::Decision;
 use crate::versions::UpgradePlan;
-
-pub use upgrade::message as upgrade_message;
 
 /// The condition that this controller owns.
 pub const TOPOLOGY_RECONCILED: &str = "TopologyReconciled";
@@ -32,7 +30,7 @@ pub enum Report {
     /// All steps were carried out. An upgrade may be going on.
     Reconciled {
         /// What was decided about versions.
-        decision: Decision,
+        decision: Box<Decision>,
         /// What holds up the upgrade.
         blocked: Vec<Blocked>,
         /// Kind of the control plane.

@@ -14,7 +14,7 @@ use schemas::meta::ContractVersionedObjectReference;
 
 use super::unused::unused;
 use super::{cluster_of, delete, of_paused};
-use crate::Context;
+use crate::extensions::Context;
 
 /// The finalizer of MachineDeployments of topologies.
 pub const FINALIZER: &str = "machinedeployment.topology.cluster.x-k8s.io";

@@ -44,6 +44,8 @@ async fn of_another_namespace(life: &Life) -> Result<()> {
     documents.extend(parse("cluster.yaml", CLUSTER)?);
     let class = json!({"name": "small", "namespace": "classes"});
     set(&mut documents, "Cluster", "/spec/topology/classRef", class)?;
+    // The variable has the default of the class.
+    set(&mut documents, "Cluster", "/spec/topology/variables", json!([]))?;
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
     until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")?;
     delete(life).await?;

@@ -2,6 +2,7 @@
 
 mod blueprint;
 mod current;
+mod variables;
 mod workers;
 
 use std::sync::Arc;
@@ -53,8 +54,10 @@ impl TopologyController {
     /// Reads the state on which the plan of `cluster` depends.
     ///
     /// # Errors
-    /// An object that the class or the Cluster refers to does not exist or cannot be read, or it is not one of a topology.
+    /// An object that the class or the Cluster refers to does not exist or cannot be read, or it is not one of a topology; or the class does
+    /// not define or lacks a variable.
     pub(super) async fn read(&self, cluster: &Arc<Cluster>, class: Arc<ClusterClass>) -> Result<Observed> {
+        let cluster = &variables::with_defaults(cluster, &class)?;
         let blueprint = self.blueprint(class).await?;
         let contract = self.contract(&blueprint).await?;
         let current = self.current(cluster, &blueprint, contract).await?;

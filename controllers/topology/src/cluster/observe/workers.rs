@@ -184,10 +184,10 @@ fn class_of<'a>(
 /// Returns whether a Machine of the MachineDeployment, or its kubelet, has another version than the MachineDeployment.
 fn is_upgrading(deployment: &MachineDeployment, machines: &[Arc<Machine>]) -> bool {
     let Some(version) = deployment.spec.template.spec.version.as_ref() else { return false };
-    let selected = machines
-        .iter()
-        .filter(|machine| selector::matches(&deployment.spec.selector, machine.metadata.labels.as_ref()));
-    selected.into_iter().any(|machine| {
+    let is_selected = |machine: &&Arc<Machine>| {
+        selector::matches(&deployment.spec.selector, machine.metadata.labels.as_ref())
+    };
+    machines.iter().filter(is_selected).any(|machine| {
         let info = machine.status.as_ref().and_then(|status| status.node_info.as_ref());
         let kubelet = info.map(|info| &info.kubelet_version).filter(|version| !version.is_empty());
         machine.spec.version.as_ref() != Some(version) || kubelet.is_some_and(|kubelet| kubelet != version)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::hooks::{Blocked, blocking_message};
+use super::super::blocked::{Blocked, blocking_message};
 use super::super::plan::Decision;
 use crate::versions::WorkersVersions;
 
