@@ -66,7 +66,7 @@ const GATES: &[Gate] = &[
     gate(VOLUME_ATTACHMENTS, "EXP_MACHINE_WAITFORVOLUMEDETACH_CONSIDER_VOLUMEATTACHMENTS"),
     gate("PriorityQueue", "EXP_PRIORITY_QUEUE"),
     gate("ReconcilerRateLimiting", "EXP_RECONCILER_RATE_LIMITING"),
-    gate("RuntimeSDK", "EXP_RUNTIME_SDK").alpha().missing_in("core"),
+    gate("RuntimeSDK", "EXP_RUNTIME_SDK").alpha(),
 ];
 const VOLUME_ATTACHMENTS: &str = "MachineWaitForVolumeDetachConsiderVolumeAttachments";
 
