@@ -248,14 +248,12 @@ mod tests {
             let server = &options.server;
             server.features.features(&server.controllers, |_| None)
         };
-        let on = ["--feature-gates", "ClusterTopology=true"];
+        let on = ["--feature-gates", "RuntimeSDK=true"];
         let none = ["--controllers", "none"];
         assert_eq!(features(&[]), Ok(Features::default()));
-        assert!(
-            features(&on).unwrap_err().contains("do not implement ClusterTopology: run upstream's managers")
-        );
-        assert!(features(&none).unwrap().cluster_topology, "whoever runs the controllers decides");
-        assert!(features(&[on, none].concat()).unwrap().cluster_topology);
+        assert!(features(&on).unwrap_err().contains("do not implement RuntimeSDK: run upstream's managers"));
+        assert!(features(&none).unwrap().runtime_sdk, "whoever runs the controllers decides");
+        assert!(features(&[on, none].concat()).unwrap().runtime_sdk);
         let off = ["--feature-gates", "ClusterTopology=false", "--feature-gates=MachinePool=false"];
         let both = features(&[off.as_slice(), &none].concat()).unwrap();
         assert!(!both.cluster_topology && !both.machine_pool && both.runtime_sdk);

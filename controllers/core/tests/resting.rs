@@ -134,6 +134,8 @@ fn clusters() {
             deployments: snapshot.all("MachineDeployment"),
             sets: snapshot.all("MachineSet"),
             pools: Vec::new(),
+            class: None,
+            features: Default::default(),
             health: snapshot.healthy(),
             kubeconfig_problem: None,
             has_kubeconfig: true,

@@ -92,16 +92,44 @@ impl<K: Kind> Objects<K> {
         key: &NamespacedName,
         configuration: Value,
     ) -> Result<Arc<K>> {
-        let hash = hash(&configuration);
         if let Some(current) = current
-            && self.last(applied, manager, current).is_some_and(|last| last.applied == hash)
-            && contains(&self.value(key, current.as_ref())?, &without_type(&configuration))
+            && self.is_applied_value(applied, manager, current, key, &configuration)?
         {
             return Ok(current.clone());
         }
+        let hash = hash(&configuration);
         let stored = self.apply_value(manager, key, configuration).await?;
         applied.set(object::uid(stored.as_ref()), manager, Last { applied: hash, contained: None });
         Ok(stored)
+    }
+
+    /// Returns whether `configuration` is what `manager` applied last to `current`, and `current` still contains all of it.
+    ///
+    /// # Errors
+    /// Fails if `current` has no JSON.
+    pub fn is_applied_value(
+        &self,
+        applied: &Applied,
+        manager: &str,
+        current: &Arc<K>,
+        key: &NamespacedName,
+        configuration: &Value,
+    ) -> Result<bool> {
+        let is_last =
+            self.last(applied, manager, current).is_some_and(|last| last.applied == hash(configuration));
+        Ok(is_last && contains(&self.value(key, current.as_ref())?, &without_type(configuration)))
+    }
+
+    /// Records that applying `configuration` to `current` would change nothing, as a dry run has shown.
+    pub fn remember_applied_value(
+        &self,
+        applied: &Applied,
+        manager: &str,
+        current: &Arc<K>,
+        configuration: &Value,
+    ) {
+        let last = Last { applied: hash(configuration), contained: None };
+        applied.set(object::uid(current.as_ref()), manager, last);
     }
 
     fn last(&self, applied: &Applied, manager: &str, object: &Arc<K>) -> Option<Last> {

@@ -62,9 +62,9 @@ impl Contracts {
     /// # Errors
     /// Fails if the CustomResourceDefinition does not exist.
     pub async fn resolve_in(&self, api_version: &str, kind: &str) -> Result<Resolved> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let named = || Resolved { resource: resource_of(api_version, kind), contract: "" };
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let definition = self.definition(group, kind).await?;
-        let named = || Resolved { resource: resource(group, version, kind), contract: "" };
         Ok(by_contract(&definition, group, kind).unwrap_or_else(named))
     }
 
@@ -97,10 +97,16 @@ fn by_contract(definition: &Definition, group: &str, kind: &str) -> Option<Resol
 }
 
 fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+    resource_of(&format!("{group}/{version}"), kind)
+}
+
+/// Returns the resource of a provider's kind in this version, with the plural that the contract requires.
+pub fn resource_of(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     ApiResource {
         group: group.to_owned(),
         version: version.to_owned(),
-        api_version: format!("{group}/{version}"),
+        api_version: api_version.to_owned(),
         kind: kind.to_owned(),
         plural: plural(kind),
     }

@@ -107,6 +107,14 @@ impl External {
         Ok((self.open(&resolved.resource).await?, resolved))
     }
 
+    /// Returns the handle on a kind in exactly this version, whatever contract it implements.
+    ///
+    /// # Errors
+    /// Fails if the kind cannot be listed in this version.
+    pub async fn objects_at(&self, api_version: &str, kind: &str) -> Result<Objects<DynamicObject>> {
+        self.open(&crate::contract::resource_of(api_version, kind)).await
+    }
+
     /// Opens a kind. One that cannot be listed is an error, and is not watched: its cache would never be complete, and so the process
     /// never ready.
     async fn open(&self, resource: &ApiResource) -> Result<Objects<DynamicObject>> {

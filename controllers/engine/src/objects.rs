@@ -73,10 +73,13 @@ impl<K: Kind> Objects<K> {
         format!("{verb} {} {key}", K::kind(&self.dynamic))
     }
 
+    async fn text(&self, what: &str, request: HttpRequest) -> Result<String> {
+        let request = request.map_err(|error| Error::api(what, kube::Error::BuildRequest(error)))?;
+        self.client.request_text(request).await.map_err(|error| Error::api(what, error))
+    }
+
     async fn send(&self, what: String, request: HttpRequest) -> Result<K> {
-        let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
-        let text =
-            self.client.request_text(request).await.map_err(|error| Error::api(what.clone(), error))?;
+        let text = self.text(&what, request).await?;
         K::from_json(without_managed_fields(&text).as_bytes()).map_err(|error| Error::json(what, error))
     }
 
@@ -162,6 +165,24 @@ impl<K: Kind> Objects<K> {
     ) -> Result<Arc<K>> {
         let parameters = PatchParams::apply(manager).force();
         self.patch_with(key, None, &parameters, &Patch::Apply(configuration)).await
+    }
+
+    /// Returns what [`Objects::apply_value`] would store, without storing it. The answer is whole, `managedFields` included, and never
+    /// enters the cache.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn apply_dry_run(
+        &self,
+        manager: &str,
+        key: &NamespacedName,
+        configuration: Value,
+    ) -> Result<Value> {
+        let parameters = PatchParams { dry_run: true, ..PatchParams::apply(manager).force() };
+        let what = self.what("apply (dry run)", key);
+        let request = self.request(key.scope()).patch(&key.name, &parameters, &Patch::Apply(configuration));
+        let text = self.text(&what, request).await?;
+        machinery::decode::own(text.as_bytes()).map_err(|error| Error::json(what, error))
     }
 
     async fn patch_with(

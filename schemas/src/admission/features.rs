@@ -57,7 +57,7 @@ impl Gate {
 /// so that the same flag value works for both.
 const GATES: &[Gate] = &[
     gate("ClusterResourceSet", "EXP_CLUSTER_RESOURCE_SET"),
-    gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha().missing_in("core"),
+    gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha(),
     gate("InPlaceUpdates", "EXP_IN_PLACE_UPDATES").alpha().missing_in("core"),
     gate("KubeadmBootstrapFormatIgnition", "EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION").alpha(),
     gate("MachinePool", "EXP_MACHINE_POOL"),
@@ -183,11 +183,5 @@ impl Gates {
 
 /// Returns the error for using a feature whose gate is off.
 pub(super) fn off(gate: &str) -> String {
-    if GATES.iter().any(|known| known.name == gate && known.missing_in.is_some()) {
-        return format!(
-            "the feature gate {gate} is off: the controllers of this program do not implement it; where upstream's managers run \
-             instead, start the server with --controllers none --feature-gates {gate}=true"
-        );
-    }
     format!("the feature gate {gate} is off: start the server with --feature-gates {gate}=true")
 }

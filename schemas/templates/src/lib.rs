@@ -64,7 +64,16 @@ impl Template {
     /// # Errors
     /// [`Error::Rendering`] if the template fails with these variables, [`Error::Limit`] if it makes too much work.
     pub fn render(&self, variables: &serde_json::Value) -> Result<String, Error> {
-        let output = execution::render(&self.templates, self.missing, variables)?;
+        let mut steps = limits::STEPS_MAX;
+        self.render_within(variables, &mut steps)
+    }
+
+    /// Like [`Template::render`], for many templates that share a bound: the steps that this rendering makes are taken off `steps`, and it fails when none are left.
+    ///
+    /// # Errors
+    /// Those of [`Template::render`].
+    pub fn render_within(&self, variables: &serde_json::Value, steps: &mut u64) -> Result<String, Error> {
+        let output = execution::render(&self.templates, self.missing, variables, steps)?;
         String::from_utf8(output)
             .map_err(|_| Error::Rendering { line: 1, message: "the rendered text is not UTF-8".to_owned() })
     }

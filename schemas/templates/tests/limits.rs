@@ -171,3 +171,23 @@ fn every_part_of_a_template_has_an_answer() {
         }
     }
 }
+
+#[test]
+fn renderings_share_a_bound() {
+    let template = Template::parse("{{ range until 1000 }}x{{ end }}").expect("a template");
+    let (variables, mut steps) = (json!({}), limits::STEPS_MAX);
+    assert!(template.render_within(&variables, &mut steps).is_ok());
+    let cost = limits::STEPS_MAX - steps;
+    assert!(cost > 1000);
+    let mut steps = 2 * cost + 10;
+    for rest in [cost + 10, 10] {
+        assert!(template.render_within(&variables, &mut steps).is_ok());
+        assert_eq!(steps, rest);
+    }
+    let error = template.render_within(&variables, &mut steps).expect_err("there is not enough left");
+    assert!(matches!(error, Error::Limit { limit: 10, .. }), "{error}");
+    assert_eq!(steps, 0);
+    let mut many = u64::MAX;
+    let endless = Template::parse("{{ range until 1000000 }}{{ end }}").expect("a template");
+    assert!(endless.render_within(&variables, &mut many).is_err(), "each rendering has its own bound, too");
+}

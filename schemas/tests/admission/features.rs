@@ -1,24 +1,25 @@
 //! Tests of the feature gates.
 
-use schemas::admission::{Features, Gates, check};
-use serde_json::json;
+use schemas::admission::{Features, Gates};
 
 #[test]
 fn gates_are_read_as_upstream_reads_them() {
     let features = |text: &str| text.parse::<Gates>().map(|gates| gates.features());
     assert_eq!(features(""), Ok(Features::default()));
-    let expected = Features { cluster_topology: true, machine_pool: false, ..Features::default() };
-    assert_eq!(features("ClusterTopology=true, MachinePool=F,PriorityQueue=0"), Ok(expected));
+    let expected = Features { cluster_topology: false, machine_pool: false, ..Features::default() };
+    assert_eq!(features("ClusterTopology=false, MachinePool=F,PriorityQueue=0"), Ok(expected));
     assert_eq!(features("RuntimeSDK=false,RuntimeSDK=true"), Ok(Features::default()), "the last one counts");
     let all = features("AllAlpha=true").unwrap();
     assert_eq!(all, Gates::left_to_others(&[]).features());
     assert!(all.runtime_sdk && all.machine_pool && all.machine_taint_propagation);
     let default = Features::default();
     assert!(
-        default.machine_taint_propagation && default.kubeadm_bootstrap_format_ignition && default.runtime_sdk,
+        default.machine_taint_propagation
+            && default.kubeadm_bootstrap_format_ignition
+            && default.cluster_topology
+            && default.runtime_sdk,
         "what is built is on"
     );
-    assert!(!default.cluster_topology, "what is not built is off");
     assert!(!features("AllBeta=false").unwrap().machine_pool);
 }
 
@@ -40,8 +41,8 @@ fn variables_of_clusterctl_set_gates() {
         Gates::from_environment(read).map(|gates| gates.features())
     };
     assert_eq!(read(&[("CLUSTER_TOPOLOGY", "")]), Ok(Features::default()));
-    let expected = Features { machine_pool: false, cluster_topology: true, ..Features::default() };
-    assert_eq!(read(&[("EXP_MACHINE_POOL", "false"), ("CLUSTER_TOPOLOGY", "true")]), Ok(expected));
+    let expected = Features { machine_pool: false, cluster_topology: false, ..Features::default() };
+    assert_eq!(read(&[("EXP_MACHINE_POOL", "false"), ("CLUSTER_TOPOLOGY", "false")]), Ok(expected));
     let wrong = read(&[("EXP_MACHINE_POOL", "no")]);
     assert_eq!(wrong, Err("EXP_MACHINE_POOL: \"no\" is not valid; write true or false".to_owned()));
 }
@@ -56,14 +57,4 @@ fn gates_without_a_controller_here() {
     let left = Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
     assert!(left.cluster_topology && !left.runtime_sdk && left.kubeadm_bootstrap_format_ignition);
     assert_eq!(gates.without(&["InPlaceUpdates"]).not_implemented(&both), Vec::<&str>::new());
-}
-
-#[test]
-fn a_gate_without_a_controller_here_says_where_it_works() {
-    let topology = json!({"classRef": {"name": "a"}, "version": "v1.36.0"});
-    let cluster = json!({"metadata": {"name": "a"}, "spec": {"topology": topology}});
-    let errors = check("cluster.x-k8s.io", "Cluster", &cluster, None, false, Features::default());
-    let errors = errors.unwrap_err();
-    let is_told = |detail: &str| detail.ends_with("--controllers none --feature-gates ClusterTopology=true");
-    assert!(errors.iter().any(|error| is_told(&error.detail)), "{errors:?}");
 }

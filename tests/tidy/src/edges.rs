@@ -35,6 +35,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("schemas", &["store", "registry", "access", "serving"], "schemas know nothing of HTTP or storage"),
     ("engine", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("cluster-core", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("cluster-topology", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("cluster-topology", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
     ("kubeadm", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("addons", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("addons", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),

@@ -57,7 +57,8 @@ pub(super) struct Family {
 /// Returns all families, in the order in which they start.
 pub(super) fn families() -> Vec<Family> {
     vec![
-        Family::new("core", cluster_core::PROVIDERS, |_| ()),
+        Family::new("core", cluster_core::PROVIDERS, |_| ())
+            .with(cluster_topology::PROVIDERS, |_| cluster_topology::Context::default()),
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
         Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, |_| ()),
         Family::new("addons", addons::PROVIDERS, |_| ()),
@@ -143,7 +144,7 @@ mod tests {
         names.extend(
             of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
         );
-        names.extend(of(operator::PROVIDERS));
+        names.extend(of(operator::PROVIDERS).chain(of(cluster_topology::PROVIDERS)));
         let count = names.len();
         names.sort_unstable();
         names.dedup();

@@ -21,7 +21,12 @@ const MAX_VERSION: usize = 256;
 /// Sets `status.controlPlane` and `status.workers`.
 pub fn set(status: &mut ClusterStatus, observed: &Observed) {
     status.control_plane = control_plane(status.control_plane.take(), observed);
+    // The controller of topologies writes the plan of an upgrade.
+    let plan = status.workers.take().map(|before| before.upgrade_plan).unwrap_or_default();
     status.workers = workers(observed);
+    if !plan.is_empty() {
+        status.workers.get_or_insert_default().upgrade_plan = plan;
+    }
 }
 
 fn control_plane(

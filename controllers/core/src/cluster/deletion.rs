@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::object::{is_deleting, uid};
+use engine::object::{annotation, is_deleting, uid};
 use engine::{ExternalObject, Kind, owners};
 use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 
@@ -12,6 +12,8 @@ use super::plan::Plan;
 use crate::change::Reference;
 use engine::messages;
 
+/// Annotation on Clusters with a topology that are being deleted: the extensions have nothing against it.
+const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
 /// The maximum number of names of a kind in a message.
 const LISTED: usize = 5;
 
@@ -43,6 +45,12 @@ pub enum Step {
 
 /// Plans the next step. Each wait ends with the deletion event of an object.
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
+    if waits_for_hook(observed) {
+        return Step::Waiting(
+            "WaitingForBeforeDeleteHook",
+            "Waiting for BeforeClusterDelete hook".to_owned(),
+        );
+    }
     delete_children(plan, observed);
     if let Some(message) = workers(observed) {
         return Step::Waiting("WaitingForWorkersDeletion", message);
@@ -54,6 +62,15 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
         return Step::Waiting("WaitingForInfrastructureDeletion", message);
     }
     Step::Completed
+}
+
+/// Returns whether runtime extensions are still to be asked. The controller of topologies asks them, and then sets an annotation.
+fn waits_for_hook(observed: &Observed) -> bool {
+    let features = observed.features;
+    features.runtime_sdk
+        && features.cluster_topology
+        && observed.cluster.spec.topology.is_some()
+        && annotation(observed.cluster.as_ref(), OK_TO_DELETE).is_none()
 }
 
 /// Deletes the children that the Cluster itself owns; their owner references lead to the deletion of the

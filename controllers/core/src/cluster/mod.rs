@@ -22,13 +22,13 @@ use engine::{
     NamespacedName, Objects, Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
-use schemas::cluster::Cluster;
+use schemas::cluster::{Cluster, ClusterClass};
 
 pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::report;
-use observe::ClusterController;
+use observe::{ClusterController, class_name};
 
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
@@ -50,6 +50,8 @@ const OWNED: &[&str] = &[
     "Deleting",
 ];
 const BY_REFERENCE: &str = "reference";
+/// Index of Clusters by their ClusterClass.
+const BY_CLASS: &str = "class of the topology";
 const CONCURRENCY: usize = 50;
 
 /// The descriptor of the controller.
@@ -67,12 +69,16 @@ fn start(manager: &Manager) {
         let references = [&cluster.spec.infrastructure_ref, &cluster.spec.control_plane_ref];
         references.into_iter().flatten().map(|reference| reference_key(namespace, reference)).collect()
     });
+    clusters
+        .index(BY_CLASS, |cluster| class_name(cluster).map(|class| class.to_string()).into_iter().collect());
+    let (classes, of_class) = (manager.objects::<ClusterClass>(), clusters.clone());
     let (machines, deployments, sets) = (manager.objects(), manager.objects(), manager.objects());
     let pools = manager.objects();
     let secrets = manager.objects::<Secret>();
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&clusters)
+        .watches(&classes, move |change| with_other_gates(change, &of_class))
         .watches(&machines, by_label)
         .watches(&deployments, by_label)
         .watches(&sets, by_label)
@@ -90,6 +96,7 @@ fn start(manager: &Manager) {
     controller.start(Frame::new(ClusterController {
         manager,
         clusters,
+        classes,
         machines,
         deployments,
         sets,
@@ -109,6 +116,15 @@ fn by_label<K: Kind>(change: &Change<K>) -> Vec<Request> {
     let mut requests: Vec<Request> = clusters.collect();
     requests.dedup();
     requests
+}
+
+/// Returns the Clusters of a class of which the availability gates changed.
+fn with_other_gates(change: &Change<ClusterClass>, clusters: &Objects<Cluster>) -> Vec<Request> {
+    let gates = |class: &Arc<ClusterClass>| class.spec.availability_gates.clone();
+    if change.old.as_ref().map(gates) == change.new.as_ref().map(gates) {
+        return Vec::new();
+    }
+    requests_of(&clusters.by_index(BY_CLASS, &change.name().to_string()))
 }
 
 /// Requests the Cluster of a changed Secret if it has no control plane object: this controller creates its

@@ -7,7 +7,8 @@ use engine::names::{CONTROL_PLANE, POOL_NAME};
 use engine::object::label;
 use engine::{External, Health, Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Secret;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
+use schemas::admission::Features;
+use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachinePool, MachineSet};
 
 use crate::change::Reference;
 
@@ -16,6 +17,10 @@ use crate::change::Reference;
 pub struct Observed {
     /// The reconciled Cluster.
     pub cluster: Arc<Cluster>,
+    /// The ClusterClass of the topology, if it exists.
+    pub class: Option<Arc<ClusterClass>>,
+    /// The features that are on.
+    pub features: Features,
     /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
     /// The object that `spec.controlPlaneRef` names.
@@ -47,10 +52,19 @@ pub(super) fn is_of_pool(machine: &Machine) -> bool {
     label(machine, POOL_NAME).is_some()
 }
 
+/// Returns the name of the ClusterClass of a Cluster with a topology. It is in the Cluster's namespace unless the reference names another.
+pub(super) fn class_name(cluster: &Cluster) -> Option<NamespacedName> {
+    let reference = &cluster.spec.topology.as_ref()?.class_ref;
+    let own = cluster.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(own);
+    Some(NamespacedName::new(namespace, reference.name.as_str()))
+}
+
 /// The controller of Clusters.
 pub(super) struct ClusterController {
     pub manager: Manager,
     pub clusters: Objects<Cluster>,
+    pub classes: Objects<ClusterClass>,
     pub machines: Objects<Machine>,
     pub deployments: Objects<MachineDeployment>,
     pub sets: Objects<MachineSet>,
@@ -75,6 +89,8 @@ impl ClusterController {
             self.secrets.get(&NamespacedName::new(name.namespace.as_str(), format!("{}-{suffix}", name.name)))
         };
         Observed {
+            class: class_name(&cluster).and_then(|class| self.classes.get(&class)),
+            features: self.manager.features(),
             infrastructure,
             control_plane,
             control_plane_machines,

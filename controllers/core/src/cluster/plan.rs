@@ -40,14 +40,16 @@ pub struct Plan {
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { cluster: observed.cluster.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
-    infrastructure(&mut plan, observed);
-    control_plane(&mut plan, observed);
-    let step = if is_deleting(observed.cluster.as_ref()) {
-        deletion::plan(&mut plan, observed)
-    } else {
+    let is_deleting = is_deleting(observed.cluster.as_ref());
+    let waits = !is_deleting && waits_for_topology(&observed.cluster);
+    if !waits {
+        infrastructure(&mut plan, observed);
+        control_plane(&mut plan, observed);
+    }
+    let step = if is_deleting { deletion::plan(&mut plan, observed) } else { deletion::Step::NotDeleting };
+    if !is_deleting && !waits {
         kubeconfig(&mut plan, observed);
-        deletion::Step::NotDeleting
-    };
+    }
     status(&mut plan, observed, &step);
     if matches!(step, deletion::Step::Completed) {
         engine::finalizer::remove(&mut plan.cluster, FINALIZER);
@@ -55,6 +57,12 @@ pub fn plan(observed: &Observed) -> Plan {
         plan.events.push(Event::normal("Deleted", format!("Cluster {name} has been deleted")));
     }
     plan
+}
+
+/// Returns whether the topology is still to set the references.
+fn waits_for_topology(cluster: &Cluster) -> bool {
+    let spec = &cluster.spec;
+    spec.topology.is_some() && (spec.infrastructure_ref.is_none() || spec.control_plane_ref.is_none())
 }
 
 fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatus {

@@ -10,7 +10,7 @@ use engine::conditions::{
 use engine::object::is_deleting;
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
-use schemas::cluster::Cluster;
+use schemas::cluster::{Cluster, ConditionGate};
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
@@ -38,7 +38,7 @@ pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initiali
     for condition in all {
         conditions::set(cluster, now, condition);
     }
-    let available = available(cluster);
+    let available = available(cluster, &gates(cluster, observed));
     conditions::set(cluster, now, available);
 }
 
@@ -205,9 +205,15 @@ fn deleting(step: &Step) -> Condition {
     }
 }
 
+/// Returns the availability gates of the Cluster, or those of its class if it names none.
+fn gates(cluster: &Cluster, observed: &Observed) -> Vec<ConditionGate> {
+    let own = &cluster.spec.availability_gates;
+    let of_class = observed.class.as_ref().filter(|_| own.is_empty());
+    of_class.map_or(own, |class| &class.spec.availability_gates).clone()
+}
+
 /// Returns the `Available` condition, the summary of the others.
-fn available(cluster: &Cluster) -> Condition {
-    let gates = &cluster.spec.availability_gates;
+fn available(cluster: &Cluster, gates: &[ConditionGate]) -> Condition {
     let mut types = vec![
         "Deleting",
         "RemoteConnectionProbe",

@@ -1,8 +1,10 @@
 //! The conditions of a Cluster for clients of the API version v1beta1.
 
 use engine::ExternalObject;
+use engine::conditions::TRUE;
 use engine::object::is_deleting;
 use engine::v1beta1::{self, Severity, has, is_false, is_true, mirror, summary};
+use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use schemas::meta::V1Beta1Condition;
 
@@ -13,6 +15,7 @@ use crate::change::Reference;
 const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
 const CONTROL_PLANE_READY: &str = "ControlPlaneReady";
 const CONTROL_PLANE_INITIALIZED: &str = "ControlPlaneInitialized";
+const TOPOLOGY_RECONCILED: &str = "TopologyReconciled";
 
 /// Sets these conditions. `cluster` has the rest of its wanted status.
 pub fn set(cluster: &mut Cluster, observed: &Observed) {
@@ -23,12 +26,13 @@ pub fn set(cluster: &mut Cluster, observed: &Observed) {
     if !has(&before, CONTROL_PLANE_INITIALIZED) {
         all.extend(control_plane_initialized(cluster, observed));
     }
+    all.extend(topology_reconciled(cluster));
     let conditions = conditions(cluster);
     for condition in all {
         v1beta1::set(conditions, observed.now, condition);
     }
     if let Some(ready) =
-        summary(conditions, &[CONTROL_PLANE_READY, INFRASTRUCTURE_READY, "TopologyReconciled"])
+        summary(conditions, &[CONTROL_PLANE_READY, INFRASTRUCTURE_READY, TOPOLOGY_RECONCILED])
     {
         v1beta1::set(conditions, observed.now, ready);
     }
@@ -37,6 +41,19 @@ pub fn set(cluster: &mut Cluster, observed: &Observed) {
 fn conditions(cluster: &mut Cluster) -> &mut Vec<V1Beta1Condition> {
     let deprecated = cluster.status.get_or_insert_default().deprecated.get_or_insert_default();
     &mut deprecated.v1beta1.get_or_insert_default().conditions
+}
+
+/// Repeats what the controller of topologies reports.
+fn topology_reconciled(cluster: &Cluster) -> Option<V1Beta1Condition> {
+    let condition = cluster.condition(TOPOLOGY_RECONCILED)?;
+    if condition.status == TRUE {
+        return Some(is_true(TOPOLOGY_RECONCILED));
+    }
+    let (severity, reason) = match condition.reason.as_str() {
+        "ReconcileFailed" => (Severity::Error, "TopologyReconcileFailed"),
+        other => (Severity::Info, other),
+    };
+    Some(is_false(TOPOLOGY_RECONCILED, severity, reason, condition.message.as_str()))
 }
 
 fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Option<V1Beta1Condition> {

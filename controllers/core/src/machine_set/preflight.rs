@@ -78,7 +78,8 @@ fn unstable(observed: &Observed, control_plane: &ExternalObject, version: &str) 
     if let Some(topology) = &observed.cluster.spec.topology {
         let step = annotation(observed.cluster.as_ref(), UPGRADE_STEP);
         if topology.version != version && step != Some(version) {
-            return Some(format!("{name} has a pending version upgrade to {}", topology.version));
+            let pending = step.filter(|step| !step.is_empty()).unwrap_or(&topology.version);
+            return Some(format!("{name} has a pending version upgrade to {pending}"));
         }
     }
     let running = running(control_plane);

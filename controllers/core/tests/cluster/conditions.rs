@@ -256,6 +256,37 @@ fn available() {
 }
 
 #[test]
+fn availability_gates_of_the_class_count_unless_the_cluster_has_its_own() {
+    let class = json!({"spec": {"availabilityGates": [{"conditionType": "OfClass"}]}});
+    let own = json!({"/spec/availabilityGates": [{"conditionType": "Own"}]});
+    let rows = [(cluster(), "* OfClass:"), (with(cluster(), own), "* Own:")];
+    for (cluster, line) in rows {
+        let observed = Observed { class: Some(crate::machine_set::parse(&class)), ..observed(&cluster) };
+        let plan = plan(&observed);
+        let message = &plan.cluster.condition("Available").unwrap().message;
+        assert!(message.starts_with(line) && message.lines().count() == 1, "{message}");
+    }
+}
+
+#[test]
+fn older_clients_see_what_the_topology_reports() {
+    let rows = [
+        (("True", "ReconcileSucceeded"), ("True", Value::Null, Value::Null)),
+        (("False", "ReconcileFailed"), ("False", json!("Error"), json!("TopologyReconcileFailed"))),
+        (("False", "ClusterUpgrading"), ("False", json!("Info"), json!("ClusterUpgrading"))),
+    ];
+    for ((status, reason), expected) in rows {
+        let conditions = json!({"/status/conditions": [condition("TopologyReconciled", status, reason)]});
+        let plan = plan(&observed(&with(cluster(), conditions)));
+        let status = serde_json::to_value(plan.cluster.status.unwrap()).unwrap();
+        let all = status["deprecated"]["v1beta1"]["conditions"].as_array().unwrap();
+        let found = all.iter().find(|condition| condition["type"] == "TopologyReconciled").unwrap();
+        let found = (found["status"].as_str().unwrap(), found["severity"].clone(), found["reason"].clone());
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
 fn conditions_for_older_clients() {
     let not_yet = |kind: &str| object(kind, json!({"/status/initialization": {}}));
     let waits = [

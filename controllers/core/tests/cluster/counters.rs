@@ -56,6 +56,15 @@ fn workers_are_summed_up() {
 }
 
 #[test]
+fn the_plan_of_an_upgrade_stays() {
+    let plan = json!([{"version": "v1.36.0"}]);
+    let status =
+        json!({"/status/controlPlane": {"upgradePlan": plan}, "/status/workers": {"upgradePlan": plan}});
+    let found = self::status(&observed(&with(cluster(), status)));
+    assert_eq!((&found["controlPlane"]["upgradePlan"], &found["workers"]["upgradePlan"]), (&plan, &plan));
+}
+
+#[test]
 fn the_control_plane_says_how_many_it_has() {
     let reported = json!({"/spec/replicas": 3, "/status/replicas": 3, "/status/readyReplicas": 2,
         "/status/availableReplicas": 1, "/status/upToDateReplicas": 3, "/status/versions": [{"version": "v1.36.0", "replicas": 3}]});

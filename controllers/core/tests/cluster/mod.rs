@@ -52,6 +52,8 @@ pub fn observed(cluster: &Value) -> Observed {
         deployments: Vec::new(),
         sets: Vec::new(),
         pools: Vec::new(),
+        class: None,
+        features: Default::default(),
         health: Health { connected: true, last_success: Some(now()), failures: 0 },
         kubeconfig_problem: None,
         has_kubeconfig: true,

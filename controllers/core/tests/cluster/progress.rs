@@ -1,9 +1,13 @@
 //! How a Cluster gets from one phase to the next: infrastructure, control plane, kubeconfig, failures.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
+use std::sync::Arc;
+
 use cluster_core::Reference;
 use cluster_core::cluster::{Observed, plan};
 use engine::owners;
+use k8s_openapi::api::core::v1::Secret;
+use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
@@ -189,4 +193,41 @@ fn the_deletion_of_a_cluster_without_topology_waits_for_no_hook() {
     let going = json!({"/metadata/deletionTimestamp": "2026-11-21T00:00:00Z", "/metadata/finalizers": ["x"]});
     let plan = plan(&observed(&with(cluster(), going)));
     assert_eq!(plan.delete.external.len(), 1);
+}
+
+fn with_topology(cluster: Value) -> Value {
+    with(cluster, json!({"/spec/topology": {"classRef": {"name": "c"}, "version": "v1.36.0"}}))
+}
+
+#[test]
+fn the_deletion_of_a_cluster_with_topology_waits_for_extensions() {
+    let going = json!({"/metadata/deletionTimestamp": "2026-11-21T00:00:00Z", "/metadata/finalizers": ["x"]});
+    let asked = json!({"/metadata/annotations": {"runtime.cluster.x-k8s.io/ok-to-delete": ""}});
+    let rows = [
+        ("extensions are called", with_topology(cluster()), true, 0),
+        ("they have nothing against it", with(with_topology(cluster()), asked), true, 1),
+        ("no topology", cluster(), true, 1),
+        ("extensions are not called", with_topology(cluster()), false, 1),
+    ];
+    for (what, cluster, runtime_sdk, expected) in rows {
+        let mut observed = observed(&with(cluster, going.clone()));
+        observed.features.runtime_sdk = runtime_sdk;
+        let plan = plan(&observed);
+        assert_eq!(plan.delete.external.len(), expected, "{what}");
+        let deleting = plan.cluster.condition("Deleting").unwrap();
+        assert_eq!(deleting.reason == "WaitingForBeforeDeleteHook", expected == 0, "{what}: {deleting:?}");
+    }
+}
+
+#[test]
+fn a_topology_that_is_still_to_set_references_is_waited_for() {
+    let authority = Some(Arc::new(Secret::default()));
+    let mut half = observed(&with_topology(with(cluster(), json!({"/spec/controlPlaneRef": null}))));
+    half.control_plane = Reference::None;
+    half.has_kubeconfig = false;
+    half.authority = authority;
+    let plan = plan(&half);
+    assert!(!plan.create_kubeconfig && plan.external.is_empty() && plan.errors.is_empty(), "{plan:?}");
+    let available = plan.cluster.condition("ControlPlaneAvailable").unwrap();
+    assert_eq!(available.message, "Waiting for cluster topology to be reconciled");
 }

@@ -68,6 +68,8 @@ fn deleting_cluster() -> cluster::Observed {
         deployments: Vec::new(),
         sets: Vec::new(),
         pools: Vec::new(),
+        class: None,
+        features: Default::default(),
         health: Health::default(),
         kubeconfig_problem: None,
         has_kubeconfig: true,

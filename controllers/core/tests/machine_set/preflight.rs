@@ -166,4 +166,14 @@ fn what_people_read() {
 * MachineSet version (v1.32.0) and ControlPlane version (v1.36.0) do not conform to kubeadm version skew policy as kubeadm only supports joining with the same major+minor version as the control plane (\"KubeadmVersionSkew\" preflight check failed)
 * MachineSet version (v1.32.0) is not yet the same as the ControlPlane version (v1.36.0), waiting for version to be propagated to the MachineSet (\"ControlPlaneVersionSkew\" preflight check failed)";
     assert_eq!(message, expected);
+    let (message, _) = outcome(
+        json!({"/spec/topology": {"classRef": {"name": "c"}, "version": "v1.38.0"}, "/metadata/annotations": {STEP: "v1.37.0"}}),
+        set(),
+        json!({}),
+        plane("v1.36.0", &["v1.36.0"]),
+    );
+    assert!(
+        message.contains("has a pending version upgrade to v1.37.0 ("),
+        "the step comes first: {message}"
+    );
 }

@@ -12,6 +12,9 @@ use super::observed::{Observed, are_components_healthy, component_conditions, no
 use super::{authorities, members, record};
 use crate::names::condition;
 
+/// Annotation on Clusters with a topology: the version of the upgrade step that is carried out.
+pub(super) const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
+
 /// The reasons why scaling waits; all fields are empty or `false` if it may proceed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preflight {
@@ -134,8 +137,7 @@ fn check_replacement(observed: &Observed, machines: &[Machine]) -> Preflight {
 /// Returns the version that the cluster's topology is about to set, if it is not that of the control plane.
 pub(super) fn pending_topology_version(observed: &Observed) -> Option<String> {
     let version = observed.cluster.spec.topology.as_ref().map(|topology| topology.version.clone())?;
-    let step =
-        object::annotation(observed.cluster.as_ref(), "topology.internal.cluster.x-k8s.io/upgrade-step");
+    let step = object::annotation(observed.cluster.as_ref(), UPGRADE_STEP);
     let ours = observed.control_plane.spec.version.as_str();
     (version != ours && step != Some(ours)).then(|| step.map_or(version, str::to_owned))
 }

@@ -11,6 +11,7 @@ use kube::core::ApiResource;
 use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
 
+use super::preflight::UPGRADE_STEP;
 use crate::names::CONTROL_PLANE_ROLE;
 
 /// Requests the control planes that use a template which was created or deleted: a control plane that waits
@@ -69,6 +70,7 @@ pub(super) fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
             cluster.spec.control_plane_ref.clone(),
             cluster.spec.control_plane_endpoint.clone(),
             cluster.spec.topology.as_ref().map(|topology| topology.version.clone()),
+            object::annotation(cluster, UPGRADE_STEP).map(str::to_owned),
             cluster.status.as_ref().map(|status| status.failure_domains.clone()),
             crate::config::plan::infrastructure_provisioned(cluster),
         )

@@ -44,27 +44,33 @@ pub(crate) struct Renderer<'a> {
 /// A result whose error has its line.
 type Rendered<T> = Result<T, Error>;
 
-/// Renders the main template with the data.
+/// Renders the main template with the data. The steps that it makes are taken off `steps`.
 pub(crate) fn render(
     templates: &Templates,
     missing: MissingKey,
     data: &serde_json::Value,
+    steps: &mut u64,
 ) -> Rendered<Vec<u8>> {
-    let mut work = Work::default();
-    let data = work.json(data, 0).map_err(|failure| failure.at(1))?;
+    let mut work = Work::new(limits::STEPS_MAX.min(*steps));
+    let converted = work.json(data, 0);
     let mut renderer = Renderer {
         templates,
         missing,
         work,
-        variables: Variables::new(data.clone()),
+        variables: Variables::new(Value::Missing),
         output: Vec::new(),
         depth: 0,
         line: 1,
     };
-    if let Some(nodes) = templates.get(MAIN.as_bytes()) {
-        renderer.nodes(&data, nodes)?;
-    }
-    Ok(renderer.output)
+    let rendered = converted.map_err(|failure| failure.at(1)).and_then(|data| {
+        renderer.variables = Variables::new(data.clone());
+        match templates.get(MAIN.as_bytes()) {
+            Some(nodes) => renderer.nodes(&data, nodes).map(drop),
+            None => Ok(()),
+        }
+    });
+    *steps = steps.saturating_sub(renderer.work.counted());
+    rendered.map(|()| renderer.output)
 }
 
 impl Renderer<'_> {

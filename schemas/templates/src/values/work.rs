@@ -9,9 +9,10 @@ use crate::error::{Failure, Outcome};
 use crate::limits;
 
 /// The work that a rendering has made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Work {
     steps: u64,
+    steps_max: u64,
     bytes: u64,
     /// All maps of the rendering. They may contain each other in circles or deep chains, so they are emptied one by one in the end.
     maps: Vec<Map>,
@@ -28,11 +29,21 @@ impl Drop for Work {
 }
 
 impl Work {
+    /// The work of a rendering that may make so many steps.
+    pub(crate) fn new(steps_max: u64) -> Work {
+        Work { steps: 0, steps_max, bytes: 0, maps: Vec::new(), regexes: BTreeMap::new() }
+    }
+
+    /// The steps that were counted.
+    pub(crate) fn counted(&self) -> u64 {
+        self.steps
+    }
+
     /// Counts steps.
     pub(crate) fn steps(&mut self, count: usize) -> Outcome<()> {
         self.steps = self.steps.saturating_add(count as u64);
-        if self.steps > limits::STEPS_MAX {
-            return Err(Failure::Limit("steps", limits::STEPS_MAX));
+        if self.steps > self.steps_max {
+            return Err(Failure::Limit("steps", self.steps_max));
         }
         Ok(())
     }

@@ -1,0 +1,78 @@
+//! Clusters with `spec.topology`: creates all objects of the cluster from its ClusterClass, keeps them as the class and the Cluster want them,
+//! and takes them through upgrades.
+//!
+//! `observe` reads the class, its templates and what exists; `plan` decides about versions and makes the wanted objects; `apply` creates,
+//! changes and deletes objects. At rest, no request is made.
+
+mod apply;
+pub mod configuration;
+mod hooks;
+mod lifecycle;
+mod memory;
+mod observe;
+pub mod plan;
+mod run;
+pub mod status;
+mod watches;
+
+use engine::{Controller, Descriptor, External, Manager};
+use k8s_openapi::api::core::v1::{Node, Secret};
+use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck, MachinePool};
+
+pub use hooks::Blocked;
+pub use observe::Observed;
+
+use crate::Context;
+use memory::Memory;
+use observe::TopologyController;
+
+const CONCURRENCY: usize = 10;
+
+/// The descriptor of the controller.
+pub const CONTROLLER: Descriptor<Context> = Descriptor { name: "topology/cluster", reconciles: &[], start };
+
+/// Starts the controller of topologies.
+fn start(manager: &Manager, context: &Context) {
+    if !manager.features().cluster_topology {
+        return;
+    }
+    let (clusters, classes) = (manager.objects::<Cluster>(), manager.objects::<ClusterClass>());
+    watches::index(&clusters, &classes);
+    let (deployments, pools) = (manager.objects::<MachineDeployment>(), manager.objects::<MachinePool>());
+    let (machines, checks) = (manager.objects::<Machine>(), manager.objects::<MachineHealthCheck>());
+    let secrets = manager.objects::<Secret>();
+    let of_class = clusters.clone();
+    let controller = Controller::new(manager, CONTROLLER.name)
+        .concurrency(CONCURRENCY)
+        .reconciles(&clusters)
+        .watches(&classes, move |change| watches::of_class(change, &of_class))
+        .watches(&deployments, watches::of_topology)
+        .watches(&pools, watches::of_topology)
+        .watches(&machines, watches::of_machine)
+        .watches(&checks, watches::of_health_check)
+        .reads(&secrets);
+    let queue = controller.queue();
+    manager.clusters().notify(&queue, |cluster| vec![cluster.clone()]);
+    let with_pools = pools.clone();
+    manager
+        .clusters()
+        .watch::<Node>(&queue, move |cluster, change| watches::of_node(cluster, change, &with_pools));
+    let (of_template, referring) = (clusters.clone(), classes.clone());
+    let external = External::new(manager, &queue, move |resource, change| {
+        watches::of_external(resource, change, &of_template, &referring)
+    });
+    controller.start(TopologyController {
+        manager: manager.clone(),
+        clusters,
+        classes,
+        deployments,
+        pools,
+        machines,
+        checks,
+        secrets,
+        external,
+        extensions: context.extensions.clone(),
+        memory: Memory::default(),
+        recorder: manager.recorder("topology/cluster-controller"),
+    });
+}

@@ -1,0 +1,256 @@
+//! Patches one after the other, with the caller asking extensions in between.
+
+use schemas::cluster::{Cluster, ClusterClassPatch};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::builtins::{self, INLINE};
+use super::items::{self, Item};
+use super::request::{GeneratePatchesRequest, GeneratePatchesResponse, ValidateTopologyRequest};
+use super::value::measure;
+use super::{apply, inline, result};
+use crate::blueprint::Blueprint;
+use crate::desired::{Contract, Desired};
+use crate::limits::{ALL_PATCHED_BYTES_MAX, PATCH_BYTES_MAX, PATCH_STEPS_MAX};
+use crate::object;
+
+/// What comes next.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// All patches are applied, and there is nothing more to validate.
+    Done,
+    /// Call `GeneratePatches` of the patch's extension, and give its answer to [`Patching::answer`].
+    Generate {
+        /// The patch.
+        patch: &'a ClusterClassPatch,
+        /// The request.
+        request: GeneratePatchesRequest,
+    },
+    /// All patches are applied. Call `ValidateTopology` of the patch's extension. If it refuses, the desired objects are not applied; else go on with [`Patching::next`].
+    Validate {
+        /// The patch.
+        patch: &'a ClusterClassPatch,
+        /// The request.
+        request: ValidateTopologyRequest,
+    },
+}
+
+/// Why patches cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PatchError {
+    /// A template cannot be prepared for patches, or is no template any more after them.
+    #[error("{message}")]
+    Template {
+        /// The template and what is wrong.
+        message: String,
+    },
+    /// A patch failed.
+    #[error("patch {patch:?} of the ClusterClass cannot be applied to {template}: {message}")]
+    Patch {
+        /// The name of the patch.
+        patch: String,
+        /// Kind, namespace and name of the template.
+        template: String,
+        /// The part of the patch, and what is wrong.
+        message: String,
+    },
+    /// A patch has neither definitions nor an extension.
+    #[error("patch {patch:?} of the ClusterClass has neither definitions nor external")]
+    Empty {
+        /// The name of the patch.
+        patch: String,
+    },
+    /// An extension answered a patch for no template of the request.
+    #[error("the extension of patch {patch:?} answered a patch for {uid:?}, which is no item of the request")]
+    UnknownItem {
+        /// The name of the patch.
+        patch: String,
+        /// What it answered.
+        uid: String,
+    },
+    /// [`Patching::next`] was called before the answer to the last request, or [`Patching::answer`] without a request.
+    #[error("requests and answers are out of order")]
+    OutOfOrder,
+    /// The patched templates are too large together.
+    #[error("the patched templates of the Cluster have more than {ALL_PATCHED_BYTES_MAX} bytes together")]
+    TooLarge,
+}
+
+/// The work that patches may still make.
+pub struct Budget {
+    pub steps: u64,
+    bytes: usize,
+}
+
+impl Budget {
+    /// Counts bytes that are written or measured.
+    pub fn bytes(&mut self, count: usize) -> Result<(), String> {
+        let left = self.bytes.checked_sub(count);
+        self.bytes = left.ok_or_else(|| {
+            format!("the patches of the class make more than {PATCH_BYTES_MAX} bytes for one Cluster")
+        })?;
+        Ok(())
+    }
+
+    /// Counts variables that are read once more. That is much faster than what is written.
+    pub fn read(&mut self, variables: &Value) -> Result<(), String> {
+        self.bytes(measure(variables).bytes / 16)
+    }
+}
+
+/// The patches of a class on their way through the templates of a Cluster.
+pub struct Patching<'a> {
+    blueprint: &'a Blueprint,
+    cluster: &'a Cluster,
+    desired: Desired,
+    items: Vec<Item>,
+    /// The patch that is next.
+    next: usize,
+    /// The patch whose extension is being asked.
+    asked: Option<&'a ClusterClassPatch>,
+    /// The patch that validates next, once all are applied.
+    validating: usize,
+    parsed: inline::Parsed<'a>,
+    budget: Budget,
+}
+
+impl<'a> Patching<'a> {
+    /// Begins with the desired objects of a Cluster as [`crate::desired::compute`] makes them. The Cluster's topology must have the defaults of its variables.
+    ///
+    /// # Errors
+    /// A template has not the form of one.
+    pub fn new(
+        blueprint: &'a Blueprint,
+        cluster: &'a Cluster,
+        desired: Desired,
+        contract: Contract,
+    ) -> Result<Self, PatchError> {
+        let items = match blueprint.class.spec.patches.is_empty() {
+            true => Vec::new(),
+            false => items::items(blueprint, cluster, &desired, contract)
+                .map_err(|message| PatchError::Template { message })?,
+        };
+        Ok(Self {
+            blueprint,
+            cluster,
+            desired,
+            items,
+            next: 0,
+            asked: None,
+            validating: 0,
+            parsed: inline::Parsed::default(),
+            budget: Budget { steps: PATCH_STEPS_MAX, bytes: PATCH_BYTES_MAX },
+        })
+    }
+
+    /// Applies inline patches up to the next request for an extension.
+    ///
+    /// # Errors
+    /// A patch failed, or the last request is not answered yet.
+    #[expect(clippy::should_implement_trait, reason = "an iterator could not fail, and this one is answered")]
+    pub fn next(&mut self) -> Result<Step<'a>, PatchError> {
+        if self.asked.is_some() {
+            return Err(PatchError::OutOfOrder);
+        }
+        let blueprint = self.blueprint;
+        let patches = &blueprint.class.spec.patches;
+        while let Some(patch) = patches.get(self.next) {
+            self.next += 1;
+            if !patch.definitions.is_empty() {
+                self.inline(patch)?;
+                continue;
+            }
+            let external =
+                patch.external.as_ref().ok_or_else(|| PatchError::Empty { patch: patch.name.clone() })?;
+            if is_named(external.generate_patches_extension.as_ref()) {
+                self.asked = Some(patch);
+                return Ok(Step::Generate { patch, request: self.request(&patch.name) });
+            }
+        }
+        while let Some(patch) = patches.get(self.validating) {
+            self.validating += 1;
+            let external = patch.external.as_ref();
+            if is_named(external.and_then(|external| external.validate_topology_extension.as_ref())) {
+                let request = ValidateTopologyRequest::from(&self.request(&patch.name));
+                return Ok(Step::Validate { patch, request });
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    /// Applies what the extension answered to the last request.
+    ///
+    /// # Errors
+    /// Nothing was asked, or a patch of the answer cannot be read or does not fit. Then none of the answer's later patches is applied, and the desired objects must not be
+    /// used.
+    pub fn answer(&mut self, response: GeneratePatchesResponse) -> Result<(), PatchError> {
+        let patch = self.asked.take().ok_or(PatchError::OutOfOrder)?;
+        for answered in &response.items {
+            let found = self.items.iter_mut().find(|item| item.item.uid == answered.uid);
+            let item = found.ok_or_else(|| PatchError::UnknownItem {
+                patch: patch.name.clone(),
+                uid: answered.uid.chars().take(64).collect(),
+            })?;
+            apply::external(&mut item.item.object, answered, &mut self.budget)
+                .map_err(|message| failed(patch, &item.item.object, message))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the patched templates over into the desired objects.
+    ///
+    /// # Errors
+    /// A request is not answered yet, or a patched template is not one any more.
+    pub fn finish(mut self) -> Result<Desired, PatchError> {
+        if self.asked.is_some() || self.next < self.blueprint.class.spec.patches.len() {
+            return Err(PatchError::OutOfOrder);
+        }
+        let sizes = self.items.iter().map(|item| measure(&item.item.object).bytes);
+        if sizes.sum::<usize>() > ALL_PATCHED_BYTES_MAX {
+            return Err(PatchError::TooLarge);
+        }
+        for item in self.items {
+            result::take_over(&mut self.desired, item).map_err(|message| PatchError::Template { message })?;
+        }
+        result::without_empty_endpoint(&mut self.desired.infrastructure);
+        result::without_empty_endpoint(&mut self.desired.control_plane);
+        Ok(self.desired)
+    }
+
+    fn inline(&mut self, patch: &'a ClusterClassPatch) -> Result<(), PatchError> {
+        let (cluster, desired) = (self.cluster, &self.desired);
+        let defined = builtins::defined_by(&self.blueprint.class, INLINE);
+        let global = builtins::global(cluster, desired, &defined);
+        for item in &mut self.items {
+            let variables = |item: &Item| {
+                builtins::merged(&global, &builtins::of_part(cluster, desired, &item.part, &defined))
+            };
+            let topology = cluster.spec.topology.as_ref();
+            inline::apply(patch, item, topology, variables, &mut self.parsed, &mut self.budget)
+                .map_err(|message| failed(patch, &item.item.object, message))?;
+        }
+        Ok(())
+    }
+
+    /// All templates as they are now, with the variables that a patch defines.
+    fn request(&self, definitions_from: &str) -> GeneratePatchesRequest {
+        let defined = builtins::defined_by(&self.blueprint.class, definitions_from);
+        let items = self.items.iter().map(|item| {
+            let mut asked = item.item.clone();
+            asked.variables = builtins::of_part(self.cluster, &self.desired, &item.part, &defined);
+            asked
+        });
+        GeneratePatchesRequest {
+            variables: builtins::global(self.cluster, &self.desired, &defined),
+            items: items.collect(),
+        }
+    }
+}
+
+fn is_named(extension: Option<&String>) -> bool {
+    extension.is_some_and(|name| !name.is_empty())
+}
+
+fn failed(patch: &ClusterClassPatch, template: &Value, message: String) -> PatchError {
+    PatchError::Patch { patch: patch.name.clone(), template: object::described(template), message }
+}

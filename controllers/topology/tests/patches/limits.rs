@@ -1,0 +1,72 @@
+//! Patches that make too much, and those that make just not too much.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+fn from_template(name: &str, template: &str) -> Value {
+    json!({ "op": "add", "path": format!("/spec/template/spec/{name}"), "valueFrom": { "template": template } })
+}
+
+#[test]
+fn a_template_has_a_size() {
+    let text = |bytes: usize| format!("{{{{ repeat {bytes} \"x\" }}}}");
+    let mut world = World::new();
+    world.patch_infrastructure(json!([
+        from_template("a", &text(1 << 20)),
+        from_template("b", &text(1 << 20))
+    ]));
+    assert!(world.desired().is_ok());
+    world.patch_infrastructure(json!([from_template("c", &text((1 << 20) + 1))]));
+    assert!(world.error().contains("there can be 3145728"), "{}", world.error());
+    let mut world = World::new();
+    world.patch_infrastructure(json!([from_template("a", &text(4 << 20))]));
+    assert!(world.error().contains("larger than 3145728 bytes"), "{}", world.error());
+}
+
+#[test]
+fn a_template_has_a_depth() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |value, _| json!([value]));
+    let patched = |levels: usize| {
+        let mut world = World::new();
+        world.patch_infrastructure(
+            json!([{ "op": "add", "path": "/spec/template/spec/a", "value": nested(levels) }]),
+        );
+        world.desired().map_err(|error| error.to_string())
+    };
+    assert!(patched(220).is_ok());
+    assert!(patched(221).expect_err("it is too deep").contains("deeper than 224 levels"));
+}
+
+#[test]
+fn all_patches_together_make_a_bounded_work() {
+    // Each of them is within the limits of one rendering.
+    let mut world = World::new();
+    let slow = "{{ range until 300000 }}{{ end }}";
+    let patches: Vec<Value> = (0..100).map(|index| from_template(&format!("f{index}"), slow)).collect();
+    world.patch_infrastructure(json!(patches));
+    assert!(world.error().contains("steps"), "{}", world.error());
+    let mut world = World::new();
+    let large = "{{ repeat 1000000 \"x\" }}";
+    let patches: Vec<Value> = (0..1000).map(|_| from_template("same", large)).collect();
+    world.patch_infrastructure(json!(patches));
+    assert!(world.error().contains("make more than 1073741824 bytes for one Cluster"), "{}", world.error());
+}
+
+#[test]
+fn many_workers_with_many_patches_are_within_the_bounds() {
+    let mut world = World::new();
+    world.variable("v", "inline", json!("x"));
+    let workers: Vec<Value> =
+        (0..100).map(|index| json!({ "class": "small", "name": format!("md-{index}") })).collect();
+    world.cluster["spec"]["topology"]["workers"]["machineDeployments"] = json!(workers);
+    let classes = json!({ "machineDeploymentClass": { "names": ["*"] } });
+    for index in 0..50 {
+        let patch =
+            json!([from_template(&format!("f{index}"), "{{ .v }}-{{ .builtin.machineDeployment.name }}")]);
+        let patch = world.patch("bootstrap.example.io/v1", "BootTemplate", classes.clone(), patch);
+        patch["enabledIf"] = json!("{{ eq .v \"x\" }}");
+    }
+    let desired = world.desired().expect("it is not too much");
+    assert_eq!(desired.machine_deployments.len(), 100);
+}
