@@ -44,12 +44,27 @@ pub struct HttpsCaller {
     dialer: Arc<dyn Dialer>,
     clock: Clock,
     clients: Mutex<BTreeMap<Peer, HttpClient>>,
+    agent: HeaderValue,
+    answer_bytes: usize,
 }
 
 impl HttpsCaller {
     /// Creates a caller over connections of `dialer`. `clock` is used to check the validity of certificates.
     pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
-        Self { dialer: Arc::new(dialer), clock, clients: Mutex::default() }
+        let dialer = Arc::new(dialer);
+        Self { dialer, clock, clients: Mutex::default(), agent: AGENT, answer_bytes: ANSWER_BYTES }
+    }
+
+    /// Calls as another program than kube-apiserver.
+    #[must_use]
+    pub fn with_agent(self, agent: &'static str) -> Self {
+        Self { agent: HeaderValue::from_static(agent), ..self }
+    }
+
+    /// Accepts answers of at most this many bytes; more than [`ANSWER_BYTES`] are never accepted.
+    #[must_use]
+    pub fn with_answer_bytes(self, bytes: usize) -> Self {
+        Self { answer_bytes: bytes.min(ANSWER_BYTES), ..self }
     }
 
     fn client(&self, peer: Peer) -> Result<HttpClient, String> {
@@ -88,12 +103,12 @@ impl HttpsCaller {
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, JSON);
         headers.insert(ACCEPT, ACCEPTED);
-        headers.insert(USER_AGENT, AGENT);
+        headers.insert(USER_AGENT, self.agent.clone());
         let response = client.request(request).await.map_err(|error| broken(&error))?;
         let code = response.status().as_u16();
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
+        let body = Limited::new(response.into_body(), self.answer_bytes).collect().await;
         let body = body.map_err(|error| format!("reading the answer: {error}"))?.to_bytes();
         Ok(WebhookResponse { code, content_type, body })
     }

@@ -255,12 +255,13 @@ mod tests {
             let server = &options.server;
             server.features.features(&server.controllers, |_| None)
         };
-        let on = ["--feature-gates", "RuntimeSDK=true"];
+        let on = ["--feature-gates", "InPlaceUpdates=true"];
         let none = ["--controllers", "none"];
         assert_eq!(features(&[]), Ok(Features::default()));
-        assert!(features(&on).unwrap_err().contains("do not implement RuntimeSDK: run upstream's managers"));
-        assert!(features(&none).unwrap().runtime_sdk, "whoever runs the controllers decides");
-        assert!(features(&[on, none].concat()).unwrap().runtime_sdk);
+        assert!(
+            features(&on).unwrap_err().contains("do not implement InPlaceUpdates: run upstream's managers")
+        );
+        assert!(features(&[on, none].concat()).is_ok(), "whoever runs the controllers decides");
         let off = ["--feature-gates", "ClusterTopology=false", "--feature-gates=MachinePool=false"];
         let both = features(&[off.as_slice(), &none].concat()).unwrap();
         assert!(!both.cluster_topology && !both.machine_pool && both.runtime_sdk);

@@ -1,15 +1,12 @@
 //! Assembly of the API server with the Cluster API kinds and of the controllers. The binary and the simulation build the same plane
 //! with different [`Doors`].
 
-use std::io;
 use std::sync::Arc;
 
 use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
 use engine::network::Network;
 use engine::{Manager, Settings};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::hash::fnv1a_64;
@@ -20,12 +17,13 @@ use serde_json::Value;
 use serving::node::Node;
 use serving::{Server, VersionInfo};
 use store::Store;
-use webhook::{Dialer, HttpsCaller};
+use webhook::HttpsCaller;
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
 use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
+use crate::outside::Outside;
 use crate::reboot;
 
 /// The dependencies on the outside.
@@ -37,15 +35,6 @@ pub struct Doors {
     pub random: Random,
     /// The network to other machines.
     pub network: Arc<dyn Network>,
-}
-
-/// Dials webhooks through the same network as workload clusters.
-pub(crate) struct Outside(pub(crate) Arc<dyn Network>);
-
-impl Dialer for Outside {
-    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
-        async move { Ok(Box::new(self.0.dial(host, port).await?) as Box<dyn webhook::Stream>) }.boxed()
-    }
 }
 
 /// A management plane without its sockets.

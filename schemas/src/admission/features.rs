@@ -66,7 +66,7 @@ const GATES: &[Gate] = &[
     gate(VOLUME_ATTACHMENTS, "EXP_MACHINE_WAITFORVOLUMEDETACH_CONSIDER_VOLUMEATTACHMENTS"),
     gate("PriorityQueue", "EXP_PRIORITY_QUEUE"),
     gate("ReconcilerRateLimiting", "EXP_RECONCILER_RATE_LIMITING"),
-    gate("RuntimeSDK", "EXP_RUNTIME_SDK").alpha().missing_in("core"),
+    gate("RuntimeSDK", "EXP_RUNTIME_SDK").alpha(),
 ];
 const VOLUME_ATTACHMENTS: &str = "MachineWaitForVolumeDetachConsiderVolumeAttachments";
 
@@ -183,11 +183,5 @@ impl Gates {
 
 /// Returns the error for using a feature whose gate is off.
 pub(super) fn off(gate: &str) -> String {
-    if GATES.iter().any(|known| known.name == gate && known.missing_in.is_some()) {
-        return format!(
-            "the feature gate {gate} is off: the controllers of this program do not implement it; where upstream's managers run \
-             instead, start the server with --controllers none --feature-gates {gate}=true"
-        );
-    }
     format!("the feature gate {gate} is off: start the server with --feature-gates {gate}=true")
 }

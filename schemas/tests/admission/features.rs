@@ -1,7 +1,6 @@
 //! Tests of the feature gates.
 
-use schemas::admission::{Facts, Features, Gates, check};
-use serde_json::json;
+use schemas::admission::{Features, Gates};
 
 #[test]
 fn gates_are_read_as_upstream_reads_them() {
@@ -9,7 +8,7 @@ fn gates_are_read_as_upstream_reads_them() {
     assert_eq!(features(""), Ok(Features::default()));
     let expected = Features { cluster_topology: false, machine_pool: false, ..Features::default() };
     assert_eq!(features("ClusterTopology=false, MachinePool=F,PriorityQueue=0"), Ok(expected));
-    assert_eq!(features("RuntimeSDK=true,RuntimeSDK=false"), Ok(Features::default()), "the last one counts");
+    assert_eq!(features("RuntimeSDK=false,RuntimeSDK=true"), Ok(Features::default()), "the last one counts");
     let all = features("AllAlpha=true").unwrap();
     assert_eq!(all, Gates::left_to_others(&[]).features());
     assert!(all.runtime_sdk && all.machine_pool && all.machine_taint_propagation);
@@ -17,10 +16,10 @@ fn gates_are_read_as_upstream_reads_them() {
     assert!(
         default.machine_taint_propagation
             && default.kubeadm_bootstrap_format_ignition
-            && default.cluster_topology,
+            && default.cluster_topology
+            && default.runtime_sdk,
         "what is built is on"
     );
-    assert!(!default.runtime_sdk, "what is not built is off");
     assert!(!features("AllBeta=false").unwrap().machine_pool);
 }
 
@@ -50,30 +49,12 @@ fn variables_of_clusterctl_set_gates() {
 
 #[test]
 fn gates_without_a_controller_here() {
-    let gates: Gates = "ClusterTopology=true,MachinePool=true,RuntimeSDK=true".parse().unwrap();
+    let gates: Gates = "InPlaceUpdates=true,MachinePool=true,RuntimeSDK=true".parse().unwrap();
     let both = ["core", "kubeadm", "simulated"];
-    assert_eq!(gates.not_implemented(&both), ["RuntimeSDK"]);
+    assert_eq!(gates.not_implemented(&both), ["InPlaceUpdates"]);
     assert!(gates.not_implemented(&["kubeadm"]).is_empty());
     assert_eq!(Gates::left_to_others(&both), Gates::default());
     let left = Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
     assert!(left.cluster_topology && !left.runtime_sdk && left.kubeadm_bootstrap_format_ignition);
-    assert_eq!(gates.without(&["RuntimeSDK"]).not_implemented(&both), Vec::<&str>::new());
-}
-
-#[test]
-fn a_gate_without_a_controller_here_says_where_it_works() {
-    let config = json!({"metadata": {"name": "a"}, "spec": {"clientConfig": {"url": "https://a"}}});
-    let errors = check(
-        "runtime.cluster.x-k8s.io",
-        "ExtensionConfig",
-        &config,
-        None,
-        false,
-        Features::default(),
-        &Facts::default(),
-    );
-    let errors = errors.unwrap_err();
-    assert_eq!(errors.len(), 1, "{errors:?}");
-    let message = &errors[0].detail;
-    assert!(message.ends_with("--controllers none --feature-gates RuntimeSDK=true"), "{message}");
+    assert_eq!(gates.without(&["InPlaceUpdates"]).not_implemented(&both), Vec::<&str>::new());
 }

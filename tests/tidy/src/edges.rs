@@ -40,6 +40,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("kubeadm", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("addons", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     ("addons", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("runtime-extensions", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "runtime-extensions",
+        &["cluster-core", "kubeadm", "simulated"],
+        "controllers meet only through the API",
+    ),
     ("cluster-core", &["kubeadm", "simulated"], "controllers meet only through the API"),
     ("kubeadm", &["cluster-core", "simulated"], "controllers meet only through the API"),
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),

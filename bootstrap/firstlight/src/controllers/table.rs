@@ -7,6 +7,8 @@ use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use kubelet::Kubelet;
 use metal::preprovisioning::BootImages;
 
+use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_client};
+
 /// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
@@ -15,6 +17,8 @@ const SIMULATED_HOST: &str = "127.0.0.1";
 pub struct Context {
     /// The manager, which all controllers of the process share.
     pub manager: Manager,
+    /// The client of the runtime extensions of the cluster.
+    pub extensions: runtime_extensions::Client,
     /// Network interfaces through which Wake-on-LAN packets are sent.
     pub interfaces: Vec<String>,
     /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
@@ -31,6 +35,7 @@ impl Context {
     pub fn new(manager: &Manager) -> Self {
         Self {
             manager: manager.clone(),
+            extensions: runtime_extensions_client(manager),
             interfaces: Vec::new(),
             boot_images: None,
             operator: None,
@@ -58,7 +63,10 @@ pub(super) struct Family {
 pub(super) fn families() -> Vec<Family> {
     vec![
         Family::new("core", cluster_core::PROVIDERS, |_| ())
-            .with(cluster_topology::PROVIDERS, |_| cluster_topology::Context::default()),
+            .with(cluster_topology::PROVIDERS, |context| cluster_topology::Context {
+                extensions: Arc::new(TopologyExtensions(context.extensions.clone())),
+            })
+            .with(runtime_extensions::PROVIDERS, |context| context.extensions.clone()),
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
         Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, |_| ()),
         Family::new("addons", addons::PROVIDERS, |_| ()),
@@ -146,7 +154,11 @@ mod tests {
         names.extend(
             of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
         );
-        names.extend(of(operator::PROVIDERS).chain(of(cluster_topology::PROVIDERS)));
+        names.extend(
+            of(operator::PROVIDERS)
+                .chain(of(cluster_topology::PROVIDERS))
+                .chain(of(runtime_extensions::PROVIDERS)),
+        );
         let count = names.len();
         names.sort_unstable();
         names.dedup();

@@ -21,7 +21,8 @@ use webhook::HttpsCaller;
 use super::CONTROLLERS;
 use super::flags::Flags;
 use crate::open_files;
-use crate::plane::{Outside, version};
+use crate::outside::Outside;
+use crate::plane::version;
 use crate::signals::Signals;
 
 /// The text of `--help`.
