@@ -65,7 +65,7 @@ fn killed_at_a_write_it_goes_on() {
     loop {
         let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
         let writes = killed_at(write, moment);
-        write += if write < 40 { 5 } else { 67 };
+        write += if write < 40 { 8 } else { 131 };
         if write > writes {
             break;
         }

@@ -34,6 +34,13 @@ fn set(documents: &mut [Document], kind: &str, pointer: &str, value: Value) -> R
     Ok(())
 }
 
+fn remove(documents: &mut [Document], kind: &str, pointer: &str, field: &str) -> Result<()> {
+    let found = documents.iter_mut().find(|document| document.object["kind"] == kind);
+    let found = found.and_then(|document| document.object.pointer_mut(pointer)?.as_object_mut());
+    found.with_context(|| format!("{kind} {pointer}"))?.remove(field);
+    Ok(())
+}
+
 async fn of_another_namespace(life: &Life) -> Result<()> {
     open(life).await;
     let mut documents = parse("class.yaml", CLASS)?;
@@ -45,7 +52,7 @@ async fn of_another_namespace(life: &Life) -> Result<()> {
     let class = json!({"name": "small", "namespace": "classes"});
     set(&mut documents, "Cluster", "/spec/topology/classRef", class)?;
     // The variable has the default of the class.
-    set(&mut documents, "Cluster", "/spec/topology/variables", json!([]))?;
+    remove(&mut documents, "Cluster", "/spec/topology", "variables")?;
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
     until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")?;
     delete(life).await?;
@@ -82,7 +89,7 @@ async fn with_pool(life: &Life) -> Result<()> {
         "bootstrap": reference("bootstrap", "KubeadmConfigTemplate", "workers"),
         "infrastructure": reference("infrastructure", "DevMachinePoolTemplate", "pool")}]});
     set(&mut documents, "ClusterClass", "/spec/workers", class)?;
-    set(&mut documents, "ClusterClass", "/spec/patches", json!([]))?;
+    remove(&mut documents, "ClusterClass", "/spec", "patches")?;
     let pools = json!({"machinePools": [{"class": "pool", "name": "mp-0", "replicas": 2}]});
     set(&mut documents, "Cluster", "/spec/topology/workers", pools)?;
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
