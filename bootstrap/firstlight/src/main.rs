@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use clap::FromArgMatches;
 use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
-    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve, status,
-    stop, up, verbs, wait,
+    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve,
+    status, stop, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;

@@ -25,8 +25,7 @@ async fn initialize(world: &World) {
     let providers = json!([{"name": NAME, "type": "InfrastructureProvider", "url": components}]);
     std::fs::write(&settings, json!({"GARDEN_TOKEN": TOKEN, "providers": providers}).to_string()).unwrap();
     let clock = Clock::system();
-    let configuration =
-        Configuration::load(settings.to_str(), Environment::fixed([]), &Web).await.unwrap();
+    let configuration = Configuration::load(settings.to_str(), Environment::fixed([]), &Web).await.unwrap();
     let fetcher = Fetcher::new(Arc::new(Web), clock.clone());
     let (client, say) = (world.user(), |_: &str| ());
     let tools =

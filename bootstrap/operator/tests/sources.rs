@@ -67,7 +67,13 @@ async fn an_address() {
     variables(&world).await;
     let fetched = |url: &str| json!({"fetchConfig": {"url": url}});
     let is_refused = |manager: &engine::Manager| {
-        says(manager, "PreflightCheckPassed", "False", "FetchConfigValidationError", "must begin with https://")
+        says(
+            manager,
+            "PreflightCheckPassed",
+            "False",
+            "FetchConfigValidationError",
+            "must begin with https://",
+        )
     };
     // The folders of the machine that the server runs on are not for everybody who may declare a provider.
     declare(&world, None, fetched("/etc/v0.3.0/passwd")).await;

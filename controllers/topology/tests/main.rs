@@ -1,5 +1,9 @@
 //! Tests of the pure half of topologies: versions, desired objects, patches, rotation of templates.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod class;
 mod clean_up;

@@ -122,7 +122,9 @@ impl Machine {
         let events = events.list(&selected).await.unwrap();
         events
             .into_iter()
-            .map(|event| format!("{} {}", event.reason.unwrap_or_default(), event.message.unwrap_or_default()))
+            .map(|event| {
+                format!("{} {}", event.reason.unwrap_or_default(), event.message.unwrap_or_default())
+            })
             .collect()
     }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use ::portforward::limits::{PORT_FORWARDS, PORTS};
+use ::portforward::spdy::frame::Frame;
 use futures::{SinkExt, StreamExt};
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::upgrade::Upgraded;
-use ::portforward::limits::{PORT_FORWARDS, PORTS};
-use ::portforward::spdy::frame::Frame;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;

@@ -181,8 +181,8 @@ impl TopologyController {
         let mut patching =
             plan::patching(observed, decision, &mut || random.name_suffix()).map_err(Error::Failed)?;
         let failed = |error: PatchError| Error::failed(error.to_string());
-        let class = &observed.blueprint.class;
-        let namespace = class.metadata.namespace.as_deref().unwrap_or_default();
+        // Extensions select the namespaces of Clusters, and a class may be in another one.
+        let namespace = observed.current.cluster.metadata.namespace.as_deref().unwrap_or_default();
         loop {
             match patching.next().map_err(failed)? {
                 Step::Done => break,

@@ -54,11 +54,7 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path) -> Result<()> {
 
     let site = start("providers", &["--controllers", "pods", "--container-images", images]).await?;
     let took = site.install(&PROVIDERS, &["--wait-providers"]).await?;
-    say(&format!(
-        "init of {} providers until all are available: {}",
-        PROVIDERS.len(),
-        seconds(took)
-    ))?;
+    say(&format!("init of {} providers until all are available: {}", PROVIDERS.len(), seconds(took)))?;
     // Without their images, no provider starts there.
     let idle = start("idle", &["--controllers", "pods"]).await?;
     memory(&site, &idle, binary).await?;

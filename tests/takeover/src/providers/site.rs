@@ -54,7 +54,9 @@ impl Site {
     pub async fn install(&self, providers: &[Provider], options: &[&str]) -> Result<Duration> {
         let providers: Vec<String> = providers
             .iter()
-            .flat_map(|Provider { flag, name, version, .. }| [(*flag).to_owned(), format!("{name}:{version}")])
+            .flat_map(|Provider { flag, name, version, .. }| {
+                [(*flag).to_owned(), format!("{name}:{version}")]
+            })
             .collect();
         let mut arguments = vec!["init"];
         arguments.extend(providers.iter().map(String::as_str));

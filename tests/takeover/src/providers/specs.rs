@@ -76,7 +76,11 @@ async fn play(
     let artifacts: PathBuf = folder.join("artifacts");
     let option = |name: &str, path: &Path| format!("-e2e.{name}={}", path.display());
     let mut command = Command::new(tools.join("cluster-api/e2e"));
-    command.arg(format!("-ginkgo.focus={spec}")).args(["-ginkgo.v", "-ginkgo.no-color", "-e2e.use-existing-cluster"]);
+    command.arg(format!("-ginkgo.focus={spec}")).args([
+        "-ginkgo.v",
+        "-ginkgo.no-color",
+        "-e2e.use-existing-cluster",
+    ]);
     command.arg(option("config", suite)).arg(option("clusterctl-config", configuration));
     command.arg(option("artifacts-folder", &artifacts));
     command.env("KUBECONFIG", site.server.kubeconfig()).current_dir(folder).kill_on_drop(true);

@@ -4,8 +4,8 @@ use std::io;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::Response;
 use futures::stream::BoxStream;
+use http::Response;
 use machinery::status::Status;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
