@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::program::{HEALTH_PORT, PORT, SECURED_PORT};
+use super::program::{HEALTH_PORT, PORT, SECURED_PORT, WEBHOOK_PORT};
 use super::*;
 
 /// The end of a script that does nothing more.
@@ -43,14 +43,21 @@ async fn probes_of_all_types() {
     let message = "Liveness probe failed: ";
     assert!(events.iter().any(|event| event.contains(message)), "{events:?}");
 
-    let mut forwarder = machine.pods().portforward(&pod.name_any(), &[PORT, 1]).await.unwrap();
+    let forwarded = tokio::time::timeout(DEADLINE, forwarded(&machine, &pod)).await;
+    let (answer, refused) = forwarded.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(refused.contains("refused"), "{refused}");
+}
+
+/// Forwards a port that answers and one that does not, and returns what both said.
+async fn forwarded(machine: &Machine, pod: &Pod) -> (String, String) {
+    let mut forwarder = machine.pods().portforward(&pod.name_any(), &[PORT, WEBHOOK_PORT]).await.unwrap();
     let mut stream = forwarder.take_stream(PORT).unwrap();
     stream.write_all(b"GET /forwarded HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    let refused = forwarder.take_error(1).unwrap().await.unwrap_or_default();
-    assert!(refused.contains("refused"), "{refused}");
+    let refused = forwarder.take_error(WEBHOOK_PORT).unwrap().await.unwrap_or_default();
+    (answer, refused)
 }
 
 #[tokio::test]
