@@ -117,6 +117,10 @@ fn rules_allow_them() {
     for object in recorded() {
         let (group, kind) = group_and_kind(&object);
         for operation in [Operation::Create, Operation::Update] {
+            // The class of this Cluster was not recorded, and without its class a Cluster is not changed.
+            if operation == Operation::Update && object["spec"]["topology"].is_object() {
+                continue;
+            }
             let mut new = object.clone();
             let old = (operation == Operation::Update).then_some(&object);
             let found = admit(group, kind, operation, &mut new, old, false);

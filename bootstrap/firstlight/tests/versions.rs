@@ -227,7 +227,7 @@ async fn all_versions_are_discovered() {
         ("controlplane.cluster.x-k8s.io", &["v1beta2", "v1beta1"]),
         ("addons.cluster.x-k8s.io", &["v1beta2", "v1beta1"]),
         ("infrastructure.cluster.x-k8s.io", &["v1beta2", "v1beta1"]),
-        ("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"]),
+        ("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha2", "v1alpha1"]),
         ("runtime.cluster.x-k8s.io", &["v1beta2", "v1alpha1"]),
     ] {
         let found = get(&client, &format!("/apis/{group}")).await;

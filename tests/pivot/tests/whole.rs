@@ -13,7 +13,7 @@ use pivot_tests::{Scene, simulated};
 /// requests for 82 objects. An object with several field managers and a status takes three requests to
 /// create: a create assigns all fields to one manager, and a write of the status does not change the
 /// managers. A fourth request deletes it at the source, if it is unchanged since the comparison.
-const REQUESTS: u64 = 441;
+const REQUESTS: u64 = 445;
 
 #[test]
 fn two_clusters_move_with_few_requests() {

@@ -27,6 +27,8 @@ static IS_ILL: AtomicBool = AtomicBool::new(false);
 #[tokio::test]
 async fn health() {
     let Some(name) = role() else { return };
+    // Probes wait for it, also after a restart.
+    std::fs::remove_file("/tmp/started").ok();
     let listen = async |port: u16| TcpListener::bind(("0.0.0.0", port)).await.unwrap();
     let (plain, secured, health) =
         (listen(PORT).await, listen(SECURED_PORT).await, listen(HEALTH_PORT).await);

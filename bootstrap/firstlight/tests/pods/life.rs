@@ -18,7 +18,7 @@ async fn probes_of_all_types() {
             "httpGet": {"path": "/headers", "port": SECURED_PORT, "scheme": "HTTPS", "httpHeaders": [{"name": "X-Test", "value": "yes"}]},
             "periodSeconds": 1,
         },
-        "livenessProbe": {"grpc": {"port": HEALTH_PORT, "service": "test"}, "periodSeconds": 1, "failureThreshold": 1},
+        "livenessProbe": {"grpc": {"port": HEALTH_PORT, "service": "test"}, "periodSeconds": 1, "failureThreshold": 5},
     }});
     machine.deploy_test("probed", "health::health", "probed", more).await;
     let pod = machine.pod("probed", "ready", is_ready).await;

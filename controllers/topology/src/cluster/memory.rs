@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use engine::{Applied, NamespacedName};
 use parking_lot::Mutex;
-use schemas::cluster::Cluster;
+use schemas::cluster::{Cluster, ClusterClassStatusVariable, Topology};
 use serde_json::Value;
 
 use super::blocked::Blocked;
@@ -28,6 +28,18 @@ pub struct OfCluster {
     waits: Mutex<BTreeMap<Hook, (DateTime<Utc>, String)>>,
     /// The last plan of an upgrade that an extension made.
     planned: Mutex<Option<Planned>>,
+    /// The last topology whose variables were checked. To compile their schemas and rules takes longer than the rest of a reconcile.
+    defaulted: Mutex<Option<Defaulted>>,
+}
+
+/// A topology whose variables were checked.
+struct Defaulted {
+    /// The topology.
+    given: Topology,
+    /// The definitions of its class.
+    definitions: Vec<ClusterClassStatusVariable>,
+    /// The topology with the defaults.
+    with_defaults: Topology,
 }
 
 /// A plan of an upgrade that an extension made.
@@ -81,6 +93,27 @@ impl OfCluster {
             }
             None => drop(waits.remove(&hook)),
         }
+    }
+
+    /// Returns the topology with the defaults of its variables, if it was checked with these definitions.
+    pub fn defaulted(
+        &self,
+        given: &Topology,
+        definitions: &[ClusterClassStatusVariable],
+    ) -> Option<Topology> {
+        let known = self.defaulted.lock();
+        let known = known.as_ref().filter(|known| known.given == *given && known.definitions == definitions);
+        known.map(|known| known.with_defaults.clone())
+    }
+
+    /// Records a topology that was checked with these definitions.
+    pub fn set_defaulted(
+        &self,
+        given: Topology,
+        definitions: Vec<ClusterClassStatusVariable>,
+        with_defaults: Topology,
+    ) {
+        *self.defaulted.lock() = Some(Defaulted { given, definitions, with_defaults });
     }
 
     /// Returns the plan that an extension made for the same request.

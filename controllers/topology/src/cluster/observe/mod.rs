@@ -57,7 +57,7 @@ impl TopologyController {
     /// An object that the class or the Cluster refers to does not exist or cannot be read, or it is not one of a topology; or the class does
     /// not define or lacks a variable.
     pub(super) async fn read(&self, cluster: &Arc<Cluster>, class: Arc<ClusterClass>) -> Result<Observed> {
-        let cluster = &variables::with_defaults(cluster, &class)?;
+        let cluster = &variables::with_defaults(cluster, &class, &self.memory.of(cluster))?;
         let blueprint = self.blueprint(class).await?;
         let contract = self.contract(&blueprint).await?;
         let current = self.current(cluster, &blueprint, contract).await?;
