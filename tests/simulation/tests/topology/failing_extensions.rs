@@ -51,7 +51,8 @@ async fn at_last(life: &Life, missing: impl Fn(&Life) -> Vec<String>) -> Result<
 
 async fn create(life: &Life, extension: &Extension) -> Result<()> {
     extension.register(life).await?;
-    let mut documents = parse("class.yaml", CLASS)?;
+    // Machines that start at once: while they do not, calls only fail and are repeated.
+    let mut documents = parse("class.yaml", &CLASS.replace("10s", "1s"))?;
     let external = json!({"generatePatchesExtension": "generatepatches.ext",
         "validateTopologyExtension": "validatetopology.ext"});
     let patches = json!([{"name": "external", "external": external}]);
@@ -84,8 +85,8 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
     Ok(())
 }
 
-/// Lives with an extension that fails, and is killed at these writes.
-fn lives(seed: u64, kills: &[u64]) {
+/// Lives with an extension that fails, and is killed at these writes, as far as it comes to them. Returns the number of lives.
+fn lives(seed: u64, kills: &[u64]) -> u64 {
     let mut hooks: Vec<&'static str> = LIFE.iter().map(|(hook, _)| *hook).collect();
     hooks.extend(["GeneratePatches", "ValidateTopology"]);
     let extension = Extension::new(&hooks);
@@ -107,13 +108,13 @@ fn lives(seed: u64, kills: &[u64]) {
         lived.unwrap_or_else(|error| panic!("seed {seed}, {next:?}: {error:#}"));
         assert!(world.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
     }
-    assert_eq!(world.lives(), kills.len() as u64 + 1, "seed {seed}: {} writes", world.requests.writes());
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed * 3 > extension.asked().len(), "seed {seed}: {failed} calls failed");
     let mut steps = extension.steps(true);
     steps.retain(|(hook, version)| is_of_life(hook, version, !kills.is_empty()));
     let expected: Vec<_> = LIFE.iter().map(|(hook, to)| ((*hook).to_owned(), (*to).to_owned())).collect();
     assert_eq!(steps, expected, "seed {seed}");
+    world.lives()
 }
 
 /// Returns whether a hook belongs to the life. If a process ends after it has recorded that the control plane takes the next version, but before
@@ -124,10 +125,12 @@ fn is_of_life(hook: &str, version: &str, is_killed: bool) -> bool {
 
 #[test]
 fn a_cluster_comes_to_rest_with_an_extension_that_fails_half_of_the_time() {
-    lives(36, &[]);
+    assert_eq!(lives(36, &[]), 1);
 }
 
 #[test]
 fn nothing_is_lost_with_a_failing_extension_and_a_process_that_is_killed() {
-    lives(37, &[25, 60, 131, 190, 214, 240]);
+    let kills: Vec<u64> = (0..40).map(|life| 25 + 121 * life).collect();
+    let lives = lives(37, &kills);
+    assert!(lives > 5, "{lives} lives");
 }
