@@ -53,8 +53,7 @@ async fn create(life: &Life, extension: &Extension) -> Result<()> {
     extension.register(life).await?;
     // Machines that start at once: while they do not, calls only fail and are repeated.
     let mut documents = parse("class.yaml", &CLASS.replace("10s", "1s"))?;
-    let external = json!({"generatePatchesExtension": "generatepatches.ext",
-        "validateTopologyExtension": "validatetopology.ext"});
+    let external = json!({"generatePatchesExtension": "generatepatches.ext"});
     let patches = json!([{"name": "external", "external": external}]);
     add(&mut documents, "ClusterClass", "/spec", "patches", patches)?;
     documents.extend(parse("cluster.yaml", &CLUSTER.replace("replicas: 2", "replicas: 1"))?);
@@ -88,7 +87,7 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
 /// Lives with an extension that fails, and is killed at these writes, as far as it comes to them. Returns the number of lives.
 fn lives(seed: u64, kills: &[u64]) -> u64 {
     let mut hooks: Vec<&'static str> = LIFE.iter().map(|(hook, _)| *hook).collect();
-    hooks.extend(["GeneratePatches", "ValidateTopology"]);
+    hooks.push("GeneratePatches");
     let extension = Extension::new(&hooks);
     extension.fail_half(seed);
     let mut world = extension.world(seed);
@@ -130,7 +129,7 @@ fn a_cluster_comes_to_rest_with_an_extension_that_fails_half_of_the_time() {
 
 #[test]
 fn nothing_is_lost_with_a_failing_extension_and_a_process_that_is_killed() {
-    let kills: Vec<u64> = (0..40).map(|life| 25 + 121 * life).collect();
+    let kills: Vec<u64> = (0..40).map(|life| 25 + 151 * life).collect();
     let lives = lives(37, &kills);
-    assert!(lives > 5, "{lives} lives");
+    assert!(lives > 4, "{lives} lives");
 }
