@@ -36,7 +36,7 @@ impl Versions {
     pub fn is_upgraded(&self, hooks: &Hooks) -> bool {
         let is_pending = |hook: Hook| {
             let plane = &self.control_plane;
-            (hooks.is_pending(hook) || plane.pending.contains(&hook)) && !plane.done.contains(&hook)
+            (hooks.is_pending(hook) && !plane.done.contains(&hook)) || plane.pending.contains(&hook)
         };
         is_pending(Hook::AfterClusterUpgrade)
             && !is_pending(Hook::AfterControlPlaneUpgrade)

@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::names::CONTROLLER_USER;
 use firstlight::plane::{Doors, Plane};
-use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use runtime_extensions::{Caller, Client};
 use store::{Batch, Engine as _, Memory, Store};
 
 use test_plane::requests::{Counting, Requests};
@@ -28,6 +28,7 @@ pub struct World {
     now: DateTime<Utc>,
     lives: u64,
     controllers: Selection,
+    extensions: Option<Arc<dyn Caller>>,
 }
 
 /// One life of the process, which ends when it is killed or the runtime is dropped.
@@ -79,12 +80,19 @@ impl World {
     pub fn new(seed: u64) -> Self {
         let now = epoch();
         let controllers = Selection::all().without("metal");
-        Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0, controllers }
+        let (requests, disk) = (Requests::default(), Memory::default());
+        Self { seed, requests, disk, now, lives: 0, controllers, extensions: None }
     }
 
     /// Like [`World::new`], but without controllers, except for those that the test starts.
     pub fn bare(seed: u64) -> Self {
         Self { controllers: Selection::NONE, ..Self::new(seed) }
+    }
+
+    /// The same world, in which `extensions` answers the calls of runtime extensions, whatever their address.
+    #[must_use]
+    pub fn with_extensions(self, extensions: Arc<dyn Caller>) -> Self {
+        Self { extensions: Some(extensions), ..self }
     }
 
     /// How many times the process was started.
@@ -142,8 +150,12 @@ impl World {
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests)
             .edited_by(plane.server.client_service(access::User::master("user")));
-        let manager = plane.manager_with(Client::new(service, "default"));
-        controllers::start(&Context::new(&manager), &self.controllers);
+        let manager = plane.manager_with(kube::Client::new(service, "default"));
+        let mut context = Context::new(&manager);
+        if let Some(extensions) = &self.extensions {
+            context.extensions = Client::new(&manager, extensions.clone());
+        }
+        controllers::start(&context, &self.controllers);
         Ok(Life { plane, store, manager, clock: clock.clone(), network })
     }
 }

@@ -5,6 +5,7 @@ mod observe;
 mod plan;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -14,6 +15,7 @@ use engine::{
     Result,
 };
 use schemas::cluster::{Cluster, ClusterClass};
+use schemas::runtime::ExtensionConfig;
 
 pub use observe::{Discovered, Observed, Template};
 pub use plan::{Plan, plan};
@@ -26,6 +28,8 @@ use observe::ClassController;
 const OWNED: &[&str] = &["RefVersionsUpToDate", "VariablesReady", "Paused"];
 /// Index of classes by the templates that they refer to.
 const BY_TEMPLATE: &str = "template";
+/// Index of classes by the ExtensionConfigs whose extensions define variables of theirs.
+const BY_EXTENSION: &str = "extension";
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<Context> = Descriptor {
@@ -50,11 +54,19 @@ fn start(manager: &Manager, context: &Context) {
     });
     let definitions = manager.contracts().definitions().clone();
     let of_definitions = classes.clone();
-    let controller = Controller::new(manager, CONTROLLER.name).reconciles(&classes).watches(
+    let mut controller = Controller::new(manager, CONTROLLER.name).reconciles(&classes).watches(
         &definitions,
         // A new version of a provider can make references out of date.
         move |_| requests_of(&of_definitions.all()),
     );
+    if manager.features().runtime_sdk {
+        classes.index(BY_EXTENSION, |class| extensions_of(class).into_iter().collect());
+        let of_extension = classes.clone();
+        controller = controller.watches(&manager.objects::<ExtensionConfig>(), move |change| {
+            // Another version of an extension can define other variables.
+            requests_of(&of_extension.by_index(BY_EXTENSION, &change.name().name))
+        });
+    }
     let queue = controller.queue();
     let referring = classes.clone();
     let external = External::new(manager, &queue, move |resource, change| {
@@ -64,6 +76,13 @@ fn start(manager: &Manager, context: &Context) {
     });
     let (manager, extensions) = (manager.clone(), context.extensions.clone());
     controller.start(Frame::new(ClassController { manager, classes, external, extensions }));
+}
+
+/// Returns the names of the ExtensionConfigs whose handlers define variables of `class`. A handler is named `handler.extension`.
+fn extensions_of(class: &ClusterClass) -> BTreeSet<String> {
+    let external = class.spec.patches.iter().filter_map(|patch| patch.external.as_ref());
+    let handlers = external.filter_map(|external| external.discover_variables_extension.as_deref());
+    handlers.filter_map(|handler| handler.rsplit_once('.')).map(|(_, config)| config.to_owned()).collect()
 }
 
 impl Planned for ClassController {

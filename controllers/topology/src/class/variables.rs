@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use schemas::cluster::{
     ClusterClassStatusVariable, ClusterClassStatusVariableDefinition, ClusterClassVariable, JsonSchemaProps,
 };
+use schemas::variables::check_definitions;
 use serde_json::Value;
 
-use super::observe::Observed;
+use super::observe::{Discovered, Observed};
 
 /// Who defines the variables that are in the class itself.
 const INLINE: &str = "inline";
@@ -23,18 +24,13 @@ const OPTIONAL: [&str; 5] = [
 /// Returns all variables sorted by name.
 ///
 /// # Errors
-/// Returns what the extensions answered instead of variables. Then the status keeps the variables it has.
+/// Returns what the extensions answered instead of variables, or what is wrong with those. Then the status keeps the variables it has.
 pub fn all(observed: &Observed) -> Result<Vec<ClusterClassStatusVariable>, String> {
     let mut all: BTreeMap<&str, ClusterClassStatusVariable> = BTreeMap::new();
     for variable in &observed.class.spec.variables {
         add(&mut all, variable, INLINE);
     }
-    let errors: Vec<&str> = observed
-        .discovered
-        .iter()
-        .filter_map(|discovered| discovered.variables.as_ref().err())
-        .map(String::as_str)
-        .collect();
+    let errors: Vec<String> = observed.discovered.iter().flat_map(problems).collect();
     if !errors.is_empty() {
         return Err(errors.join(", "));
     }
@@ -44,6 +40,17 @@ pub fn all(observed: &Observed) -> Result<Vec<ClusterClassStatusVariable>, Strin
         }
     }
     Ok(all.into_values().collect())
+}
+
+/// Returns why the variables of an extension cannot be used: it failed, or a definition breaks a rule that those in a class must keep.
+fn problems(discovered: &Discovered) -> Vec<String> {
+    match &discovered.variables {
+        Err(error) => vec![error.clone()],
+        Ok(variables) => {
+            let field = format!("{}.variables", discovered.patch);
+            check_definitions(variables, &field).iter().map(ToString::to_string).collect()
+        }
+    }
 }
 
 /// Returns the names of the variables whose definitions differ.

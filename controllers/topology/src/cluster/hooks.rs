@@ -83,7 +83,8 @@ impl TopologyController {
         Ok(blocked)
     }
 
-    /// Adds hooks to those that are still to be called, and removes those that were. Nothing is written if that changes nothing.
+    /// Removes hooks that were called from those that are still to be called, and adds others: a hook that was called for one step of an upgrade can
+    /// be pending for the next one. Nothing is written if that changes nothing.
     ///
     /// # Errors
     /// The Cluster cannot be written.
@@ -96,8 +97,8 @@ impl TopologyController {
         let Some(cluster) = self.clusters.get(name) else { return Ok(()) };
         let mut hooks = pending(&cluster);
         let before = hooks.clone();
-        hooks.extend(add.iter().map(|hook| (*hook).to_owned()));
         hooks.retain(|hook| !remove.contains(&hook.as_str()));
+        hooks.extend(add.iter().map(|hook| (*hook).to_owned()));
         if hooks == before {
             return Ok(());
         }

@@ -33,7 +33,12 @@ impl TopologyController {
             fields["fromKubernetesVersion"] = question.from.as_str().into();
             fields["toKubernetesVersion"] = question.to.as_str().into();
         }
-        let blocked = self.call_hook(&observed.current.cluster, hook, fields).await?;
+        let mut cluster = observed.current.cluster.as_ref().clone();
+        // The extension sees which hooks are pending after the answers of those before it.
+        if let Some(latest) = self.clusters.get(&NamespacedName::of(&cluster)) {
+            cluster.metadata = latest.metadata.clone();
+        }
+        let blocked = self.call_hook(&cluster, hook, fields).await?;
         Ok(blocked.map_or(Answer::Proceed, |blocked| Answer::Wait {
             message: blocked.message,
             retry_after_seconds: whole_seconds(blocked.retry_after),
@@ -80,6 +85,9 @@ impl TopologyController {
         };
         let plan =
             UpgradePlan { control_plane: steps("controlPlaneUpgrades"), workers: steps("workersUpgrades") };
+        // A plan that breaks a rule is not kept: the extension is asked again, and may know better by then.
+        plan::upgrade_plan(observed, facts, Some(&plan))
+            .map_err(|error| Error::failed(format!("the answer of extension {name}: {error}")))?;
         memory.set_planned(asked, plan.clone(), now);
         Ok(Some(plan))
     }

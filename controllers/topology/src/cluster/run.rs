@@ -6,8 +6,8 @@ use std::time::Duration;
 use engine::object::{annotation, is_deleting};
 use engine::{Action, Error, NamespacedName, Reconciler, Request, Result, paused, unless_gone};
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, ClusterClass};
-use serde_json::json;
+use schemas::cluster::{Cluster, ClusterClass, ClusterClassPatch};
+use serde_json::{Value, json};
 
 use super::blocked::{Blocked, retry_after};
 use super::hooks::{self, OK_TO_DELETE};
@@ -136,14 +136,13 @@ impl TopologyController {
         let decision = self.decide(observed, &facts, &upgrade, &mut hooks).await?;
         let mut blocked: Vec<Blocked> =
             decision.versions.control_plane.blocked.iter().map(lifecycle::blocked_of).collect();
-        let chosen = &decision.versions.control_plane;
-        let names =
-            |hooks: &[crate::versions::Hook]| hooks.iter().map(|hook| hook.name()).collect::<Vec<_>>();
-        self.mark_hooks(&name, &names(&chosen.pending), &names(&chosen.done)).await?;
         let desired = self.desired(observed, &decision).await?;
         self.call_after_initialization(cluster).await?;
         blocked.extend(self.call_after_upgrade(observed, &decision, &hooks).await?);
         progress.wait_for(&blocked);
+        // Hooks that come after a step are pending before the step is taken, but not before it is known that it can be taken: if an extension
+        // fails, the control plane keeps its version, and there is nothing that a hook could come after.
+        self.mark_hooks(&name, &names(&decision.versions.control_plane.pending), &[]).await?;
         self.execute(observed, &decision, desired).await?;
         let latest = self.clusters.get(&name);
         let is_hook_pending = latest.is_some_and(|cluster| {
@@ -161,8 +160,13 @@ impl TopologyController {
         upgrade: &UpgradePlan,
         hooks: &mut Hooks,
     ) -> Result<Decision> {
+        let name = NamespacedName::of(observed.current.cluster.as_ref());
         loop {
             let (decision, question) = plan::decide(facts, upgrade, hooks).map_err(Error::Failed)?;
+            let chosen = &decision.versions.control_plane;
+            // What was answered is recorded before the next hook is called: if that one fails, those before it are not called again.
+            let begun = if question.is_some() { names(&chosen.pending) } else { Vec::new() };
+            self.mark_hooks(&name, &begun, &names(&chosen.done)).await?;
             let Some(question) = question else { return Ok(decision) };
             if hooks.answers.contains_key(&question.hook) {
                 let hook = question.hook;
@@ -187,26 +191,51 @@ impl TopologyController {
             match patching.next().map_err(failed)? {
                 Step::Done => break,
                 Step::Generate { patch, request } => {
-                    let external = patch.external.clone().unwrap_or_default();
-                    let name = external.generate_patches_extension.unwrap_or_default();
-                    let (hook, settings, request) =
-                        (Hook::GeneratePatches, &external.settings, json!(request));
-                    let answer = self.extensions.call(hook, &name, namespace, settings, request).await?;
-                    let answer = serde_json::from_value(answer)
-                        .map_err(|error| Error::json(format!("the patches of extension {name}"), error))?;
+                    let (hook, request) = (Hook::GeneratePatches, json!(request));
+                    let answer = self.call_for_patch(observed, patch, hook, namespace, request).await?;
+                    let answer = serde_json::from_value(answer).map_err(|error| {
+                        Error::json(format!("what the extension of patch {} answered", patch.name), error)
+                    })?;
                     patching.answer(answer).map_err(failed)?;
                 }
                 Step::Validate { patch, request } => {
-                    let external = patch.external.clone().unwrap_or_default();
-                    let name = external.validate_topology_extension.unwrap_or_default();
-                    let (hook, settings, request) =
-                        (Hook::ValidateTopology, &external.settings, json!(request));
-                    self.extensions.call(hook, &name, namespace, settings, request).await?;
+                    let (hook, request) = (Hook::ValidateTopology, json!(request));
+                    self.call_for_patch(observed, patch, hook, namespace, request).await?;
                 }
             }
         }
         patching.finish().map_err(failed)
     }
+
+    /// Calls the extension of a patch.
+    async fn call_for_patch(
+        &self,
+        observed: &Observed,
+        patch: &ClusterClassPatch,
+        hook: Hook,
+        namespace: &str,
+        request: Value,
+    ) -> Result<Value> {
+        let external = patch.external.as_ref();
+        let name = external.and_then(|external| match hook {
+            Hook::ValidateTopology => external.validate_topology_extension.as_deref(),
+            _ => external.generate_patches_extension.as_deref(),
+        });
+        let name = name.unwrap_or_default();
+        if !observed.calls_hooks {
+            return Err(Error::failed(format!(
+                "the patch {} of the ClusterClass needs the extension {name}, but the feature gate RuntimeSDK is off",
+                patch.name
+            )));
+        }
+        let settings = external.map(|external| external.settings.clone()).unwrap_or_default();
+        let answer = self.extensions.call(hook, name, namespace, &settings, request).await;
+        answer.map_err(|error| Error::failed(format!("patch {} of the ClusterClass: {error}", patch.name)))
+    }
+}
+
+fn names(hooks: &[crate::versions::Hook]) -> Vec<&'static str> {
+    hooks.iter().map(|hook| hook.name()).collect()
 }
 
 /// Returns what a ClusterClass lacks before Clusters can be made from it; `None` if it is reconciled.

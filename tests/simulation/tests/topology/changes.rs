@@ -23,7 +23,8 @@ fn machines(life: &Life) -> Vec<String> {
     names
 }
 
-fn topology_reconciled(life: &Life) -> (String, String) {
+/// Returns reason and message of the condition of the topology.
+pub fn topology_reconciled(life: &Life) -> (String, String) {
     let cluster = objects::<Cluster>(life).get(&name("demo"));
     let condition = cluster.and_then(|cluster| cluster.condition("TopologyReconciled").cloned());
     condition.map(|condition| (condition.reason, condition.message)).unwrap_or_default()

@@ -4,6 +4,13 @@
 
 mod at_rest;
 mod changes;
+mod creation;
+mod discovery;
+mod extension;
+mod failing_extensions;
 mod kills;
 mod life;
+mod patches;
 mod places;
+mod plans;
+mod upgrade;

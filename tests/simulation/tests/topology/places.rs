@@ -34,7 +34,16 @@ fn set(documents: &mut [Document], kind: &str, pointer: &str, value: Value) -> R
     Ok(())
 }
 
-fn remove(documents: &mut [Document], kind: &str, pointer: &str, field: &str) -> Result<()> {
+/// Adds a field to the value at a JSON pointer of the first manifest of this kind.
+pub fn add(documents: &mut [Document], kind: &str, pointer: &str, field: &str, value: Value) -> Result<()> {
+    let found = documents.iter_mut().find(|document| document.object["kind"] == kind);
+    let found = found.and_then(|document| document.object.pointer_mut(pointer)?.as_object_mut());
+    found.with_context(|| format!("{kind} {pointer}"))?.insert(field.to_owned(), value);
+    Ok(())
+}
+
+/// Removes a field of the value at a JSON pointer of the first manifest of this kind.
+pub fn remove(documents: &mut [Document], kind: &str, pointer: &str, field: &str) -> Result<()> {
     let found = documents.iter_mut().find(|document| document.object["kind"] == kind);
     let found = found.and_then(|document| document.object.pointer_mut(pointer)?.as_object_mut());
     found.with_context(|| format!("{kind} {pointer}"))?.remove(field);
