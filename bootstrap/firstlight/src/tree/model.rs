@@ -82,13 +82,24 @@ pub fn all_available(objects: &Objects) -> bool {
     all_have(objects, "Available")
 }
 
-/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node.
+/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node, and all objects that
+/// follow from their classes.
 pub fn all_at_rest(objects: &Objects) -> bool {
-    let moving = |cluster| CHANGES.iter().any(|change| is_true(cluster, change));
+    let moving =
+        |cluster| CHANGES.iter().any(|change| is_true(cluster, change)) || waits_for_topology(cluster);
     all_available(objects)
         && !objects.clusters.iter().any(moving)
         && objects.machine_pools.iter().all(pools::is_complete)
         && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+}
+
+/// Returns whether a change of the topology, if there is one, has not reached all objects yet.
+fn waits_for_topology(cluster: &Value) -> bool {
+    let is_reconciled = |condition: &Value| {
+        condition["status"] == "True" && condition["observedGeneration"] == cluster["metadata"]["generation"]
+    };
+    cluster["spec"]["topology"].is_object()
+        && !condition(cluster, "TopologyReconciled").is_some_and(is_reconciled)
 }
 
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
@@ -299,6 +310,20 @@ mod tests {
                 expected,
                 "{condition} {machine}"
             );
+        }
+    }
+
+    #[test]
+    fn at_rest_means_that_the_topology_is_reconciled() {
+        for (status, observed, expected) in [("True", 2, true), ("True", 1, false), ("False", 2, false)] {
+            let mut cluster = cluster("True", "");
+            cluster["metadata"]["generation"] = json!(2);
+            cluster["spec"] = json!({"topology": {"version": "v1.36.0"}});
+            let reconciled =
+                json!({"type": "TopologyReconciled", "status": status, "observedGeneration": observed});
+            cluster["status"]["conditions"].as_array_mut().unwrap().push(reconciled);
+            let objects = Objects { clusters: vec![cluster], ..Objects::default() };
+            assert_eq!(all_at_rest(&objects), expected, "{status} {observed}");
         }
     }
 
