@@ -98,8 +98,7 @@ fn waits_for_topology(cluster: &Value) -> bool {
     let is_reconciled = |condition: &Value| {
         condition["status"] == "True" && condition["observedGeneration"] == cluster["metadata"]["generation"]
     };
-    cluster["spec"]["topology"].is_object()
-        && !condition(cluster, "TopologyReconciled").is_some_and(is_reconciled)
+    cluster["spec"]["topology"].is_object() && !condition(cluster, TOPOLOGY).is_some_and(is_reconciled)
 }
 
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
@@ -184,6 +183,8 @@ fn machine_entry(machine: &Value, depth: usize) -> Entry {
 
 /// Conditions that are true while an object that may already be Available is changing.
 const CHANGES: [&str; 3] = ["RollingOut", "ScalingUp", "ScalingDown"];
+/// The condition of a Cluster with a topology that is false until all objects are as the topology wants them.
+const TOPOLOGY: &str = "TopologyReconciled";
 
 fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) -> Entry {
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -192,7 +193,10 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     // An infrastructure cluster need not have a condition; the contract only requires `provisioned`.
     let provisioned = object["status"]["initialization"]["provisioned"] == true;
     let good = summarized.map_or(provisioned, |condition| condition["status"] == "True");
-    let change = CHANGES.iter().find(|change| is_true(object, change));
+    // An upgrade of a topology goes on between the rollouts of its parts.
+    let is_unfinished = condition(object, TOPOLOGY).is_some_and(|condition| condition["status"] == "False");
+    let change = CHANGES.into_iter().find(|change| is_true(object, change));
+    let change = change.or_else(|| is_unfinished.then_some(TOPOLOGY));
     let (state, shown) = match (deleting, good, change) {
         (true, ..) => (State::Deleting, condition(object, "Deleting").or(summarized)),
         (false, false, _) => (State::Waiting, summarized),
@@ -324,6 +328,8 @@ mod tests {
             cluster["status"]["conditions"].as_array_mut().unwrap().push(reconciled);
             let objects = Objects { clusters: vec![cluster], ..Objects::default() };
             assert_eq!(all_at_rest(&objects), expected, "{status} {observed}");
+            let shown = if status == "True" { State::Good } else { State::Waiting };
+            assert_eq!(entries(&objects)[0].state, shown, "{status} {observed}");
         }
     }
 
