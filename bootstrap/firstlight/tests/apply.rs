@@ -1,6 +1,8 @@
 //! The manifests of `up`, applied to a running server: changes of others are found, and kubectl can continue.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+use std::path::Path;
+
 use firstlight::manifests::apply::{apply_all, check_all};
 use firstlight::manifests::read::read_all;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -82,6 +84,37 @@ async fn changes_in_a_namespace_of_the_manifests_are_found_once_it_exists() {
     let undone = check_all(registry, &client, &documents).await.unwrap();
     assert_eq!(undone.len(), 1, "{undone:?}");
     assert!(undone[0].to_string().ends_with("data.a: two → one (set by \"other\")"), "{}", undone[0]);
+    place.process.stop().await;
+}
+
+/// A Cluster can be in a file before its class, and get another class that is new.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_class_comes_before_its_clusters() {
+    let place = Place::start("none", &[]).await;
+    let (client, registry) = (place.process.plane.client("test"), &place.process.plane.registry);
+    let examples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/clusterclass"));
+    let files = ["cluster.yaml", "class.yaml"].map(|name| examples.join(name));
+
+    let alone = read_all(&files[..1]).unwrap();
+    let error = apply_all(registry, &client, &alone).await.unwrap_err().to_string();
+    assert!(error.ends_with(": ClusterClass default/standard does not exist"), "{error}");
+    let documents = read_all(&files).unwrap();
+    assert_eq!(check_all(registry, &client, &documents).await.unwrap(), []);
+    apply_all(registry, &client, &documents).await.unwrap();
+
+    let [cluster, class] = files.map(|file| std::fs::read_to_string(file).unwrap());
+    let (_, class) = class.rsplit_once("---\n").unwrap();
+    let class = class.replacen("  name: standard\n", "  name: other\n", 1);
+    let others = place.folder.path().join("others.yaml");
+    std::fs::write(&others, format!("{}---\n{class}", cluster.replace("name: standard", "name: other")))
+        .unwrap();
+    let documents = read_all(&[others]).unwrap();
+    assert_eq!(check_all(registry, &client, &documents).await.unwrap(), []);
+    let applied = apply_all(registry, &client, &documents).await.unwrap();
+    let applied: Vec<_> = applied.iter().map(|applied| (applied.what.as_str(), applied.outcome)).collect();
+    let expected =
+        [("clusterclass.cluster.x-k8s.io/other", "created"), ("cluster.cluster.x-k8s.io/blue", "configured")];
+    assert_eq!(applied, expected);
     place.process.stop().await;
 }
 

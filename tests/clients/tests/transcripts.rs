@@ -16,7 +16,8 @@ static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
     let machines =
-        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "verbs"].contains(&name);
+        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "upstream_class", "verbs"]
+            .contains(&name);
     run_file(&folder().join(format!("{name}.txt")), machines);
 }
 
@@ -64,6 +65,11 @@ fn the_tutorial_of_healing() {
 }
 
 #[test]
+fn the_tutorial_of_classes() {
+    run_file(&clients::session::root().join("docs/tutorials/classes.md"), true);
+}
+
+#[test]
 fn the_tutorial_of_providers() {
     run_file(&clients::session::root().join("docs/tutorials/providers.md"), true);
 }
@@ -89,6 +95,7 @@ transcripts! {
     portforward,
     processes,
     start,
+    upstream_class,
     verbs,
     versions,
 }

@@ -3,6 +3,7 @@
 
 use kube::Client;
 use registry::{Definitions, Registry};
+use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::Value;
 
 use super::explain::explain;
@@ -54,7 +55,7 @@ pub async fn check_all(
 ) -> Result<Vec<Undone>, ApplyError> {
     let (first, rest) = in_order(documents);
     let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
-    let (mut undone, mut new_namespaces) = (Vec::new(), Vec::new());
+    let (mut undone, mut new_namespaces, mut new_classes) = (Vec::new(), Vec::new(), Vec::new());
     for document in first.iter().chain(&rest) {
         // New namespaces and kinds of the documents themselves do not exist yet during a dry run.
         let known = resolve(&registry.definitions(), document).is_ok() || !defines_kinds;
@@ -62,6 +63,10 @@ pub async fn check_all(
             continue;
         }
         let (target, live) = live(registry, client, document).await?;
+        // Nor do new classes, without which a Cluster cannot be changed.
+        if live.is_some() && class_of(document).is_some_and(|class| new_classes.contains(&class)) {
+            continue;
+        }
         let expected = send(client, document, &target, "&dryRun=All").await?;
         match live {
             Some(live) if !last_applied::is_same(&live, &expected) => {
@@ -69,6 +74,10 @@ pub async fn check_all(
             }
             None if kind(document) == "Namespace" => {
                 new_namespaces.extend(document.object["metadata"]["name"].as_str());
+            }
+            None if kind(document) == ClusterClass::KIND => {
+                let name = document.object["metadata"]["name"].as_str();
+                new_classes.extend(name.map(|name| (document.namespace(), name)));
             }
             _ => {}
         }
@@ -93,9 +102,20 @@ pub async fn apply_all(
     Ok(applied)
 }
 
-/// Returns the documents that others depend on, and the rest.
+/// Returns the documents that others depend on, and the rest, in which Clusters with a class come last.
 fn in_order(documents: &[Document]) -> (Vec<&Document>, Vec<&Document>) {
-    documents.iter().partition(|document| FIRST.contains(&kind(document)))
+    let (first, mut rest): (Vec<&Document>, Vec<&Document>) =
+        documents.iter().partition(|document| FIRST.contains(&kind(document)));
+    rest.sort_by_key(|document| class_of(document).is_some());
+    (first, rest)
+}
+
+/// Returns namespace and name of the class of a Cluster.
+fn class_of(document: &Document) -> Option<(&str, &str)> {
+    let reference = &document.object["spec"]["topology"]["classRef"];
+    let name = reference["name"].as_str().filter(|_| kind(document) == Cluster::KIND)?;
+    let namespace = reference["namespace"].as_str().filter(|namespace| !namespace.is_empty());
+    Some((namespace.unwrap_or_else(|| document.namespace()), name))
 }
 
 fn kind(document: &Document) -> &str {

@@ -4,6 +4,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::apply::{ApplyError, Target, request};
+use super::explain::explain;
 use super::read::Document;
 
 /// The annotation with the manifest.
@@ -42,8 +43,10 @@ pub(super) async fn remember(
     });
     let query = format!("fieldManager={MANAGER}&force=true");
     let request = request(document, &object, target, &query)?;
-    let written = client.request::<Value>(request).await;
-    written.map_err(|error| ApplyError::of(document, format!("{}: {error}", target.what)))?;
+    client.request::<Value>(request).await.map_err(|error| {
+        let (line, message) = explain(document, target, &error);
+        ApplyError { line, ..ApplyError::of(document, message) }
+    })?;
     Ok(())
 }
 

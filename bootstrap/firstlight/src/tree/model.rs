@@ -82,13 +82,23 @@ pub fn all_available(objects: &Objects) -> bool {
     all_have(objects, "Available")
 }
 
-/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node.
+/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node, and all objects that
+/// follow from their classes.
 pub fn all_at_rest(objects: &Objects) -> bool {
-    let moving = |cluster| CHANGES.iter().any(|change| is_true(cluster, change));
+    let moving =
+        |cluster| CHANGES.iter().any(|change| is_true(cluster, change)) || waits_for_topology(cluster);
     all_available(objects)
         && !objects.clusters.iter().any(moving)
         && objects.machine_pools.iter().all(pools::is_complete)
         && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+}
+
+/// Returns whether a change of the topology, if there is one, has not reached all objects yet.
+fn waits_for_topology(cluster: &Value) -> bool {
+    let is_reconciled = |condition: &Value| {
+        condition["status"] == "True" && condition["observedGeneration"] == cluster["metadata"]["generation"]
+    };
+    cluster["spec"]["topology"].is_object() && !condition(cluster, TOPOLOGY).is_some_and(is_reconciled)
 }
 
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
@@ -173,6 +183,8 @@ fn machine_entry(machine: &Value, depth: usize) -> Entry {
 
 /// Conditions that are true while an object that may already be Available is changing.
 const CHANGES: [&str; 3] = ["RollingOut", "ScalingUp", "ScalingDown"];
+/// The condition of a Cluster with a topology that is false until all objects are as the topology wants them.
+const TOPOLOGY: &str = "TopologyReconciled";
 
 fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) -> Entry {
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -181,7 +193,10 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     // An infrastructure cluster need not have a condition; the contract only requires `provisioned`.
     let provisioned = object["status"]["initialization"]["provisioned"] == true;
     let good = summarized.map_or(provisioned, |condition| condition["status"] == "True");
-    let change = CHANGES.iter().find(|change| is_true(object, change));
+    // An upgrade of a topology goes on between the rollouts of its parts.
+    let is_unfinished = condition(object, TOPOLOGY).is_some_and(|condition| condition["status"] == "False");
+    let change = CHANGES.into_iter().find(|change| is_true(object, change));
+    let change = change.or_else(|| is_unfinished.then_some(TOPOLOGY));
     let (state, shown) = match (deleting, good, change) {
         (true, ..) => (State::Deleting, condition(object, "Deleting").or(summarized)),
         (false, false, _) => (State::Waiting, summarized),
@@ -299,6 +314,22 @@ mod tests {
                 expected,
                 "{condition} {machine}"
             );
+        }
+    }
+
+    #[test]
+    fn at_rest_means_that_the_topology_is_reconciled() {
+        for (status, observed, expected) in [("True", 2, true), ("True", 1, false), ("False", 2, false)] {
+            let mut cluster = cluster("True", "");
+            cluster["metadata"]["generation"] = json!(2);
+            cluster["spec"] = json!({"topology": {"version": "v1.36.0"}});
+            let reconciled =
+                json!({"type": "TopologyReconciled", "status": status, "observedGeneration": observed});
+            cluster["status"]["conditions"].as_array_mut().unwrap().push(reconciled);
+            let objects = Objects { clusters: vec![cluster], ..Objects::default() };
+            assert_eq!(all_at_rest(&objects), expected, "{status} {observed}");
+            let shown = if status == "True" { State::Good } else { State::Waiting };
+            assert_eq!(entries(&objects)[0].state, shown, "{status} {observed}");
         }
     }
 
