@@ -8,6 +8,7 @@ use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
+use super::plan::split;
 use crate::change::Reference;
 use engine::selector;
 
@@ -30,7 +31,8 @@ pub struct Observed {
     pub bootstrap: Reference,
     /// The infrastructure template.
     pub infrastructure: Reference,
-    /// Random suffix for the name of the next MachineSet.
+    /// Random suffix for the name of the next MachineSet; empty if there is one with the current template. It is drawn only where it is
+    /// used, so that a reconcile that creates nothing changes no later number of a simulation.
     pub suffix: String,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,
@@ -69,7 +71,12 @@ impl MachineDeploymentController {
         }
         let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
         machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
-        let (suffix, now) = (self.manager.random().name_suffix(), self.manager.clock().now());
-        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
+        let (suffix, now) = (String::new(), self.manager.clock().now());
+        let mut observed =
+            Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now };
+        if split(&observed).new.is_none() {
+            observed.suffix = self.manager.random().name_suffix();
+        }
+        observed
     }
 }

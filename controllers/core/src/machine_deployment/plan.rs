@@ -95,7 +95,7 @@ fn rollout_after(observed: &Observed) -> Option<chrono::DateTime<chrono::Utc>> {
     parse_rfc3339(rollout.after.as_deref()?)
 }
 
-fn split(observed: &Observed) -> Split {
+pub(super) fn split(observed: &Observed) -> Split {
     let created = |set: &MachineSet| set.metadata.creation_timestamp.as_ref().map(time::utc);
     let mut candidates: Vec<Arc<MachineSet>> = observed
         .sets
