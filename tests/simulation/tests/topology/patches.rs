@@ -49,8 +49,8 @@ fn item(uid: &Value, patch_type: &str, patch: Value) -> Value {
 
 /// Returns the template of the workers' configuration in a request.
 fn workers_template(request: &Value) -> Value {
-    let items = request["items"].as_array().into_iter().flatten();
-    items.filter(|item| item["object"]["kind"] == "KubeadmConfigTemplate").next().cloned().unwrap_or_default()
+    let mut items = request["items"].as_array().into_iter().flatten();
+    items.find(|item| item["object"]["kind"] == "KubeadmConfigTemplate").cloned().unwrap_or_default()
 }
 
 /// Adds an argument for the workers' kubelets. What the patch says about the status is not taken over.
