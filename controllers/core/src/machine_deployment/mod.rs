@@ -160,7 +160,11 @@ impl Planned for MachineDeploymentController {
         cluster: Option<Arc<Cluster>>,
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
-        Ok(Some(self.read(deployment, cluster).await))
+        let mut observed = self.read(deployment, cluster).await;
+        if plan::split(&observed).new.is_none() {
+            observed.suffix = self.manager.random().name_suffix();
+        }
+        Ok(Some(observed))
     }
 
     fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {

@@ -8,7 +8,6 @@ use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-use super::plan::split;
 use crate::change::Reference;
 use engine::selector;
 
@@ -51,7 +50,7 @@ pub(super) struct MachineDeploymentController {
 }
 
 impl MachineDeploymentController {
-    /// Reads the state on which the plan of `deployment` depends.
+    /// Reads the state on which the plan of `deployment` depends, but for the suffix.
     pub(super) async fn read(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
         let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
         let name = deployment.metadata.name.clone().unwrap_or_default();
@@ -72,11 +71,6 @@ impl MachineDeploymentController {
         let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
         machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
         let (suffix, now) = (String::new(), self.manager.clock().now());
-        let mut observed =
-            Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now };
-        if split(&observed).new.is_none() {
-            observed.suffix = self.manager.random().name_suffix();
-        }
-        observed
+        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
     }
 }
