@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
+pub use cluster_ipam::claims::Refusal;
 use engine::object::annotation;
 use engine::{Kind, NamespacedName, conditions, finalizer, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -23,34 +24,6 @@ pub enum Api {
     Metal3,
     /// `ipam.cluster.x-k8s.io`.
     ClusterApi,
-}
-
-/// The reason why a claim has no address. Each is retried when the pool, an address or the claim changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// All addresses are allocated or reserved.
-    Exhausted(String),
-    /// The requested or reserved address cannot be allocated.
-    Failed(String),
-    /// There is no pool that allocates addresses.
-    NotReady(String),
-}
-
-impl Refusal {
-    /// Returns the message for people.
-    pub fn message(&self) -> &str {
-        let (Self::Exhausted(message) | Self::Failed(message) | Self::NotReady(message)) = self;
-        message
-    }
-
-    /// Returns the reason of Cluster API's condition `Ready`.
-    fn reason(&self) -> &'static str {
-        match self {
-            Self::Exhausted(_) => "PoolExhausted",
-            Self::Failed(_) => "AllocationFailed",
-            Self::NotReady(_) => "PoolNotReady",
-        }
-    }
 }
 
 /// A claim of an address.

@@ -3,8 +3,9 @@
 use schemas::cluster::Cluster;
 use serde_json::{Map, Value, json};
 
+use super::inputs::Inputs;
 use super::metadata;
-use crate::names;
+use crate::names::{self, Random};
 use crate::object::{self, Texts};
 
 /// What a copy of a template gets besides its content.
@@ -19,6 +20,28 @@ pub struct Copy<'a> {
     pub annotations: Texts,
     /// Whether the Cluster owns the copy from the beginning. Others start to work once they have an owner, so they get it when the Cluster refers to them.
     pub is_owned: bool,
+}
+
+impl<'a> Copy<'a> {
+    /// Returns what each template or object of workers gets. `label` is the one that names the workers of a topology; `current` is the name
+    /// of the object that exists.
+    pub fn of_workers(
+        inputs: &Inputs<'a>,
+        label: &str,
+        topology_name: &str,
+        current: Option<&str>,
+        random: Random<'_>,
+    ) -> Self {
+        let cluster = &inputs.current.cluster;
+        let prefix = format!("{}-{topology_name}-", cluster.metadata.name.as_deref().unwrap_or_default());
+        Self {
+            cluster,
+            name: kept(current, names::with_prefix(&prefix, random)),
+            labels: Texts::from([(label.to_owned(), topology_name.to_owned())]),
+            annotations: Texts::new(),
+            is_owned: true,
+        }
+    }
 }
 
 impl Copy<'_> {

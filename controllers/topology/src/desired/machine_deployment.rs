@@ -36,7 +36,7 @@ pub fn compute(
     let templates = inputs.blueprint.machine_deployments.get(&topology.class).ok_or_else(missing)?;
     let current = inputs.current.machine_deployments.get(&topology.name);
     let copy = |current: Option<&Value>, random: Random<'_>| {
-        template_copy(inputs, &topology.name, current.map(object::name), random)
+        Copy::of_workers(inputs, names::DEPLOYMENT_NAME, &topology.name, current.map(object::name), random)
     };
     let bootstrap_template = copy(current.map(|current| &current.bootstrap_template), random)
         .template(&templates.bootstrap.object);
@@ -48,24 +48,6 @@ pub fn compute(
     let object = machine_deployment(inputs, class, topology, name, references);
     let health_check = health_check::of_machine_deployment(inputs, class, topology, &object);
     Ok(DesiredWorkers { object, bootstrap_template, infrastructure_template, health_check })
-}
-
-/// What a copy of a template for these workers gets.
-fn template_copy<'a>(
-    inputs: &Inputs<'a>,
-    topology_name: &str,
-    current: Option<&str>,
-    random: Random<'_>,
-) -> Copy<'a> {
-    let cluster = &inputs.current.cluster;
-    let prefix = format!("{}-{topology_name}-", cluster.metadata.name.as_deref().unwrap_or_default());
-    Copy {
-        cluster,
-        name: cloned::kept(current, names::with_prefix(&prefix, random)),
-        labels: Texts::from([(names::DEPLOYMENT_NAME.to_owned(), topology_name.to_owned())]),
-        annotations: Texts::new(),
-        is_owned: true,
-    }
 }
 
 fn name(

@@ -14,7 +14,7 @@ use super::machine_deployment::{object_metadata, or, reference};
 use super::metadata;
 use super::objects::DesiredWorkers;
 use crate::names::{self, Random};
-use crate::object::{self, Texts};
+use crate::object;
 
 const NAME: &str = "{{ .cluster.name }}-{{ .machinePool.topologyName }}-{{ .random }}";
 
@@ -35,7 +35,8 @@ pub fn compute(
     let templates = inputs.blueprint.machine_pools.get(&topology.class).ok_or_else(missing)?;
     let current = inputs.current.machine_pools.get(&topology.name);
     let make = |template: &Value, current: Option<&Value>, random: Random<'_>| {
-        let copy = copy(inputs, &topology.name, current.map(object::name), random);
+        let copy =
+            Copy::of_workers(inputs, names::POOL_NAME, &topology.name, current.map(object::name), random);
         copy.object(template).map_err(in_template(template))
     };
     let bootstrap = current.map(|current| &current.bootstrap_template);
@@ -47,19 +48,6 @@ pub fn compute(
     let references = (reference(&bootstrap_template), reference(&infrastructure_template));
     let object = machine_pool(inputs, class, topology, name, references);
     Ok(DesiredWorkers { object, bootstrap_template, infrastructure_template, health_check: None })
-}
-
-/// What an object of these workers gets.
-fn copy<'a>(inputs: &Inputs<'a>, topology_name: &str, current: Option<&str>, random: Random<'_>) -> Copy<'a> {
-    let cluster = &inputs.current.cluster;
-    let prefix = format!("{}-{topology_name}-", cluster.metadata.name.as_deref().unwrap_or_default());
-    Copy {
-        cluster,
-        name: cloned::kept(current, names::with_prefix(&prefix, random)),
-        labels: Texts::from([(names::POOL_NAME.to_owned(), topology_name.to_owned())]),
-        annotations: Texts::new(),
-        is_owned: true,
-    }
 }
 
 fn name(
