@@ -58,6 +58,10 @@ impl Reconciler for ReplicaSets {
         let pods = self.pods.cache().by_owner(uid(set.as_ref()));
         let now = self.clock.now();
         let plan = plan::plan(&set, &pods, now);
+        // The event of a deleted Pod can arrive before that of its deleted set.
+        if plan.create > 0 && !self.is_stored(&request, &set).await? {
+            return Ok(Action::done());
+        }
         let mut errors = Vec::new();
         for _ in 0..plan.create {
             let pod = pod(&set, &self.random);
@@ -72,6 +76,14 @@ impl Reconciler for ReplicaSets {
             );
         }
         Error::aggregate(errors).map(|()| plan.action)
+    }
+}
+
+impl ReplicaSets {
+    /// Returns whether the API server has the set and does not delete it.
+    async fn is_stored(&self, request: &Request, set: &ReplicaSet) -> Result<bool> {
+        let live = self.sets.get_live(request).await?;
+        Ok(live.is_some_and(|live| uid(live.as_ref()) == uid(set) && !is_deleting(live.as_ref())))
     }
 }
 

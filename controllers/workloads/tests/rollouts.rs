@@ -1,5 +1,4 @@
 //! The rollouts of Deployments, and their status.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 
