@@ -9,6 +9,7 @@ mod endpoints;
 mod namespaces;
 mod readiness;
 mod replica_set;
+mod stored;
 
 use engine::Provider;
 

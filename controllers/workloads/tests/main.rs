@@ -1,5 +1,5 @@
 //! Tests of Deployments and ReplicaSets.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod replica_set;
+mod owners;
 mod rollouts;

@@ -15,6 +15,7 @@ use machinery::clock::Clock;
 use serde_json::json;
 
 use crate::namespaces::{is_within, of_namespace};
+use crate::stored::is_stored;
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -55,6 +56,10 @@ impl Reconciler for Deployments {
         let plan = plan::plan(&deployment, &sets, self.clock.now());
         let mut errors = Vec::new();
         if let Some(set) = &plan.create {
+            // The event of a deleted ReplicaSet can arrive before that of its deleted Deployment.
+            if !is_stored(&self.deployments, deployment.as_ref()).await? {
+                return Ok(Action::done());
+            }
             errors.extend(self.sets.create(set).await.err());
         }
         for (set, replicas) in &plan.scale {

@@ -17,6 +17,7 @@ use machinery::random::Random;
 use serde_json::json;
 
 use crate::namespaces::{is_within, of_namespace};
+use crate::stored::is_stored;
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -59,7 +60,7 @@ impl Reconciler for ReplicaSets {
         let now = self.clock.now();
         let plan = plan::plan(&set, &pods, now);
         // The event of a deleted Pod can arrive before that of its deleted set.
-        if plan.create > 0 && !self.is_stored(&request, &set).await? {
+        if plan.create > 0 && !is_stored(&self.sets, set.as_ref()).await? {
             return Ok(Action::done());
         }
         let mut errors = Vec::new();
@@ -76,14 +77,6 @@ impl Reconciler for ReplicaSets {
             );
         }
         Error::aggregate(errors).map(|()| plan.action)
-    }
-}
-
-impl ReplicaSets {
-    /// Returns whether the API server has the set and does not delete it.
-    async fn is_stored(&self, request: &Request, set: &ReplicaSet) -> Result<bool> {
-        let live = self.sets.get_live(request).await?;
-        Ok(live.is_some_and(|live| uid(live.as_ref()) == uid(set) && !is_deleting(live.as_ref())))
     }
 }
 
