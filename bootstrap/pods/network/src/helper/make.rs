@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsRawFd, RawFd};
 
 use anyhow::{Context, Result};
+use rtnetlink::packet_route::address::AddressHeaderFlags;
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 use tokio_tun::Tun;
 
@@ -75,7 +76,11 @@ async fn configure(handle: &Handle, address: Ipv4Addr) -> Result<()> {
 }
 
 async fn configure_six(handle: &Handle, index: u32, address: Ipv6Addr) -> Result<()> {
-    handle.address().add(index, address.into(), 128).execute().await?;
+    let mut add = handle.address().add(index, address.into(), 128);
+    // Nobody else is on the device. Without the flag, the kernel uses no new address until it has looked for duplicates: what the Pod connects
+    // before has an address of the link as its source, which the gateway does not know.
+    add.message_mut().header.flags.insert(AddressHeaderFlags::Nodad);
+    add.execute().await?;
     let route = RouteMessageBuilder::<Ipv6Addr>::new().output_interface(index);
     Ok(handle.route().add(route.build()).execute().await?)
 }
