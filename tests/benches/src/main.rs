@@ -2,6 +2,7 @@
 //! the form of its table.
 
 mod bench;
+mod classes;
 mod clusters;
 mod durability;
 mod fleets;
@@ -65,6 +66,7 @@ async fn main() -> Result<()> {
     print("| figure | median | range |\n|---|---|---|");
     start::run(&bench).await?;
     clusters::run(&bench).await?;
+    classes::run(&bench).await?;
     fleets::run(&bench).await?;
     hosts::run(&bench).await?;
     operations::run(&bench).await?;
