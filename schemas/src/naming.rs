@@ -5,11 +5,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use machinery::hash::fnv1a_32;
 use serde_json::{Map, Value};
 use templates::Template;
+use templates::limits::NAME_STEPS_MAX;
 
 /// The values of a naming template, by the path after the dot: `cluster.name`, `random`.
 pub type Values<'a> = [(&'a str, &'a str)];
 
-/// Renders a naming template such as `{{ .machineSet.name }}-{{ .random }}`. It has the functions of Go's `text/template`, as upstream's have.
+/// Renders a naming template such as `{{ .machineSet.name }}-{{ .random }}`. It has the functions of Go's `text/template`, as upstream's have, and
+/// makes at most [`NAME_STEPS_MAX`] steps.
 ///
 /// # Errors
 /// A sentence with what is wrong in the template.
@@ -23,7 +25,7 @@ pub fn render(template: &str, values: &Values<'_>) -> Result<String, String> {
         *place = Value::from(*value);
     }
     Template::parse_name(template)
-        .and_then(|parsed| parsed.render(&variables))
+        .and_then(|parsed| parsed.render_within(&variables, &mut { NAME_STEPS_MAX }))
         .map_err(|error| format!("{error} ({template:?})"))
 }
 

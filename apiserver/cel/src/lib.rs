@@ -21,4 +21,4 @@ mod types;
 mod values;
 
 pub use check::{RuleCost, RuleProblem, problems};
-pub use rules::{Known, Rules, evaluations, spent};
+pub use rules::{Known, Rules, evaluations, limited, spent};

@@ -8,6 +8,10 @@ pub const MAX_DEPTH: usize = 224;
 /// Maximum depth of nested schemas. Below `properties`, each takes two levels of a document.
 pub const MAX_SCHEMA_DEPTH: usize = 128;
 
+/// Maximum size of the defaults that the schema of a class's variable gives to a value, or to all variables of a Cluster,
+/// in bytes of JSON. An object of the API cannot be larger.
+pub const MAX_DEFAULTS_SIZE: usize = 3 * 1024 * 1024;
+
 /// Maximum number of operations of one JSON patch.
 pub const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
 

@@ -8,6 +8,7 @@
 pub mod aggregates;
 mod answers;
 mod applied;
+mod aside;
 pub mod batch;
 pub mod cache;
 mod caches;
@@ -44,6 +45,7 @@ pub mod versions;
 mod watch;
 
 pub use applied::Applied;
+pub use aside::aside;
 pub use cache::{Cache, Change};
 pub use clusters::{ClusterCache, Health, Workload};
 pub use controller::{Action, Controller, Reconciler};

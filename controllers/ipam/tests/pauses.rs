@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use schemas::cluster::Cluster;
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
-use serde_json::json;
+use serde_json::{Value, json};
 use test_plane::{World, get};
 
 use crate::support::{GROUPS, address, claim, cluster, pool, start};
@@ -92,13 +92,33 @@ async fn upstreams_provider_takes_over_while_it_is_installed() {
     });
     world.create(deployment).await;
     rest().await;
+    // Whoever may create Deployments in a namespace cannot stop the pools of all: only administrators can label a Namespace.
+    world.create(claim("before")).await;
+    world.until("a claim has an address", |manager| address(manager, "before").is_some()).await;
+    label_namespace(&world, json!("ipam-in-cluster")).await;
+    rest().await;
     world.create(claim("b")).await;
     world.delete::<IPAddressClaim>("a").await;
     rest().await;
     assert!(address(&world.manager, "b").is_none() && world.get::<IPAddress>("a").is_some());
+    label_namespace(&world, Value::Null).await;
+    world.until("b has an address", |manager| address(manager, "b").is_some()).await;
+    label_namespace(&world, json!("ipam-in-cluster")).await;
+    rest().await;
+    world.create(claim("c")).await;
+    rest().await;
+    assert!(address(&world.manager, "c").is_none());
     let deployments: kube::Api<k8s_openapi::api::apps::v1::Deployment> =
         kube::Api::namespaced(world.user(), "default");
     deployments.delete("manager", &kube::api::DeleteParams::background()).await.unwrap();
-    world.until("b has an address", |manager| address(manager, "b").is_some()).await;
+    world.until("c has an address", |manager| address(manager, "c").is_some()).await;
     world.until("a is released", |manager| get::<IPAddress>(manager, "a").is_none()).await;
+}
+
+/// Gives the namespace the label of a provider, or takes it away.
+async fn label_namespace(world: &World, provider: Value) {
+    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(world.user());
+    let labels = json!({"metadata": {"labels": {"cluster.x-k8s.io/provider": provider}}});
+    let patch = kube::api::Patch::Merge(labels);
+    namespaces.patch("default", &kube::api::PatchParams::default(), &patch).await.unwrap();
 }

@@ -22,6 +22,7 @@ pub use inputs::{Contract, Inputs};
 pub use objects::{Desired, DesiredWorkers};
 
 use crate::current::Parts;
+use crate::limits::ALL_TEMPLATES_BYTES_MAX;
 use crate::names::Random;
 
 /// Makes the desired objects. `random` gives five random characters for a name; it is drawn for objects that exist, too, so that the draws do not depend on them.
@@ -30,6 +31,9 @@ use crate::names::Random;
 /// [`DesiredError`] says what of the class or the Cluster is wrong.
 pub fn compute(inputs: &Inputs<'_>, random: Random<'_>) -> Result<Desired, DesiredError> {
     let parts = Parts::of(&inputs.current.cluster).ok_or(DesiredError::NoTopology)?;
+    if inputs.blueprint.copied_bytes(&inputs.current.cluster) > ALL_TEMPLATES_BYTES_MAX {
+        return Err(DesiredError::TooLarge);
+    }
     let infrastructure = infrastructure::compute(inputs, random)?;
     let control_plane_machines_template = control_plane::machines_template(inputs, random)?;
     let control_plane =

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! [`versions::choose`] decides which version each part gets now, and which hooks must be asked before that. [`desired::compute`] makes the objects from the templates, and
-//! [`Patching`] applies the patches of the class to them. [`rotation`] decides whether a template changed so that it needs a new name. Nothing here reads a clock, makes a
-//! request or draws a random name: names come in as an argument.
+//! [`Patching`] applies the patches of the class to them. Nothing in these reads a clock, makes a request or draws a random name: names come in as an argument. [`cluster`] reads
+//! what they need, and applies what they want; whether a template changed so that it needs a new name, the API server says.
 
 pub mod blueprint;
 pub mod class;
@@ -23,7 +23,7 @@ mod object;
 pub mod offline;
 pub mod patches;
 mod references;
-pub mod rotation;
+mod size;
 pub mod templates;
 pub mod versions;
 

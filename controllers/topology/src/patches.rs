@@ -14,7 +14,6 @@ mod json_patch;
 mod request;
 mod result;
 mod selector;
-mod size;
 mod value;
 
 pub use engine::{PatchError, Patching, Step};

@@ -73,6 +73,15 @@ fn templates_get_an_owner_once() {
 }
 
 #[test]
+fn templates_of_no_provider_are_left_alone() {
+    let problem = "CustomResourceDefinition podtemplates. does not exist".to_owned();
+    let template = Template { newest_version: Err(problem.clone()), ..template("v1", found(json!(null))) };
+    let plan = plan(&observed(vec![template], json!([]), vec![]));
+    assert!(plan.owned.is_empty());
+    assert_eq!(plan.errors, [problem]);
+}
+
+#[test]
 fn versions_of_references() {
     let cases = [
         (template("v1beta2", found(owner())), ("True", "RefVersionsUpToDate", "")),

@@ -7,14 +7,12 @@ use serde_json::json;
 fn only_what_a_topology_decides_about() {
     let desired = json!({"apiVersion": "a/v1", "kind": "K", "status": {"x": 1},
         "metadata": {"name": "n", "namespace": "d", "labels": {"l": ""}, "resourceVersion": "7", "finalizers": ["f"]},
-        "spec": {"controlPlaneEndpoint": {"host": "", "port": 0}, "y": 2}});
+        "spec": {"y": 2}});
     let expected = json!({"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "n", "namespace": "d", "labels": {"l": ""}},
         "spec": {"y": 2}});
     assert_eq!(of(&desired, None), expected);
     let current = json!({"metadata": {"uid": "u"}});
     assert_eq!(of(&desired, Some(&current))["metadata"]["uid"], "u");
-    let with_port = json!({"spec": {"controlPlaneEndpoint": {"host": "", "port": 6443}}});
-    assert_eq!(of(&with_port, None)["spec"], json!({"controlPlaneEndpoint": {"port": 6443}}));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of the pure half of topologies: versions, desired objects, patches, rotation of templates.
+//! Tests of the pure half of topologies: versions, desired objects, patches.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -12,7 +12,6 @@ mod desired;
 mod offline;
 mod patches;
 mod recorded;
-mod rotation;
 mod status;
 mod support;
 mod versions;

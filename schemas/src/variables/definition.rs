@@ -7,6 +7,7 @@ use cel::{Known, Rules};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::names;
+use machinery::pattern;
 use machinery::schema::{Schema, validate_part};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -44,8 +45,13 @@ fn inline_definition(variable: &ClusterClassVariable) -> ClusterClassStatusVaria
 }
 
 /// Returns what is wrong with the definitions of a class: their names, metadata and schemas. A schema follows the rules of
-/// CustomResourceDefinitions; its rules in CEL have their limits of cost for each variable.
+/// CustomResourceDefinitions; its rules in CEL have their limits of estimated cost for each variable. The patterns of all variables, and the
+/// rules over all defaults and examples, have the limits of one object.
 pub fn check_definitions(variables: &[ClusterClassVariable], field: &str) -> Vec<FieldError> {
+    pattern::limited(|| cel::limited(|| check_all(variables, field)))
+}
+
+fn check_all(variables: &[ClusterClassVariable], field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut names = BTreeSet::new();
     for variable in variables {

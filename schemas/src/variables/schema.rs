@@ -129,11 +129,12 @@ impl Compiled {
         Ok(Self { rules: Rules::of(&holder), holder })
     }
 
-    /// Fills in the defaults of a value; null is no value.
-    pub(super) fn default(&self, value: &mut Value) {
+    /// Fills in the defaults of a value; null is no value. `left` are the bytes that the defaults may have. Returns whether these were enough.
+    pub(super) fn default(&self, value: &mut Value, left: &mut usize) -> bool {
         let mut object = json!({ VALUE: value.take() });
-        schema::default(&self.holder, &mut object);
+        let is_filled = schema::default_within(&self.holder, &mut object, left);
         *value = object[VALUE].take();
+        is_filled
     }
 
     /// Checks a value: types and limits, then unknown fields, then rules. `old` is the value before an update. `field` is the path

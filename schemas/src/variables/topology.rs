@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::limits::MAX_FIELD_ERRORS;
+use machinery::limits::{MAX_DEFAULTS_SIZE, MAX_FIELD_ERRORS};
+use machinery::pattern;
 
 use super::values::{Definitions, Scope, check, defaulted};
 use crate::cluster::{ClusterClassStatusVariable, ClusterVariable, Topology};
@@ -13,12 +14,21 @@ const VARIABLES: &str = "spec.topology.variables";
 /// Sets the defaults of all variables of a topology, and checks their values. `old` is the topology before an update, for rules
 /// that compare. `variables` are the definitions in the class's status.
 ///
-/// An override gets no variable that it does not have, but defaults inside of those that it has.
+/// An override gets no variable that it does not have, but defaults inside of those that it has. Whoever writes a class writes its schemas and
+/// rules, too, so all variables together have the limits of one object.
 ///
 /// # Errors
 /// All variables that are wrong, with their paths, such as `spec.topology.variables[size].value`. Lists with a wrong name or a
 /// variable without a definition get no defaults.
 pub fn default_and_check(
+    topology: &mut Topology,
+    old: Option<&Topology>,
+    variables: &[ClusterClassStatusVariable],
+) -> Result<(), Vec<FieldError>> {
+    pattern::limited(|| cel::limited(|| default_and_check_all(topology, old, variables)))
+}
+
+fn default_and_check_all(
     topology: &mut Topology,
     old: Option<&Topology>,
     variables: &[ClusterClassStatusVariable],
@@ -31,9 +41,10 @@ pub fn default_and_check(
     let lists = lists(topology);
     let mut errors = Vec::new();
     let mut checked = Vec::new();
+    let mut left = MAX_DEFAULTS_SIZE;
     for List { place, scope, values } in lists {
         let field = place.to_string();
-        match defaulted(values, &definitions, scope, &field) {
+        match defaulted(values, &definitions, scope, &field, &mut left) {
             Ok(with_defaults) => *values = with_defaults,
             Err(found) => errors.extend(found),
         }

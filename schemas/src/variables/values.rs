@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::limits::MAX_FIELD_ERRORS;
+use machinery::limits::{MAX_DEFAULTS_SIZE, MAX_FIELD_ERRORS};
 use serde_json::Value;
 
 use super::schema::{Compiled, shown};
@@ -75,12 +75,13 @@ impl<'a> Definitions<'a> {
 /// that a Cluster with defaults stays as it is.
 ///
 /// # Errors
-/// Values without a definition, names that are set twice, and broken schemas.
+/// Values without a definition, names that are set twice, broken schemas, and defaults with more bytes than are `left`.
 pub(super) fn defaulted(
     values: &[ClusterVariable],
     definitions: &Definitions<'_>,
     scope: Scope,
     field: &str,
+    left: &mut usize,
 ) -> Result<Vec<ClusterVariable>, Vec<FieldError>> {
     let set = by_name(values, field)?;
     let mut errors = Vec::new();
@@ -91,7 +92,9 @@ pub(super) fn defaulted(
             Some(Err(why)) => add(&mut errors, broken(field, &variable.name, why)),
             Some(Ok(compiled)) => {
                 let mut variable = variable.clone();
-                compiled.default(&mut variable.value);
+                if !compiled.default(&mut variable.value, left) {
+                    return Err(vec![too_many_defaults(field, &variable.name)]);
+                }
                 defaulted.push(variable);
             }
         }
@@ -101,7 +104,9 @@ pub(super) fn defaulted(
         match definitions.compiled(name) {
             Some(Ok(compiled)) => {
                 let mut value = Value::Null;
-                compiled.default(&mut value);
+                if !compiled.default(&mut value, left) {
+                    return Err(vec![too_many_defaults(field, name)]);
+                }
                 defaulted.push(ClusterVariable { name: name.to_owned(), value });
             }
             Some(Err(why)) => add(&mut errors, broken(field, name, why)),
@@ -176,6 +181,12 @@ fn undefined(field: &str, variable: &ClusterVariable) -> FieldError {
 fn broken(field: &str, name: &str, why: &str) -> FieldError {
     let detail = format!("the schema of the variable {name:?} in the class {why}");
     FieldError::bare(FieldErrorKind::InternalError, format!("{field}[{name}]"), detail)
+}
+
+fn too_many_defaults(field: &str, name: &str) -> FieldError {
+    let detail =
+        format!("the defaults of the class would make the variables larger than {MAX_DEFAULTS_SIZE} bytes");
+    FieldError::bare(FieldErrorKind::Invalid, format!("{field}[{name}]"), detail)
 }
 
 fn invalid(field: &str, value: &Value, detail: impl Into<String>) -> FieldError {

@@ -11,10 +11,14 @@ pub const SYNTAX_DEPTH_MAX: usize = 100;
 pub const EXECUTION_DEPTH_MAX: usize = 200;
 /// Nested lists and maps in a value.
 pub const VALUE_DEPTH_MAX: usize = 100;
-/// Steps of a rendering: commands, iterations, and the elements that a function reads or makes. A million steps take less than a second.
+/// Steps of a rendering: commands, iterations, the elements that a function reads or makes, and every [`STEP_BYTES`] of values. A million steps take less than a second.
 pub const STEPS_MAX: u64 = 1_000_000;
+/// Steps of rendering the template of a name. Names have a few dozen characters, and one write can make thousands of them.
+pub const NAME_STEPS_MAX: u64 = 1_000;
 /// Bytes of all values that a rendering makes, whether they are still in use or not.
 pub const MEMORY_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of values that count as one more step.
+pub const STEP_BYTES: u64 = 1 << 10;
 /// Bytes of the rendered text.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
 /// Bytes of a compiled regular expression, and of its cache.

@@ -191,3 +191,14 @@ fn renderings_share_a_bound() {
     let endless = Template::parse("{{ range until 1000000 }}{{ end }}").expect("a template");
     assert!(endless.render_within(&variables, &mut many).is_err(), "each rendering has its own bound, too");
 }
+
+#[test]
+fn bytes_are_steps() {
+    let template = Template::parse("{{ repeat 10000000 \"x\" | len }}").expect("a template");
+    let mut steps = limits::STEPS_MAX;
+    assert_eq!(template.render_within(&json!({}), &mut steps).as_deref(), Ok("10000000"));
+    let counted = limits::STEPS_MAX - steps;
+    assert!(counted >= 10_000_000 / limits::STEP_BYTES, "{counted}");
+    let error = template.render_within(&json!({}), &mut { 5_000 }).expect_err("so many bytes are more steps");
+    assert!(matches!(error, Error::Limit { what: "steps", .. }), "{error}");
+}

@@ -1,5 +1,6 @@
 //! Table tests of defaults and rules.
 
+mod bounds;
 mod class_recordings;
 mod cluster;
 mod cluster_class;

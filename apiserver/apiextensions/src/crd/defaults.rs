@@ -2,7 +2,8 @@
 
 use cel::{Known, Rules};
 use machinery::field::FieldError;
-use machinery::schema::{Schema, default, prune, validate_embedded, validate_part};
+use machinery::limits::MAX_DEFAULTS_SIZE;
+use machinery::schema::{Schema, default_within, prune, validate_embedded, validate_part};
 
 use super::errors::invalid;
 
@@ -59,7 +60,10 @@ fn check(schema: &Schema, rules: Option<&Rules>, path: &str, root: bool, errors:
         errors.push(invalid(path, written, "must not have unknown fields"));
     }
     let mut filled = pruned;
-    default(schema, &mut filled);
+    if !default_within(schema, &mut filled, &mut { MAX_DEFAULTS_SIZE }) {
+        errors.push(invalid(path, &"".into(), too_large()));
+        return;
+    }
     let found = validate_part(&typed_by_kind(schema), path, &filled, None);
     if let Some(rules) = rules.filter(|_| found.is_empty() && !root) {
         let broken = rules.validate(schema, &filled, None, Known::default());
@@ -92,4 +96,8 @@ fn prune_value(schema: &Schema, value: &mut serde_json::Value) -> bool {
     let clean = prune(&holder, &mut object).is_empty();
     *value = object["value"].take();
     clean
+}
+
+fn too_large() -> String {
+    format!("with the defaults inside of it, it is larger than {MAX_DEFAULTS_SIZE} bytes")
 }

@@ -5,4 +5,4 @@ mod tree;
 mod walk;
 
 pub use tree::Rules;
-pub use walk::{Known, evaluations, spent};
+pub use walk::{Known, evaluations, limited, spent};

@@ -18,6 +18,28 @@ use crate::values::{CANCELLED, OUT_OF_BUDGET, Val};
 thread_local! {
     static EVALUATIONS: Cell<u64> = const { Cell::new(0) };
     static SPENT: Cell<u64> = const { Cell::new(0) };
+    /// What the rules of limited work may still cost, or `None` outside of it.
+    static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Runs `work` with the limit [`MAX_CEL_OBJECT_COST`] for all rules that it evaluates, as if they were those of one object.
+/// Beyond the limit, values with rules are errors. Inside of work that is limited, the limit is the same one.
+pub fn limited<T>(work: impl FnOnce() -> T) -> T {
+    if LEFT.get().is_some() {
+        return work();
+    }
+    LEFT.set(Some(MAX_CEL_OBJECT_COST));
+    // Also if the work panics: the thread goes on with other work.
+    let _end = EndOfLimit;
+    work()
+}
+
+struct EndOfLimit;
+
+impl Drop for EndOfLimit {
+    fn drop(&mut self) {
+        LEFT.set(None);
+    }
 }
 
 /// Returns the cost of all rules that this thread has evaluated, in cel-go's units.
@@ -84,7 +106,7 @@ impl Default for Walk {
             found: Vec::new(),
             unchanged: false,
             known: Known::default(),
-            budget: Some(MAX_CEL_OBJECT_COST),
+            budget: Some(LEFT.get().unwrap_or(MAX_CEL_OBJECT_COST)),
         }
     }
 }
@@ -189,6 +211,10 @@ impl Walk {
         subject: &Subject<'_>,
     ) -> Option<FieldError> {
         let Subject { new, old, path } = *subject;
+        if self.budget == Some(0) {
+            self.budget = None;
+            return Some(invalid_type(schema, path, OUT_OF_BUDGET.to_owned()));
+        }
         let before = old.map(|old| Val::of(old, Some(schema)));
         let old_self = match (rule.optional_old_self, before) {
             (true, before) => Val::Optional(before.map(Into::into)),
@@ -240,6 +266,7 @@ impl Walk {
     fn pay(&mut self, cost: u64) -> bool {
         SPENT.set(SPENT.get().saturating_add(cost));
         let cost = cost.max(MIN_CEL_EVALUATION_COST);
+        LEFT.set(LEFT.get().map(|left| left.saturating_sub(cost)));
         self.budget = self.budget.and_then(|budget| budget.checked_sub(cost));
         self.budget.is_some()
     }

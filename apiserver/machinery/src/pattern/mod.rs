@@ -46,12 +46,23 @@ thread_local! {
 }
 
 /// Runs `work` with a limit of [`MAX_PATTERNS_SIZE`] states for all patterns that it compiles. Patterns beyond the
-/// limit fail to compile.
+/// limit fail to compile. Inside of work that is limited, the limit is the same one.
 pub fn limited<T>(work: impl FnOnce() -> T) -> T {
+    if LEFT.get().is_some() {
+        return work();
+    }
     LEFT.set(Some(MAX_PATTERNS_SIZE));
-    let done = work();
-    LEFT.set(None);
-    done
+    // Also if the work panics: the thread goes on with other work.
+    let _end = EndOfLimit;
+    work()
+}
+
+struct EndOfLimit;
+
+impl Drop for EndOfLimit {
+    fn drop(&mut self) {
+        LEFT.set(None);
+    }
 }
 
 /// Compiles a pattern like [`compile`] and caches it. The cache is for patterns of schemas and rules, not for those of

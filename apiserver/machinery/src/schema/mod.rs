@@ -20,7 +20,7 @@ mod validate;
 
 pub use coerce::coerce;
 pub use correlate::{OldItems, unchanged};
-pub use default::{default, drop_nulls};
+pub use default::{default, default_within, drop_nulls};
 pub use embedded::validate_embedded;
 pub use lists::validate_lists;
 pub use parse::{SchemaError, summarise};

@@ -68,6 +68,12 @@ pub fn start<P: Pool>(manager: &Manager, name: &'static str) {
     });
     let (claims, by_cluster) = (this.claims.clone(), this.claims.clone());
     let (all_pools, all_claims) = (this.pools.clone(), this.claims.clone());
+    let all = move || {
+        let waiting = all_claims.all();
+        let of_claims = waiting.iter().filter_map(|claim| pool_of_claim::<P>(claim));
+        distinct(requests_of(&all_pools.all()).into_iter().chain(of_claims))
+    };
+    let also_all = all.clone();
     Controller::new(manager, name)
         .reconciles(&this.pools)
         .watches(&this.claims, |change| {
@@ -77,13 +83,15 @@ pub fn start<P: Pool>(manager: &Manager, name: &'static str) {
         .watches(&this.addresses, move |change| of_address::<P>(&claims, change))
         .watches(&this.clusters, move |change| of_cluster::<P>(&by_cluster, change))
         .watches(this.upstream.deployments(), move |change| {
-            if !change.objects().any(|deployment| Upstream::is_provider(deployment)) {
-                return Vec::new();
-            }
-            let waiting = all_claims.all();
-            let of_claims = waiting.iter().filter_map(|claim| pool_of_claim::<P>(claim));
-            distinct(requests_of(&all_pools.all()).into_iter().chain(of_claims))
+            let is_provider = change.objects().any(|deployment| Upstream::is_provider(deployment));
+            if is_provider { all() } else { Vec::new() }
         })
+        .watches(
+            this.upstream.namespaces(),
+            move |change| {
+                if Upstream::is_other(change) { also_all() } else { Vec::new() }
+            },
+        )
         .start(this);
 }
 

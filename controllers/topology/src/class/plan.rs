@@ -40,11 +40,12 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// Makes the class an owner of its templates, so that they are deleted and moved with it.
+/// Makes the class an owner of its templates, so that they are deleted and moved with it. Objects of kinds that implement no contract of Cluster API belong to
+/// somebody else, whatever the class says.
 fn own_templates(plan: &mut Plan, observed: &Observed) {
     let owner = owners::reference(observed.class.as_ref(), &());
     for template in &observed.templates {
-        let Ok(Some(object)) = &template.object else { continue };
+        let (Ok(Some(object)), Ok(_)) = (&template.object, &template.newest_version) else { continue };
         let mut wanted = object.as_ref().clone();
         owners::ensure(&mut wanted, owner.clone());
         if wanted.metadata != object.metadata {

@@ -8,8 +8,6 @@ pub const FIELD_MANAGER: &str = "capi-topology";
 const DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
 
 /// Returns the configuration of `desired`. With the UID of an object that exists, an apply does not bring it back once it is deleted.
-///
-/// An endpoint without host or port is left out: kinds whose types have no optional fields write it so, and the infrastructure fills it in.
 pub fn of(desired: &Value, current: Option<&Value>) -> Value {
     let mut metadata = Map::new();
     for field in ["name", "namespace", "labels", "annotations", "ownerReferences"] {
@@ -27,22 +25,7 @@ pub fn of(desired: &Value, current: Option<&Value>) -> Value {
         }
     }
     configuration.insert("metadata".to_owned(), Value::Object(metadata));
-    let mut configuration = Value::Object(configuration);
-    drop_empty_endpoint(&mut configuration);
-    configuration
-}
-
-fn drop_empty_endpoint(configuration: &mut Value) {
-    let Some(Value::Object(spec)) = configuration.get_mut("spec") else { return };
-    let Some(Value::Object(endpoint)) = spec.get_mut("controlPlaneEndpoint") else { return };
-    endpoint.retain(|field, value| match field.as_str() {
-        "host" => *value != "",
-        "port" => *value != 0,
-        _ => true,
-    });
-    if endpoint.is_empty() {
-        spec.remove("controlPlaneEndpoint");
-    }
+    Value::Object(configuration)
 }
 
 /// Returns the configuration for a dry run.

@@ -23,6 +23,8 @@ use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, Machin
 pub use blocked::Blocked;
 pub use observe::Observed;
 
+use tokio::sync::Semaphore;
+
 use crate::extensions::Context;
 use memory::Memory;
 use observe::TopologyController;
@@ -74,6 +76,7 @@ fn start(manager: &Manager, context: &Context) {
         external,
         extensions: context.extensions.clone(),
         memory: Memory::default(),
+        large: Semaphore::new(1),
         recorder: manager.recorder("topology/cluster-controller"),
     });
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::object::{annotation, is_deleting};
-use engine::{Action, Error, NamespacedName, Reconciler, Request, Result, paused, unless_gone};
+use engine::{Action, Error, NamespacedName, Reconciler, Request, Result, aside, paused, unless_gone};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterClass, ClusterClassPatch};
 use serde_json::{Value, json};
@@ -86,7 +86,9 @@ impl TopologyController {
         if let Some(missing) = not_reconciled(&class) {
             return Ok(Report::ClassNotReconciled(missing));
         }
-        let observed = self.read(cluster, class).await?;
+        let blueprint = self.blueprint(class).await?;
+        let _seat = self.seat(cluster, &blueprint).await;
+        let observed = self.read(cluster, blueprint).await?;
         if plan::is_new(cluster)
             && let Some(blocked) = self.call_hook(cluster, Hook::BeforeClusterCreate, json!({})).await?
         {
@@ -182,13 +184,13 @@ impl TopologyController {
     /// Makes the wanted objects, with all patches of the class.
     async fn desired(&self, observed: &Observed, decision: &Decision) -> Result<Desired> {
         let random = self.manager.random().clone();
-        let mut patching =
-            plan::patching(observed, decision, &mut || random.name_suffix()).map_err(Error::Failed)?;
+        let patching = aside(|| plan::patching(observed, decision, &mut || random.name_suffix()));
+        let mut patching = patching.map_err(Error::Failed)?;
         let failed = |error: PatchError| Error::failed(error.to_string());
         // Extensions select the namespaces of Clusters, and a class may be in another one.
         let namespace = observed.current.cluster.metadata.namespace.as_deref().unwrap_or_default();
         loop {
-            match patching.next().map_err(failed)? {
+            match aside(|| patching.next()).map_err(failed)? {
                 Step::Done => break,
                 Step::Generate { patch, request } => {
                     let (hook, request) = (Hook::GeneratePatches, json!(request));
@@ -196,7 +198,7 @@ impl TopologyController {
                     let answer = serde_json::from_value(answer).map_err(|error| {
                         Error::json(format!("what the extension of patch {} answered", patch.name), error)
                     })?;
-                    patching.answer(answer).map_err(failed)?;
+                    aside(|| patching.answer(answer)).map_err(failed)?;
                 }
                 Step::Validate { patch, request } => {
                     let (hook, request) = (Hook::ValidateTopology, json!(request));
@@ -204,7 +206,7 @@ impl TopologyController {
                 }
             }
         }
-        patching.finish().map_err(failed)
+        aside(|| patching.finish()).map_err(failed)
     }
 
     /// Calls the extension of a patch.
@@ -248,7 +250,10 @@ fn not_reconciled(class: &ClusterClass) -> Option<String> {
         None => Some("VariablesReady is not reported yet".to_owned()),
         Some(ready) if ready.status == "False" => Some(format!("VariablesReady is False: {}", ready.message)),
         Some(_) if observed != generation => {
-            Some(format!("status.observedGeneration must be {generation}, but is {observed}"))
+            // A class with a template that cannot be used never gets there.
+            let versions = class.condition("RefVersionsUpToDate").filter(|found| found.status == "Unknown");
+            let why = versions.map(|found| format!(": {}", found.message)).unwrap_or_default();
+            Some(format!("status.observedGeneration must be {generation}, but is {observed}{why}"))
         }
         Some(_) => None,
     };

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::limits::ALL_TEMPLATES_BYTES_MAX;
 use crate::object;
 
 /// Why desired objects cannot be made.
@@ -31,6 +32,12 @@ pub enum DesiredError {
         /// What is wrong.
         message: String,
     },
+    /// The copies of the templates are too large together.
+    #[error(
+        "the templates of the Cluster would have more than {ALL_TEMPLATES_BYTES_MAX} bytes together, because each entry of its workers gets a copy of those of its class: make \
+         the templates smaller, or use fewer entries"
+    )]
+    TooLarge,
     /// A template of the class has not the form of one.
     #[error("{template}: {message}")]
     Template {

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::budget::Budget;
 use super::json_patch::{self, Operation};
 use super::request::PatchItem;
-use super::size::measure;
 use crate::limits::{PATCHED_BYTES_MAX, PATCHED_DEPTH_MAX};
 use crate::object;
+use crate::size::measure;
 
 /// The fields of a template that patches may change.
 const FIELDS: [&[&str]; 3] = [&["spec"], &["metadata", "labels"], &["metadata", "annotations"]];
@@ -26,10 +26,11 @@ pub fn json_patch(
     if operations.is_empty() {
         return Ok(());
     }
-    budget.bytes(measure(template).bytes)?;
+    let before = measure(template).bytes;
+    budget.bytes(before)?;
     let mut patched = template.clone();
     json_patch::apply(&mut patched, operations, budget)?;
-    take_over(template, patched, budget)
+    take_over(template, before, patched, budget)
 }
 
 /// Applies a patch that an extension made.
@@ -46,10 +47,11 @@ pub fn external(template: &mut Value, item: &PatchItem, budget: &mut Budget) -> 
             if text.is_empty() {
                 return Ok(());
             }
-            budget.bytes(measure(template).bytes)?;
+            let before = measure(template).bytes;
+            budget.bytes(before)?;
             let patched = machinery::patch::merge_patch(template, &text);
             let patched = patched.map_err(|status| status.message)?;
-            take_over(template, patched.object, budget)
+            take_over(template, before, patched.object, budget)
         }
         other => Err(format!("patchType must be JSONPatch or JSONMergePatch, not {other:?}")),
     }
@@ -76,8 +78,14 @@ fn operations(text: &[u8]) -> Result<Vec<Operation>, String> {
     Ok(list.into_iter().map(operation).collect())
 }
 
-/// Takes over what patches may change. A field that is gone stays as it was, and an apply of it could not take it away either.
-fn take_over(template: &mut Value, mut patched: Value, budget: &mut Budget) -> Result<(), String> {
+/// Takes over what patches may change of a template with `before` bytes. A field that is gone stays as it was, and an apply of it could not take it away
+/// either.
+fn take_over(
+    template: &mut Value,
+    before: usize,
+    mut patched: Value,
+    budget: &mut Budget,
+) -> Result<(), String> {
     let size = measure(&patched);
     budget.bytes(size.bytes)?;
     if size.bytes > PATCHED_BYTES_MAX {
@@ -89,6 +97,7 @@ fn take_over(template: &mut Value, mut patched: Value, budget: &mut Budget) -> R
     if size.levels > PATCHED_DEPTH_MAX {
         return Err(format!("the patched template is nested deeper than {PATCHED_DEPTH_MAX} levels"));
     }
+    budget.resize(before, size.bytes)?;
     for path in FIELDS {
         let place = path.iter().try_fold(&mut patched, |value, name| value.get_mut(name));
         if let Some(value) = place.map(Value::take) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use schemas::cluster::{Cluster, ClusterClass, ClusterVariable, TopologyVariables};
 use serde_json::{Map, Value, json};
 
-use super::items::Part;
+use super::items::{Part, WorkersKind};
 use super::request::Variable;
 use crate::current::Parts;
 use crate::desired::{Desired, DesiredWorkers};
@@ -46,20 +46,21 @@ pub fn of_part(cluster: &Cluster, desired: &Desired, part: &Part, defined: &BTre
             let has_replicas = topology.is_some_and(|topology| topology.replicas.is_some());
             with_builtin(&values, defined, json!({ "controlPlane": of_control_plane(desired, has_replicas) }))
         }
-        part => {
-            if let Some(name) = part.machine_deployment() {
-                let entry = parts.machine_deployments.iter().find(|entry| entry.name == name);
-                let values = overrides(entry.and_then(|entry| entry.variables.as_ref()));
-                let class = entry.map(|entry| entry.class.as_str()).unwrap_or_default();
-                let builtin = desired.machine_deployments.get(name).map(|made| of_workers(made, class, name));
-                return with_builtin(&values, defined, json!({ "machineDeployment": builtin }));
-            }
-            let name = part.machine_pool().unwrap_or_default();
-            let entry = parts.machine_pools.iter().find(|entry| entry.name == name);
-            let values = overrides(entry.and_then(|entry| entry.variables.as_ref()));
-            let class = entry.map(|entry| entry.class.as_str()).unwrap_or_default();
-            let builtin = desired.machine_pools.get(name).map(|made| of_workers(made, class, name));
-            with_builtin(&values, defined, json!({ "machinePool": builtin }))
+        Part::Workers(part) => {
+            let (kind, variables, made) = match part.kind {
+                WorkersKind::MachineDeployment => (
+                    "machineDeployment",
+                    parts.machine_deployments.get(part.index).and_then(|entry| entry.variables.as_ref()),
+                    desired.machine_deployments.get(&part.name),
+                ),
+                WorkersKind::MachinePool => (
+                    "machinePool",
+                    parts.machine_pools.get(part.index).and_then(|entry| entry.variables.as_ref()),
+                    desired.machine_pools.get(&part.name),
+                ),
+            };
+            let builtin = made.map(|made| of_workers(made, &part.class, &part.name));
+            with_builtin(&overrides(variables), defined, json!({ kind: builtin }))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Patches one after the other, with the caller asking extensions in between.
 
+use std::collections::BTreeSet;
+
 use schemas::cluster::{Cluster, ClusterClassPatch};
 use serde_json::Value;
 use thiserror::Error;
@@ -7,13 +9,12 @@ use thiserror::Error;
 use super::budget::Budget;
 use super::builtins::{self, INLINE};
 use super::items::{self, Item};
-use super::request::{GeneratePatchesRequest, GeneratePatchesResponse, ValidateTopologyRequest};
-use super::size::measure;
+use super::request::{GeneratePatchesRequest, GeneratePatchesResponse, ValidateTopologyRequest, Variable};
 use super::{apply, inline, result};
 use crate::blueprint::Blueprint;
 use crate::desired::{Contract, Desired};
-use crate::limits::ALL_PATCHED_BYTES_MAX;
 use crate::object;
+use crate::size::measure;
 
 /// What comes next.
 #[derive(Debug)]
@@ -72,9 +73,6 @@ pub enum PatchError {
     /// [`Patching::next`] was called before the answer to the last request, or [`Patching::answer`] without a request.
     #[error("requests and answers are out of order")]
     OutOfOrder,
-    /// The patched templates are too large together.
-    #[error("the patched templates of the Cluster have more than {ALL_PATCHED_BYTES_MAX} bytes together")]
-    TooLarge,
 }
 
 /// The patches of a class on their way through the templates of a Cluster.
@@ -90,6 +88,8 @@ pub struct Patching<'a> {
     /// The patch that validates next, once all are applied.
     validating: usize,
     parsed: inline::Parsed<'a>,
+    /// The variables that the class defines itself, and their values for all templates.
+    inline: (BTreeSet<&'a str>, Vec<Variable>),
     budget: Budget,
 }
 
@@ -109,7 +109,11 @@ impl<'a> Patching<'a> {
             false => items::items(blueprint, cluster, &desired, contract)
                 .map_err(|message| PatchError::Template { message })?,
         };
+        let defined = builtins::defined_by(&blueprint.class, INLINE);
+        let global = builtins::global(cluster, &desired, &defined);
+        let sizes = items.iter().map(|item| measure(&item.item.object).bytes);
         Ok(Self {
+            budget: Budget::new(sizes.sum()),
             blueprint,
             cluster,
             desired,
@@ -118,7 +122,7 @@ impl<'a> Patching<'a> {
             asked: None,
             validating: 0,
             parsed: inline::Parsed::default(),
-            budget: Budget::default(),
+            inline: (defined, global),
         })
     }
 
@@ -165,11 +169,11 @@ impl<'a> Patching<'a> {
     pub fn answer(&mut self, response: GeneratePatchesResponse) -> Result<(), PatchError> {
         let patch = self.asked.take().ok_or(PatchError::OutOfOrder)?;
         for answered in &response.items {
-            let found = self.items.iter_mut().find(|item| item.item.uid == answered.uid);
-            let item = found.ok_or_else(|| PatchError::UnknownItem {
-                patch: patch.name.clone(),
-                uid: answered.uid.chars().take(64).collect(),
-            })?;
+            let item =
+                items::find(&mut self.items, &answered.uid).ok_or_else(|| PatchError::UnknownItem {
+                    patch: patch.name.clone(),
+                    uid: answered.uid.chars().take(64).collect(),
+                })?;
             apply::external(&mut item.item.object, answered, &mut self.budget)
                 .map_err(|message| failed(patch, &item.item.object, message))?;
         }
@@ -184,10 +188,6 @@ impl<'a> Patching<'a> {
         if self.asked.is_some() || self.next < self.blueprint.class.spec.patches.len() {
             return Err(PatchError::OutOfOrder);
         }
-        let sizes = self.items.iter().map(|item| measure(&item.item.object).bytes);
-        if sizes.sum::<usize>() > ALL_PATCHED_BYTES_MAX {
-            return Err(PatchError::TooLarge);
-        }
         for item in self.items {
             result::take_over(&mut self.desired, item).map_err(|message| PatchError::Template { message })?;
         }
@@ -198,14 +198,12 @@ impl<'a> Patching<'a> {
 
     fn inline(&mut self, patch: &'a ClusterClassPatch) -> Result<(), PatchError> {
         let (cluster, desired) = (self.cluster, &self.desired);
-        let defined = builtins::defined_by(&self.blueprint.class, INLINE);
-        let global = builtins::global(cluster, desired, &defined);
+        let (defined, global) = &self.inline;
         for item in &mut self.items {
             let variables = |item: &Item| {
-                builtins::merged(&global, &builtins::of_part(cluster, desired, &item.part, &defined))
+                builtins::merged(global, &builtins::of_part(cluster, desired, &item.part, defined))
             };
-            let topology = cluster.spec.topology.as_ref();
-            inline::apply(patch, item, topology, variables, &mut self.parsed, &mut self.budget)
+            inline::apply(patch, item, variables, &mut self.parsed, &mut self.budget)
                 .map_err(|message| failed(patch, &item.item.object, message))?;
         }
         Ok(())

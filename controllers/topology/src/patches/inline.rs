@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schemas::cluster::{ClusterClassPatch, JsonPatch, Topology};
+use schemas::cluster::{ClusterClassPatch, JsonPatch};
 use serde_json::Value;
 use templates::Template;
 
@@ -34,14 +34,16 @@ impl<'a> Parsed<'a> {
 pub fn apply<'a>(
     patch: &'a ClusterClassPatch,
     item: &mut Item,
-    topology: Option<&Topology>,
     variables: impl FnOnce(&Item) -> Value,
     parsed: &mut Parsed<'a>,
     budget: &mut Budget,
 ) -> Result<(), String> {
-    let matching = patch.definitions.iter().enumerate();
-    let matching = matching.filter(|(_, definition)| selector::matches(&definition.selector, item, topology));
-    let matching: Vec<_> = matching.collect();
+    let mut matching = Vec::new();
+    for (place, definition) in patch.definitions.iter().enumerate() {
+        if selector::matches(&definition.selector, item, budget)? {
+            matching.push((place, definition));
+        }
+    }
     if matching.is_empty() {
         return Ok(());
     }

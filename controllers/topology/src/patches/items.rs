@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::request::{GeneratePatchesItem, HolderReference};
 use crate::blueprint::{Blueprint, Template};
+use crate::current::Parts;
 use crate::desired::{Contract, Desired};
 use crate::object;
 
@@ -20,14 +21,33 @@ pub enum Part {
     ControlPlane,
     /// The infrastructure template of control plane machines.
     ControlPlaneMachines,
-    /// The bootstrap template of the MachineDeployment with this name in the topology.
-    MachineDeploymentBootstrap(String),
-    /// The infrastructure template of the MachineDeployment with this name in the topology.
-    MachineDeploymentInfrastructure(String),
-    /// The bootstrap template of the MachinePool with this name in the topology.
-    MachinePoolBootstrap(String),
-    /// The infrastructure template of the MachinePool with this name in the topology.
-    MachinePoolInfrastructure(String),
+    /// A template of workers.
+    Workers(WorkersPart),
+}
+
+/// A template of one entry of a topology's workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkersPart {
+    pub kind: WorkersKind,
+    /// The place of the entry in the topology's list.
+    pub index: usize,
+    /// The name in the topology.
+    pub name: String,
+    /// The class of the workers.
+    pub class: String,
+    pub template: WorkersTemplate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkersKind {
+    MachineDeployment,
+    MachinePool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkersTemplate {
+    Bootstrap,
+    Infrastructure,
 }
 
 /// An item of a request, and what it is for.
@@ -67,69 +87,65 @@ pub fn items(
             holder_of(&desired.control_plane, path),
         )?;
     }
-    items.of_machine_deployments(blueprint, cluster, desired)?;
-    items.of_machine_pools(blueprint, cluster, desired)?;
+    items.of_workers(blueprint, cluster, desired)?;
     Ok(items.0)
 }
 
-const BOOTSTRAP: &str = "spec.template.spec.bootstrap.configRef";
-const INFRASTRUCTURE: &str = "spec.template.spec.infrastructureRef";
+/// The entries of a topology's workers: kind, place in its list, name in the topology, class.
+fn workers(cluster: &Cluster) -> Vec<(WorkersKind, usize, &str, &str)> {
+    let Some(parts) = Parts::of(cluster) else { return Vec::new() };
+    let deployments = parts.machine_deployments.iter().enumerate().map(|(index, entry)| {
+        (WorkersKind::MachineDeployment, index, entry.name.as_str(), entry.class.as_str())
+    });
+    let pools = parts.machine_pools.iter().enumerate();
+    let pools = pools
+        .map(|(index, entry)| (WorkersKind::MachinePool, index, entry.name.as_str(), entry.class.as_str()));
+    deployments.chain(pools).collect()
+}
 
 struct Items(Vec<Item>);
 
 impl Items {
-    fn of_machine_deployments(
+    fn of_workers(
         &mut self,
         blueprint: &Blueprint,
         cluster: &Cluster,
         desired: &Desired,
     ) -> Result<(), String> {
-        let workers = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
-        for topology in workers.iter().flat_map(|workers| &workers.machine_deployments) {
-            let (name, class) = (&topology.name, &topology.class);
-            let (Some(made), Some(templates)) =
-                (desired.machine_deployments.get(name), blueprint.machine_deployments.get(class))
-            else {
-                continue;
+        for (kind, index, name, class) in workers(cluster) {
+            let (made, templates) = match kind {
+                WorkersKind::MachineDeployment => {
+                    (desired.machine_deployments.get(name), blueprint.machine_deployments.get(class))
+                }
+                WorkersKind::MachinePool => {
+                    (desired.machine_pools.get(name), blueprint.machine_pools.get(class))
+                }
             };
-            let part = Part::MachineDeploymentBootstrap(name.clone());
-            self.of_template(
-                part,
-                &templates.bootstrap,
-                &made.bootstrap_template,
-                holder_of(&made.object, BOOTSTRAP),
-            )?;
-            let part = Part::MachineDeploymentInfrastructure(name.clone());
-            let holder = holder_of(&made.object, INFRASTRUCTURE);
-            self.of_template(part, &templates.infrastructure, &made.infrastructure_template, holder)?;
-        }
-        Ok(())
-    }
-
-    fn of_machine_pools(
-        &mut self,
-        blueprint: &Blueprint,
-        cluster: &Cluster,
-        desired: &Desired,
-    ) -> Result<(), String> {
-        let workers = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
-        for topology in workers.iter().flat_map(|workers| &workers.machine_pools) {
-            let (name, class) = (&topology.name, &topology.class);
-            let (Some(made), Some(templates)) =
-                (desired.machine_pools.get(name), blueprint.machine_pools.get(class))
-            else {
-                continue;
-            };
-            let part = Part::MachinePoolBootstrap(name.clone());
-            self.of_object(
-                part,
-                &templates.bootstrap,
-                &made.bootstrap_template,
-                holder_of(&made.object, BOOTSTRAP),
-            )?;
-            let part = Part::MachinePoolInfrastructure(name.clone());
-            let holder = holder_of(&made.object, INFRASTRUCTURE);
-            self.of_object(part, &templates.infrastructure, &made.infrastructure_template, holder)?;
+            let (Some(made), Some(templates)) = (made, templates) else { continue };
+            let both = [
+                (
+                    WorkersTemplate::Bootstrap,
+                    &templates.bootstrap,
+                    &made.bootstrap_template,
+                    "spec.template.spec.bootstrap.configRef",
+                ),
+                (
+                    WorkersTemplate::Infrastructure,
+                    &templates.infrastructure,
+                    &made.infrastructure_template,
+                    "spec.template.spec.infrastructureRef",
+                ),
+            ];
+            for (which, template, copy, field) in both {
+                let (name, class) = (name.to_owned(), class.to_owned());
+                let part = Part::Workers(WorkersPart { kind, index, name, class, template: which });
+                let holder = holder_of(&made.object, field);
+                // A MachinePool has no copies of templates, but what is made from them.
+                match kind {
+                    WorkersKind::MachineDeployment => self.of_template(part, template, copy, holder)?,
+                    WorkersKind::MachinePool => self.of_object(part, template, copy, holder)?,
+                }
+            }
         }
         Ok(())
     }
@@ -175,12 +191,18 @@ impl Items {
             }
         }
         without_bookkeeping(&mut object);
-        // Only this request uses the UID, so a number is as good as a random one.
+        // Only this request uses the UID, so a number is as good as a random one. [`find`] needs them in order.
         let uid = format!("00000000-0000-0000-0000-{:012}", self.0.len() + 1);
         let item = GeneratePatchesItem { uid, holder_reference, object, variables: Vec::new() };
         self.0.push(Item { part, item });
         Ok(())
     }
+}
+
+/// Returns the item with this UID.
+pub fn find<'a>(items: &'a mut [Item], uid: &str) -> Option<&'a mut Item> {
+    let found = items.binary_search_by(|item| item.item.uid.as_str().cmp(uid)).ok()?;
+    items.get_mut(found)
 }
 
 /// Removes what no patch needs: field managers, and annotations that are never copied.
@@ -215,25 +237,5 @@ fn holder_of(object: &Value, field_path: &str) -> HolderReference {
         namespace: text(&["metadata", "namespace"]),
         name: text(&["metadata", "name"]),
         field_path: field_path.to_owned(),
-    }
-}
-
-impl Part {
-    /// Returns the name in the topology of the MachineDeployment that the part belongs to.
-    pub fn machine_deployment(&self) -> Option<&str> {
-        match self {
-            Self::MachineDeploymentBootstrap(name) | Self::MachineDeploymentInfrastructure(name) => {
-                Some(name)
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the name in the topology of the MachinePool that the part belongs to.
-    pub fn machine_pool(&self) -> Option<&str> {
-        match self {
-            Self::MachinePoolBootstrap(name) | Self::MachinePoolInfrastructure(name) => Some(name),
-            _ => None,
-        }
     }
 }

@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use super::budget::Budget;
-use super::size::measure;
 use crate::limits::{PATCHED_BYTES_MAX, PATCHED_DEPTH_MAX};
+use crate::size::measure;
 
 /// An operation.
 #[derive(Debug, Clone, Default)]

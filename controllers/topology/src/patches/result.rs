@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::items::{Item, Part};
+use super::items::{Item, Part, WorkersKind, WorkersTemplate};
 use crate::desired::Desired;
 use crate::names;
 use crate::object;
@@ -72,22 +72,19 @@ pub fn take_over(desired: &mut Desired, item: Item) -> Result<(), String> {
             Some(made) => copy(template, made, &TEMPLATE, &[]),
             None => Ok(()),
         },
-        Part::MachineDeploymentBootstrap(name) => match desired.machine_deployments.get_mut(name) {
-            Some(workers) => copy(template, &mut workers.bootstrap_template, &TEMPLATE, &[]),
-            None => Ok(()),
-        },
-        Part::MachineDeploymentInfrastructure(name) => match desired.machine_deployments.get_mut(name) {
-            Some(workers) => copy(template, &mut workers.infrastructure_template, &TEMPLATE, &[]),
-            None => Ok(()),
-        },
-        Part::MachinePoolBootstrap(name) => match desired.machine_pools.get_mut(name) {
-            Some(workers) => copy(template, &mut workers.bootstrap_template, &OBJECT, &[]),
-            None => Ok(()),
-        },
-        Part::MachinePoolInfrastructure(name) => match desired.machine_pools.get_mut(name) {
-            Some(workers) => copy(template, &mut workers.infrastructure_template, &OBJECT, &[]),
-            None => Ok(()),
-        },
+        Part::Workers(part) => {
+            let (workers, fields) = match part.kind {
+                WorkersKind::MachineDeployment => {
+                    (desired.machine_deployments.get_mut(&part.name), &TEMPLATE[..])
+                }
+                WorkersKind::MachinePool => (desired.machine_pools.get_mut(&part.name), &OBJECT[..]),
+            };
+            let made = workers.map(|workers| match part.template {
+                WorkersTemplate::Bootstrap => &mut workers.bootstrap_template,
+                WorkersTemplate::Infrastructure => &mut workers.infrastructure_template,
+            });
+            made.map_or(Ok(()), |made| copy(template, made, fields, &[]))
+        }
     };
     outcome.map_err(named(described))
 }

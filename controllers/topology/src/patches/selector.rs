@@ -1,40 +1,35 @@
 //! Which templates a patch definition is for.
 
-use schemas::cluster::{PatchSelector, PatchSelectorMatchClass, Topology};
+use schemas::cluster::PatchSelector;
 
-use super::items::{Item, Part};
+use super::budget::Budget;
+use super::items::{Item, Part, WorkersKind};
 use crate::object;
 
 /// Returns whether a definition with this selector changes the template.
-pub fn matches(selector: &PatchSelector, item: &Item, topology: Option<&Topology>) -> bool {
+///
+/// # Errors
+/// The patches of the class have made too many steps.
+pub fn matches(selector: &PatchSelector, item: &Item, budget: &mut Budget) -> Result<bool, String> {
+    budget.steps(1)?;
     let object = &item.item.object;
     if object::text(object, &["apiVersion"]) != selector.api_version || object::kind(object) != selector.kind
     {
-        return false;
+        return Ok(false);
     }
     let resources = &selector.match_resources;
-    match &item.part {
-        Part::Infrastructure => resources.infrastructure_cluster == Some(true),
-        Part::ControlPlane | Part::ControlPlaneMachines => resources.control_plane == Some(true),
-        part => {
-            let workers = topology.and_then(|topology| topology.workers.as_ref());
-            let class = |classes: Option<&PatchSelectorMatchClass>, class: Option<&str>| {
-                let names = classes.map_or(&[][..], |classes| &classes.names);
-                class.is_some_and(|class| names.iter().any(|name| is_named(name, class)))
-            };
-            if let Some(name) = part.machine_deployment() {
-                let entries = workers.map_or(&[][..], |workers| &workers.machine_deployments);
-                let entry = entries.iter().find(|entry| entry.name == name);
-                return class(
-                    resources.machine_deployment_class.as_ref(),
-                    entry.map(|entry| entry.class.as_str()),
-                );
-            }
-            let entries = workers.map_or(&[][..], |workers| &workers.machine_pools);
-            let entry = entries.iter().find(|entry| Some(entry.name.as_str()) == part.machine_pool());
-            class(resources.machine_pool_class.as_ref(), entry.map(|entry| entry.class.as_str()))
-        }
-    }
+    let part = match &item.part {
+        Part::Infrastructure => return Ok(resources.infrastructure_cluster == Some(true)),
+        Part::ControlPlane | Part::ControlPlaneMachines => return Ok(resources.control_plane == Some(true)),
+        Part::Workers(part) => part,
+    };
+    let classes = match part.kind {
+        WorkersKind::MachineDeployment => resources.machine_deployment_class.as_ref(),
+        WorkersKind::MachinePool => resources.machine_pool_class.as_ref(),
+    };
+    let names = classes.map_or(&[][..], |classes| &classes.names);
+    budget.steps(names.len())?;
+    Ok(names.iter().any(|name| is_named(name, &part.class)))
 }
 
 /// Returns whether a name of a selector, with a `*` at its beginning or end, is that of the class.

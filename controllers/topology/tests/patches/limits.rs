@@ -57,9 +57,7 @@ fn all_patches_together_make_a_bounded_work() {
 fn many_workers_with_many_patches_are_within_the_bounds() {
     let mut world = World::new();
     world.variable("v", "inline", json!("x"));
-    let workers: Vec<Value> =
-        (0..100).map(|index| json!({ "class": "small", "name": format!("md-{index}") })).collect();
-    world.cluster["spec"]["topology"]["workers"]["machineDeployments"] = json!(workers);
+    with_workers(&mut world, 100);
     let classes = json!({ "machineDeploymentClass": { "names": ["*"] } });
     for index in 0..50 {
         let patch =
@@ -69,4 +67,48 @@ fn many_workers_with_many_patches_are_within_the_bounds() {
     }
     let desired = world.desired().expect("it is not too much");
     assert_eq!(desired.machine_deployments.len(), 100);
+}
+
+/// Gives the topology so many MachineDeployments of a class.
+fn with_workers(world: &mut World, count: usize) {
+    let workers: Vec<Value> =
+        (0..count).map(|index| json!({ "class": "small", "name": format!("md-{index}") })).collect();
+    world.cluster["spec"]["topology"]["workers"]["machineDeployments"] = json!(workers);
+}
+
+#[test]
+fn the_copies_of_templates_have_a_size_together() {
+    let of = |entries: usize| {
+        let mut world = World::new();
+        with_workers(&mut world, entries);
+        let files =
+            world.templates[4]["spec"]["template"]["spec"].as_object_mut().expect("the bootstrap template");
+        files.insert("files".to_owned(), json!("x".repeat(1_000_000)));
+        world.unpatched().map(|desired| desired.machine_deployments.len())
+    };
+    assert_eq!(of(20), Ok(20));
+    let error = of(2000).expect_err("two gigabytes");
+    assert!(error.contains("would have more than 67108864 bytes together"), "{error}");
+}
+
+#[test]
+fn all_patched_templates_have_a_size_together() {
+    let mut world = World::new();
+    with_workers(&mut world, 100);
+    let classes = json!({ "machineDeploymentClass": { "names": ["small"] } });
+    let patch = json!([from_template("text", "{{ repeat 1000000 \"x\" }}")]);
+    world.patch("bootstrap.example.io/v1", "BootTemplate", classes, patch);
+    assert!(world.error().contains("more than 67108864 bytes together"), "{}", world.error());
+}
+
+#[test]
+fn names_in_selectors_are_steps() {
+    let mut world = World::new();
+    with_workers(&mut world, 2000);
+    let names: Vec<String> = (0..100).map(|index| format!("other-{index}")).collect();
+    for _ in 0..100 {
+        let classes = json!({ "machineDeploymentClass": { "names": names } });
+        world.patch("bootstrap.example.io/v1", "BootTemplate", classes, json!([from_template("a", "b")]));
+    }
+    assert!(world.error().contains("make more than 10000000 steps for one Cluster"), "{}", world.error());
 }

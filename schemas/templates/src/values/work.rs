@@ -34,15 +34,19 @@ impl Work {
         Work { steps: 0, steps_max, bytes: 0, maps: Vec::new(), regexes: BTreeMap::new() }
     }
 
-    /// The steps that were counted.
+    /// The steps that were counted. What is allocated takes time, too.
     pub(crate) fn counted(&self) -> u64 {
-        self.steps
+        self.steps.saturating_add(self.bytes / limits::STEP_BYTES)
     }
 
     /// Counts steps.
     pub(crate) fn steps(&mut self, count: usize) -> Outcome<()> {
         self.steps = self.steps.saturating_add(count as u64);
-        if self.steps > self.steps_max {
+        self.check_steps()
+    }
+
+    fn check_steps(&self) -> Outcome<()> {
+        if self.counted() > self.steps_max {
             return Err(Failure::Limit("steps", self.steps_max));
         }
         Ok(())
@@ -54,7 +58,7 @@ impl Work {
         if self.bytes > limits::MEMORY_BYTES_MAX {
             return Err(Failure::Limit("bytes of memory", limits::MEMORY_BYTES_MAX));
         }
-        Ok(())
+        self.check_steps()
     }
 
     /// Appends to a string that is being made.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::{Error, NamespacedName, Result};
 use schemas::cluster::{ClassTemplate, ClusterClass};
 use schemas::meta::TemplateReference;
+use serde_json::Value;
 
 use super::TopologyController;
 use crate::{Blueprint, Template, WorkerTemplates};
@@ -15,7 +16,7 @@ impl TopologyController {
     ///
     /// # Errors
     /// A template does not exist or cannot be read.
-    pub(super) async fn blueprint(&self, class: Arc<ClusterClass>) -> Result<Blueprint> {
+    pub(in crate::cluster) async fn blueprint(&self, class: Arc<ClusterClass>) -> Result<Blueprint> {
         let spec = &class.spec;
         let machines = match &spec.control_plane.machine_infrastructure {
             Some(machines) => Some(
@@ -75,9 +76,22 @@ impl TopologyController {
     ) -> Result<Template> {
         let name = NamespacedName::of(class);
         let key = NamespacedName::new(name.namespace.as_str(), reference.name.as_str());
-        let read = self.object(&reference.api_version, &reference.kind, &key).await;
-        let object = read
+        let object = self.provider_template(reference, &key).await;
+        let object = object
             .map_err(|error| Error::failed(format!("{field}.templateRef of ClusterClass {name}: {error}")))?;
         Ok(Template { object })
+    }
+
+    /// Reads a template of a provider. Others are refused: this controller would make objects of any kind for whoever may write a class, such as
+    /// Pods from a PodTemplate.
+    async fn provider_template(&self, reference: &TemplateReference, key: &NamespacedName) -> Result<Value> {
+        let group = reference.api_version.split_once('/').map_or("", |(group, _)| group);
+        self.manager.contracts().resolve(group, &reference.kind).await.map_err(|error| {
+            Error::failed(format!(
+                "{} ({}) is no template of a provider: {error}",
+                reference.kind, reference.api_version
+            ))
+        })?;
+        self.object(&reference.api_version, &reference.kind, key).await
     }
 }

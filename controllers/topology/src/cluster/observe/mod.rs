@@ -9,15 +9,17 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::events::Recorder;
-use engine::{Error, External, Manager, NamespacedName, Objects, Result};
+use engine::{Error, External, Manager, NamespacedName, Objects, Result, aside};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::DynamicObject;
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck, MachinePool};
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::memory::Memory;
 use crate::desired::Contract;
 use crate::extensions::Extensions;
+use crate::limits::LARGE_TEMPLATES_BYTES;
 use crate::{Blueprint, Current};
 
 /// The controller of Clusters with a topology.
@@ -33,6 +35,8 @@ pub(super) struct TopologyController {
     pub external: External,
     pub extensions: Arc<dyn Extensions>,
     pub memory: Memory,
+    /// For Clusters whose templates need much memory: one at a time.
+    pub large: Semaphore,
     pub recorder: Recorder,
 }
 
@@ -56,9 +60,9 @@ impl TopologyController {
     /// # Errors
     /// An object that the class or the Cluster refers to does not exist or cannot be read, or it is not one of a topology; or the class does
     /// not define or lacks a variable.
-    pub(super) async fn read(&self, cluster: &Arc<Cluster>, class: Arc<ClusterClass>) -> Result<Observed> {
-        let cluster = &variables::with_defaults(cluster, &class, &self.memory.of(cluster))?;
-        let blueprint = self.blueprint(class).await?;
+    pub(super) async fn read(&self, cluster: &Arc<Cluster>, blueprint: Blueprint) -> Result<Observed> {
+        let memory = self.memory.of(cluster);
+        let cluster = &aside(|| variables::with_defaults(cluster, &blueprint.class, &memory))?;
         let contract = self.contract(&blueprint).await?;
         let current = self.current(cluster, &blueprint, contract).await?;
         Ok(Observed {
@@ -68,6 +72,14 @@ impl TopologyController {
             calls_hooks: self.manager.features().runtime_sdk,
             now: self.manager.clock().now(),
         })
+    }
+
+    /// Waits until the objects of the Cluster may be read and made. They are, while the result is kept.
+    pub(super) async fn seat(&self, cluster: &Cluster, blueprint: &Blueprint) -> Option<SemaphorePermit<'_>> {
+        if blueprint.copied_bytes(cluster) < LARGE_TEMPLATES_BYTES {
+            return None;
+        }
+        self.large.acquire().await.ok()
     }
 
     /// Returns the contract that the version of the control plane's kind in the class implements.

@@ -29,6 +29,7 @@ impl TopologyController {
         let name = NamespacedName::of(cluster);
         let owned = owned(&self.deployments, &name, DEPLOYMENT_NAME)?;
         let machines = if owned.is_empty() { Vec::new() } else { self.machines.by_cluster(&name) };
+        let machines = by_deployment(&machines);
         let topology = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
         let mut all = BTreeMap::new();
         for (topology_name, object) in owned {
@@ -41,7 +42,8 @@ impl TopologyController {
                 self.templates("MachineDeployment", object.as_ref(), &object.spec.template, templates).await?
             };
             let health_check = self.checks.get(&NamespacedName::of(object.as_ref()));
-            let is_upgrading = is_upgrading(&object, &machines);
+            let of_this = machines.get(topology_name.as_str()).map_or(&[][..], Vec::as_slice);
+            let is_upgrading = is_upgrading(&object, of_this);
             let workers =
                 Workers { object, bootstrap_template, infrastructure_template, health_check, is_upgrading };
             all.insert(topology_name, workers);
@@ -181,10 +183,22 @@ fn class_of<'a>(
     templates.get(class).map(Some).ok_or_else(missing)
 }
 
+/// Returns the Machines by the names in the topology of their MachineDeployments. Each selector of a MachineDeployment contains this label, and a topology can have
+/// thousands of them.
+fn by_deployment(machines: &[Arc<Machine>]) -> BTreeMap<&str, Vec<&Arc<Machine>>> {
+    let mut found: BTreeMap<&str, Vec<&Arc<Machine>>> = BTreeMap::new();
+    for machine in machines {
+        if let Some(name) = label(machine.as_ref(), DEPLOYMENT_NAME) {
+            found.entry(name).or_default().push(machine);
+        }
+    }
+    found
+}
+
 /// Returns whether a Machine of the MachineDeployment, or its kubelet, has another version than the MachineDeployment.
-fn is_upgrading(deployment: &MachineDeployment, machines: &[Arc<Machine>]) -> bool {
+fn is_upgrading(deployment: &MachineDeployment, machines: &[&Arc<Machine>]) -> bool {
     let Some(version) = deployment.spec.template.spec.version.as_ref() else { return false };
-    let is_selected = |machine: &&Arc<Machine>| {
+    let is_selected = |machine: &&&Arc<Machine>| {
         selector::matches(&deployment.spec.selector, machine.metadata.labels.as_ref())
     };
     machines.iter().filter(is_selected).any(|machine| {
