@@ -35,6 +35,7 @@ async fn apply(life: &Life, number: usize) -> Result<()> {
         unavailable: 0,
         unhealthy: "100%",
         startup: 1,
+        is_of_class: false,
     };
     apply_all(&life.plane.registry, &life.plane.client("user"), &cluster(&shape)?).await?;
     Ok(())

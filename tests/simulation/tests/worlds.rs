@@ -13,7 +13,7 @@ use crate::seeds::number;
 /// The distance of the steps at which something goes wrong. `cargo xtask simulate --thorough` takes each of them.
 const STRIDE: u64 = 80;
 
-fn shape(control_plane: i64, workers: i64) -> ClusterShape {
+pub(crate) fn shape(control_plane: i64, workers: i64) -> ClusterShape {
     ClusterShape {
         namespace: "default",
         name: "c0".to_owned(),
@@ -23,11 +23,12 @@ fn shape(control_plane: i64, workers: i64) -> ClusterShape {
         unavailable: 0,
         unhealthy: "50%",
         startup: 1,
+        is_of_class: false,
     }
 }
 
 /// A script for one cluster, whose user waits for this number of seconds before each action.
-fn script(shape: ClusterShape, actions: &[(u64, Action)]) -> Script {
+pub(crate) fn script(shape: ClusterShape, actions: &[(u64, Action)]) -> Script {
     let acts = actions.iter().map(|(seconds, action)| Act(When::After(*seconds), *action)).collect();
     Script { clusters: vec![shape], acts, ..Script::default() }
 }
@@ -42,14 +43,18 @@ fn short() -> Script {
 
 /// Plays `script` with each of `numbers`, and returns what fails.
 fn failures(numbers: u64, script: impl Fn(u64) -> Script + Sync) -> Vec<String> {
-    let stride = number("SIMULATE_WORLD_STRIDE", STRIDE);
+    failures_each(numbers, number("SIMULATE_WORLD_STRIDE", STRIDE), script)
+}
+
+/// Plays `script` with each `stride`th of `numbers`, and returns what fails.
+pub(crate) fn failures_each(numbers: u64, stride: u64, script: impl Fn(u64) -> Script + Sync) -> Vec<String> {
     parallel::failures(0..numbers.div_ceil(stride), |index| {
         let number = 1 + index * stride;
         play(1, &script(number)).err().map(|error| format!("at {number}: {error:#}"))
     })
 }
 
-fn assert_none(failures: &[String]) {
+pub(crate) fn assert_none(failures: &[String]) {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 

@@ -15,7 +15,7 @@ use test_server::Server;
 use tokio::task::JoinSet;
 
 /// Scenarios that take long, which are played by name or with `--all`.
-const LONG: [&str; 1] = ["scale"];
+const LONG: [&str; 2] = ["scale", "scale_class"];
 /// Limit for a command of a long scenario.
 const LONG_DEADLINE: Duration = Duration::from_secs(600);
 

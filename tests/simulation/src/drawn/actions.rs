@@ -1,6 +1,6 @@
 //! Performs the actions of a script.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use chrono::TimeDelta;
 use firstlight::manifests::apply::apply_all;
 use machinery::clock::rfc3339;
@@ -70,18 +70,22 @@ impl Progress<'_> {
     /// Performs an action. One that was interrupted is performed again.
     pub(super) async fn perform(&mut self, life: &Life, action: Action) -> Result<()> {
         let user = User::new(life);
+        if self.change_topology(&user, action).await? {
+            return Ok(());
+        }
         match action {
             Action::Apply(number) => self.apply(life, number).await,
             Action::ScaleControlPlane(number, replicas) => {
                 self.wanted[number].control_plane = replicas;
-                let path = path_of(&self.wanted[number].plane());
+                let path = path_of(&self.wanted[number].plane(self.invariants.view()));
                 user.patch(&path, &json!({"spec": {"replicas": replicas}})).await
             }
             Action::ScaleWorkers(number, replicas) => self.scale_workers(&user, number, replicas).await,
-            Action::Upgrade(number) => self.upgrade(&user, number).await,
+            Action::Upgrade(number) | Action::UpgradeToLast(number) => self.upgrade(&user, number).await,
+            Action::Rebase(number) => bail!("cluster {number} has no class"),
             Action::RollOut(number) => {
                 let after = json!({"spec": {"rollout": {"after": rfc3339(life.clock.now())}}});
-                user.patch(&path_of(&self.wanted[number].deployment()), &after).await
+                user.patch(&self.path_of_workers(number), &after).await
             }
             Action::Break(number, planes, workers, failure) => {
                 self.fail(&user, number, true, planes, failure).await?;
@@ -97,7 +101,7 @@ impl Progress<'_> {
             }
             Action::DeleteWorkers(number) => {
                 self.wanted[number].workers = None;
-                user.delete(&path_of(&self.wanted[number].deployment())).await
+                user.delete(&self.path_of_workers(number)).await
             }
             Action::Delete(number) => {
                 self.wanted[number].exists = false;
@@ -127,16 +131,21 @@ impl Progress<'_> {
     async fn scale_workers(&mut self, user: &User, number: usize, replicas: i64) -> Result<()> {
         let wanted = &mut self.wanted[number];
         wanted.workers = wanted.workers.map(|_| replicas);
-        user.patch(&path_of(&wanted.deployment()), &json!({"spec": {"replicas": replicas}})).await
+        user.patch(&self.path_of_workers(number), &json!({"spec": {"replicas": replicas}})).await
+    }
+
+    fn path_of_workers(&self, number: usize) -> String {
+        path_of(&self.wanted[number].deployment(self.invariants.view()))
     }
 
     async fn upgrade(&mut self, user: &User, number: usize) -> Result<()> {
         let wanted = &mut self.wanted[number];
         wanted.version = (wanted.version + 1).min(VERSIONS.len() - 1);
         let version = VERSIONS[wanted.version];
-        user.patch(&path_of(&wanted.plane()), &json!({"spec": {"version": version}})).await?;
+        let plane = path_of(&wanted.plane(self.invariants.view()));
+        user.patch(&plane, &json!({"spec": {"version": version}})).await?;
         let patch = json!({"spec": {"template": {"spec": {"version": version}}}});
-        user.patch(&path_of(&wanted.deployment()), &patch).await
+        user.patch(&self.path_of_workers(number), &patch).await
     }
 
     /// Draws this many of `all`.
@@ -175,7 +184,7 @@ impl Progress<'_> {
         self.invariants.disturbs(&self.wanted[number].key(), life.clock.now() + AFTERMATH);
         let mut all = self.machines(number, is_of_control_plane);
         let mut most = count;
-        let is_initialized = self.invariants.get(&self.wanted[number].plane()).is_some_and(is_initialized);
+        let is_initialized = self.plane(number).is_some_and(is_initialized);
         if is_of_control_plane && is_initialized {
             // Nobody can join a control plane that has lost its last machine, as with Cluster API.
             all.retain(|key| self.invariants.get(key).is_some_and(is_working));
@@ -188,10 +197,15 @@ impl Progress<'_> {
         Ok(())
     }
 
+    fn plane(&self, number: usize) -> Option<&Value> {
+        self.invariants.get(&self.wanted[number].plane(self.invariants.view()))
+    }
+
     async fn silence(&mut self, life: &Life, number: usize, is_silent: bool) -> Result<()> {
         let wanted = &self.wanted[number];
         let value = if is_silent { json!("") } else { Value::Null };
-        User::new(life).annotate(&path_of(&wanted.infrastructure()), json!({SILENT: value})).await?;
+        let infrastructure = path_of(&wanted.infrastructure(self.invariants.view()));
+        User::new(life).annotate(&infrastructure, json!({SILENT: value})).await?;
         let aftermath = if is_silent { ENDLESS } else { AFTERMATH };
         self.invariants.disturbs(&wanted.key(), life.clock.now() + aftermath);
         Ok(())
@@ -236,7 +250,7 @@ impl Progress<'_> {
                 self.cut(life, number, false);
             }
             let wanted = self.wanted[number].clone();
-            let is_silent = self.invariants.get(&wanted.infrastructure());
+            let is_silent = self.invariants.get(&wanted.infrastructure(self.invariants.view()));
             if is_silent.is_some_and(|it| it["metadata"]["annotations"][SILENT].is_string()) {
                 self.silence(life, number, false).await?;
             }

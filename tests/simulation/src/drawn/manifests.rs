@@ -4,6 +4,7 @@ use anyhow::Result;
 use firstlight::manifests::read::{Document, parse};
 use serde_json::{Value, json};
 
+use super::classes;
 use super::script::ClusterShape;
 
 const EXAMPLE: &str = include_str!("../../../../examples/self-healing.yaml");
@@ -16,6 +17,15 @@ pub const VERSIONS: [&str; 3] = ["v1.34.0", "v1.35.0", "v1.36.0"];
 /// # Errors
 /// The example is not valid YAML.
 pub fn cluster(shape: &ClusterShape) -> Result<Vec<Document>> {
+    if shape.is_of_class { classes::cluster(shape) } else { without_class(shape) }
+}
+
+/// Returns how many workers may be unhealthy: a number or a percentage.
+pub(super) fn limit(shape: &ClusterShape) -> Value {
+    shape.unhealthy.parse::<i64>().map_or_else(|_| shape.unhealthy.into(), Value::from)
+}
+
+fn without_class(shape: &ClusterShape) -> Result<Vec<Document>> {
     let mut documents = parse("self-healing.yaml", &EXAMPLE.replace("healing", &shape.name))?;
     for document in &mut documents {
         let object = &mut document.object;
@@ -35,9 +45,8 @@ pub fn cluster(shape: &ClusterShape) -> Result<Vec<Document>> {
             }
             Some("DevMachineTemplate") => start_within(object, shape.startup),
             Some("MachineHealthCheck") if is_of_workers => {
-                let limit =
-                    shape.unhealthy.parse::<i64>().map_or_else(|_| shape.unhealthy.into(), Value::from);
-                object["spec"]["remediation"]["triggerIf"] = json!({"unhealthyLessThanOrEqualTo": limit});
+                object["spec"]["remediation"]["triggerIf"] =
+                    json!({"unhealthyLessThanOrEqualTo": limit(shape)});
             }
             _ => {}
         }
@@ -46,7 +55,7 @@ pub fn cluster(shape: &ClusterShape) -> Result<Vec<Document>> {
 }
 
 /// Sets the duration of the start of each part.
-fn start_within(template: &mut Value, seconds: u64) {
+pub(super) fn start_within(template: &mut Value, seconds: u64) {
     let parts = template["spec"]["template"]["spec"]["backend"]["inMemory"].as_object_mut();
     for part in parts.into_iter().flat_map(|parts| parts.values_mut()) {
         part["provisioning"] = json!({"startupDuration": format!("{seconds}s"), "startupJitter": "0.3"});

@@ -4,9 +4,11 @@
 //! happens, in the end failures are repaired, every cluster must become as its user wants it, and then nothing must be written any more.
 
 mod actions;
+mod classes;
 pub mod manifests;
 mod progress;
 pub mod script;
+mod topology;
 pub mod user;
 pub mod wanted;
 

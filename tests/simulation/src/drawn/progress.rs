@@ -224,7 +224,8 @@ impl<'a> Progress<'a> {
 
     /// Returns the port of a cluster's API server.
     pub(super) fn port(&self, number: usize) -> Option<u16> {
-        let infrastructure = self.invariants.get(&self.wanted[number].infrastructure())?;
+        let infrastructure =
+            self.invariants.get(&self.wanted[number].infrastructure(self.invariants.view()))?;
         u16::try_from(infrastructure["spec"]["controlPlaneEndpoint"]["port"].as_u64()?).ok()
     }
 

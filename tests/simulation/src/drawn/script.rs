@@ -24,6 +24,8 @@ pub struct ClusterShape {
     pub unhealthy: &'static str,
     /// Seconds that each part of a machine takes to start.
     pub startup: u64,
+    /// Whether the cluster has a topology, and a class of its own.
+    pub is_of_class: bool,
 }
 
 /// A failure of machines that the infrastructure simulates.
@@ -50,8 +52,12 @@ pub enum Action {
     ScaleWorkers(usize, i64),
     /// Sets the next Kubernetes version for the whole cluster.
     Upgrade(usize),
-    /// Has all workers replaced.
+    /// Sets the last Kubernetes version; only for a cluster of a class.
+    UpgradeToLast(usize),
+    /// Has all workers replaced; in a cluster of a class by a variable.
     RollOut(usize),
+    /// Lets a cluster of a class have its other class.
+    Rebase(usize),
     /// Lets this number of control plane machines and of workers fail.
     Break(usize, usize, usize, Failure),
     /// Lets the next machines that are created hang.
@@ -164,7 +170,26 @@ impl Script {
             script.acts.push(Act(When::After(0), Action::Settle));
         }
         script.fail(&draw, u64::try_from(machines).unwrap_or_default() * WRITES);
+        script.draw_classes(&Draw(Random::seeded(seed.wrapping_mul(982_451_653))));
         script
+    }
+
+    /// Draws which clusters are of a class, and what only those do.
+    fn draw_classes(&mut self, draw: &Draw) {
+        for cluster in &mut self.clusters {
+            cluster.is_of_class = draw.is(35);
+        }
+        for Act(_, action) in &mut self.acts {
+            match *action {
+                Action::RollOut(number) if self.clusters[number].is_of_class && draw.is(50) => {
+                    *action = Action::Rebase(number);
+                }
+                Action::Upgrade(number) if self.clusters[number].is_of_class && draw.is(50) => {
+                    *action = Action::UpgradeToLast(number);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Draws an action, and what ends it.
@@ -257,5 +282,6 @@ fn cluster(draw: &Draw, number: usize) -> ClusterShape {
         unavailable,
         unhealthy: draw.one(&["100%", "100%", "50%", "1"]),
         startup: draw.one(&[0, 1, 1, 5, 12]),
+        is_of_class: false,
     }
 }

@@ -36,6 +36,17 @@ impl User {
         self.send(request.body(patch.to_string().into_bytes())?).await
     }
 
+    /// Like [`User::patch`], but the server may say that the change is not valid. Returns whether it accepts it.
+    ///
+    /// # Errors
+    /// The server refuses it for another reason.
+    pub async fn try_patch(&self, path: &str, patch: &Value) -> Result<bool> {
+        match self.patch(path, patch).await {
+            Err(error) if is_invalid(&error) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+
     /// Deletes an object.
     ///
     /// # Errors
@@ -60,6 +71,10 @@ impl User {
     pub async fn annotate(&self, path: &str, annotations: Value) -> Result<()> {
         self.patch(path, &json!({"metadata": {"annotations": annotations}})).await
     }
+}
+
+fn is_invalid(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<kube::Error>(), Some(kube::Error::Api(status)) if status.code == 422)
 }
 
 /// Returns the path of an object from its key in the store: `/registry/GROUP/PLURAL/NAMESPACE/NAME`.

@@ -7,6 +7,8 @@ use super::script::ClusterShape;
 use crate::invariants::{FOREIGN, View, conditions_at_rest, is_deleting, is_true, label, name, namespace};
 
 const CLUSTER: &str = "cluster.x-k8s.io/cluster-name";
+/// Label of the objects that a topology has made.
+const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 
 /// What the user wants of a cluster.
 #[derive(Debug, Clone)]
@@ -21,6 +23,10 @@ pub struct Wanted {
     pub workers: Option<i64>,
     /// Position in [`VERSIONS`].
     pub version: usize,
+    /// How often a variable of the class was changed.
+    pub rollouts: u64,
+    /// Whether it is to be of its second class.
+    pub is_of_second_class: bool,
 }
 
 impl Wanted {
@@ -32,6 +38,8 @@ impl Wanted {
             control_plane: shape.control_plane,
             workers: Some(shape.workers),
             version: 0,
+            rollouts: 0,
+            is_of_second_class: false,
         }
     }
 
@@ -46,13 +54,21 @@ impl Wanted {
     }
 
     /// Returns the key of the MachineDeployment.
-    pub fn deployment(&self) -> String {
-        self.object("cluster.x-k8s.io", "machinedeployments", "-workers")
+    pub fn deployment(&self, view: &View) -> String {
+        let fixed = self.object("cluster.x-k8s.io", "machinedeployments", "-workers");
+        self.named(view, "MachineDeployment", fixed)
     }
 
     /// Returns the key of the control plane.
-    pub fn plane(&self) -> String {
-        self.object("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", "-control-plane")
+    pub fn plane(&self, view: &View) -> String {
+        let fixed = self.object("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", "-control-plane");
+        self.named(view, "KubeadmControlPlane", fixed)
+    }
+
+    /// Returns the key of the only object of a kind. Its name is generated if the cluster is of a class.
+    fn named(&self, view: &View, kind: &str, fixed: String) -> String {
+        let found = self.objects(view, kind).map(|(key, _)| key.to_owned()).next();
+        found.filter(|_| self.shape.is_of_class).unwrap_or(fixed)
     }
 
     /// Returns the key of the Cluster.
@@ -61,8 +77,9 @@ impl Wanted {
     }
 
     /// Returns the key of the DevCluster.
-    pub fn infrastructure(&self) -> String {
-        self.object("infrastructure.cluster.x-k8s.io", "devclusters", "")
+    pub fn infrastructure(&self, view: &View) -> String {
+        let fixed = self.object("infrastructure.cluster.x-k8s.io", "devclusters", "");
+        self.named(view, "DevCluster", fixed)
     }
 
     /// Returns whether an object belongs to this cluster.
@@ -116,7 +133,7 @@ impl Wanted {
     }
 
     fn counters(&self, view: &View, missing: &mut Vec<String>) {
-        let owners = [(self.plane(), Some(self.control_plane)), (self.deployment(), self.workers)];
+        let owners = [(self.plane(view), Some(self.control_plane)), (self.deployment(view), self.workers)];
         for (key, replicas) in owners {
             let (Some(replicas), owner) = (replicas, view.get(&key)) else {
                 missing.extend(view.get(&key).map(|_| format!("{key} is still there")));
@@ -131,11 +148,15 @@ impl Wanted {
         }
     }
 
-    /// Returns what is left of a deleted cluster. Templates and health checks of the user may stay without their Cluster.
+    /// Returns what is left of a deleted cluster. Templates and health checks of the user may stay without their Cluster, but not those that
+    /// its topology has made.
     fn left(&self, view: &View) -> Vec<String> {
         const LEFT_BY_THE_USER: [&str; 3] = ["DevMachineTemplate", "KubeadmConfigTemplate", "ConfigMap"];
         let all = view.objects().filter(|(_, object)| self.has(object));
-        all.filter(|(_, object)| !LEFT_BY_THE_USER.iter().any(|kind| object["kind"] == *kind))
+        let is_of_user = |object: &Value| {
+            label(object, OWNED).is_none() && LEFT_BY_THE_USER.iter().any(|kind| object["kind"] == *kind)
+        };
+        all.filter(|(_, object)| !is_of_user(object))
             .map(|(key, _)| format!("{key} is still there"))
             .collect()
     }

@@ -4,24 +4,48 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::topology;
+
 /// The kinds whose status is compared. Of other kinds, only their creation, owners and deletion are.
-pub const COMPARED: [&str; 6] =
-    ["Cluster", "KubeadmControlPlane", "Machine", "MachineDeployment", "MachineHealthCheck", "MachineSet"];
+pub const COMPARED: [&str; 7] = [
+    "Cluster",
+    "ClusterClass",
+    "KubeadmControlPlane",
+    "Machine",
+    "MachineDeployment",
+    "MachineHealthCheck",
+    "MachineSet",
+];
 /// The kinds that are followed without their status.
-pub const FOLLOWED: [&str; 4] = ["DevCluster", "DevMachine", "KubeadmConfig", "Secret"];
+pub const FOLLOWED: [&str; 8] = [
+    "DevCluster",
+    "DevClusterTemplate",
+    "DevMachine",
+    "DevMachineTemplate",
+    "KubeadmConfig",
+    "KubeadmConfigTemplate",
+    "KubeadmControlPlaneTemplate",
+    "Secret",
+];
 /// The conditions whose message belongs to the change. Of the others, which summarize, it is compared at rest.
 const TOLD: [&str; 4] = ["Deleting", "HealthCheckSucceeded", "OwnerRemediated", "RemediationAllowed"];
 /// The annotations that are compared, without the prefixes of their keys.
-const ANNOTATIONS: [&str; 9] = [
+const ANNOTATIONS: [&str; 15] = [
+    "cp-annotation",
+    "defer-upgrade",
     "desired-replicas",
+    "hold-upgrade-sequence",
     "kcp-cleanup",
     "max-replicas",
+    "md-annotation",
+    "pending-hooks",
     "remediate-machine",
     "remediation-for",
     "remediation-in-progress",
     "restartedAt",
     "revision",
     "skip-remediation",
+    "upgrade-step",
 ];
 /// The numbers and words of a status that are compared.
 const FIELDS: [&str; 7] = [
@@ -52,6 +76,11 @@ impl Fact {
 /// The facts about an object by their names.
 pub type Facts = BTreeMap<String, Fact>;
 
+/// Adds a fact.
+pub(super) fn add(facts: &mut Facts, name: &str, value: impl Into<String>) {
+    facts.insert(name.to_owned(), Fact::of(value));
+}
+
 /// Returns the facts about an object.
 pub fn facts(object: &Value) -> Facts {
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -74,6 +103,7 @@ pub fn facts(object: &Value) -> Facts {
         }
         facts.extend(annotations(metadata));
     }
+    topology::add_facts(kind, object, &mut facts);
     if metadata["deletionTimestamp"].is_string() {
         facts.insert("deletionTimestamp".to_owned(), Fact::of("set"));
     }
@@ -128,7 +158,8 @@ pub fn changes(before: &Facts, after: &Facts) -> Vec<String> {
     lines
 }
 
-fn text(value: &Value) -> String {
+/// Returns a text, or the JSON of another value.
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

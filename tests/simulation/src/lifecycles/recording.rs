@@ -6,23 +6,54 @@
 //! Machine plain-md-469gt-292pf gone
 //! rest Machine plain-cp-lrmws Ready=False NotReady: the message of a condition at the end of the step
 //! ```
+//!
+//! Recordings of classes also say when something was done or changed, in seconds since the step began, and what was asked for:
+//!
+//! ```text
+//! == delete the ClusterClass in use
+//! at 0.00 {"verb": "DELETE", "kind": "ClusterClass", "name": "base", "refused": 403}
+//! 1.52 Cluster demo phase=Deleting
+//! ```
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::facts::{Fact, Facts};
 
 /// Kind and name of an object.
 pub type Key = (String, String);
 
+/// A change of an object.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// When it was seen, after the beginning of the step; zero if this was not recorded.
+    pub after: Duration,
+    /// Kind, name and change.
+    pub text: String,
+}
+
+/// A request of the user.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// When it was sent, after the beginning of the step.
+    pub after: Duration,
+    /// `verb`, `kind` and `name`; `body` (for PATCH, a list is a JSON patch, and an object is a merge patch); `dryRun`; `refused` with the code
+    /// if the server said no, in words of its own.
+    pub content: Value,
+}
+
 /// A recorded step.
 #[derive(Debug, Clone, Default)]
 pub struct Step {
     /// What was done.
     pub name: String,
+    /// What the user asked for, in order.
+    pub requests: Vec<Request>,
     /// What changed, in order.
-    pub lines: Vec<String>,
+    pub lines: Vec<Line>,
     /// The facts about all objects at the end.
     pub rest: BTreeMap<Key, Facts>,
 }
@@ -39,10 +70,18 @@ pub fn parse(text: &str) -> Result<Vec<Step>> {
             steps.push(Step { name: name.to_owned(), ..Step::default() });
             continue;
         }
+        let mut step = steps.last_mut();
+        if let Some(request) = line.strip_prefix("at ") {
+            let request = request_of(request).with_context(|| line.to_owned())?;
+            step.context("no step")?.requests.push(request);
+            continue;
+        }
         let rest = line.strip_prefix("rest ");
-        read(rest.unwrap_or(line), &mut state).with_context(|| line.to_owned())?;
-        let Some(step) = steps.last_mut().filter(|_| rest.is_none()) else { continue };
-        step.lines.push(line.to_owned());
+        let (after, text) = timed(rest.unwrap_or(line));
+        read(text, &mut state).with_context(|| line.to_owned())?;
+        if let Some(step) = step.as_mut().filter(|_| rest.is_none()) {
+            step.lines.push(Line { after, text: text.to_owned() });
+        }
     }
     end(&mut steps, &state);
     Ok(steps)
@@ -52,6 +91,18 @@ fn end(steps: &mut [Step], state: &BTreeMap<Key, Facts>) {
     if let Some(step) = steps.last_mut() {
         step.rest = state.clone();
     }
+}
+
+/// Splits a line that begins with a number of seconds.
+fn timed(line: &str) -> (Duration, &str) {
+    let split = line.split_once(' ').and_then(|(seconds, rest)| Some((seconds.parse().ok()?, rest)));
+    let timed = split.and_then(|(seconds, rest)| Some((Duration::try_from_secs_f64(seconds).ok()?, rest)));
+    timed.unwrap_or((Duration::ZERO, line))
+}
+
+fn request_of(line: &str) -> Result<Request> {
+    let (after, content) = timed(line);
+    Ok(Request { after, content: serde_json::from_str(content)? })
 }
 
 /// Changes the state by one line.
@@ -100,5 +151,18 @@ mod tests {
         assert_eq!(steps[1].rest.len(), 1);
         assert_eq!(steps[1].rest[&a].len(), 1);
         assert!(parse("== s\nMachine").is_err());
+    }
+
+    #[test]
+    fn requests_and_times() {
+        let text = "== one\nat 0.50 {\"verb\": \"DELETE\"}\n1.25 Machine a created\nMachine b created";
+        let step = parse(text).unwrap().remove(0);
+        assert_eq!(step.requests[0].after, Duration::from_millis(500));
+        assert_eq!(step.requests[0].content["verb"], "DELETE");
+        let lines: Vec<_> = step.lines.iter().map(|line| (line.after, line.text.as_str())).collect();
+        let expected =
+            [(Duration::from_millis(1250), "Machine a created"), (Duration::ZERO, "Machine b created")];
+        assert_eq!(lines, expected);
+        assert!(parse("== s\nat 1 nonsense").is_err());
     }
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use machinery::clock::Clock;
 use serde_json::Value;
 use store::{EventKind, Page, Prefix, Watcher};
+use tokio::time::Instant;
 
 use super::facts::{self, COMPARED, FOLLOWED, Facts};
-use super::order;
-use super::recording::{Key, Step};
+use super::recording::{Key, Line, Step};
+use super::{compare, order};
 use crate::world::Life;
 
 /// A state that lasts for this long without any work is final, in simulated time.
@@ -17,16 +19,16 @@ const REST: Duration = Duration::from_secs(60);
 /// Limit for reaching it.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// The owners for which names are generated in the recordings.
-const OWNERS: [&str; 3] = ["plain-cp", "plain-md", "alone"];
-
 /// Our life of a recorded cluster.
 pub struct Story {
     steps: Vec<Step>,
     next: usize,
     watcher: Watcher,
+    clock: Clock,
+    /// When the current step began.
+    began: Instant,
     objects: BTreeMap<Key, Facts>,
-    lines: Vec<String>,
+    lines: Vec<Line>,
     differences: Vec<String>,
 }
 
@@ -43,6 +45,8 @@ impl Story {
             steps,
             next: 0,
             watcher,
+            clock: life.clock.clone(),
+            began: life.clock.monotonic(),
             objects: BTreeMap::new(),
             lines: Vec::new(),
             differences: Vec::new(),
@@ -67,6 +71,34 @@ impl Story {
             .iter()
             .find(|((kind, _), facts)| kind == "Machine" && has(facts))
             .map(|((_, name), _)| name.clone())
+    }
+
+    /// Begins the next recorded step, and returns it; `None` after the last one.
+    pub(super) fn begin_step(&mut self) -> Option<Step> {
+        let step = self.steps.get(self.next)?.clone();
+        self.next += 1;
+        self.began = self.clock.monotonic();
+        self.lines.clear();
+        Some(step)
+    }
+
+    /// Returns the facts about all objects.
+    pub(super) fn objects(&self) -> &BTreeMap<Key, Facts> {
+        &self.objects
+    }
+
+    /// Returns what changed since the step began.
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Lets time pass until the step has lasted this long.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(super) async fn pass_until(&mut self, after: Duration) -> Result<()> {
+        let passed = self.clock.monotonic() - self.began;
+        self.pass(after.saturating_sub(passed)).await
     }
 
     /// Lets time pass.
@@ -105,15 +137,14 @@ impl Story {
     pub async fn step(&mut self, name: &str, patterns: &str) -> Result<()> {
         self.settle().await?;
         self.step_without_rest(name, patterns)?;
-        let recorded = &self.steps[self.next - 1];
-        let (theirs, ours) = (summary(&recorded.rest), summary(&self.objects));
-        let only = |these: &BTreeMap<String, usize>, those: &BTreeMap<String, usize>| -> String {
-            let lines = these.iter().filter(|(line, count)| those.get(*line) != Some(count));
-            lines.map(|(line, count)| format!("\n  {count} {line}")).collect()
-        };
-        let (theirs, ours) = (only(&theirs, &ours), only(&ours, &theirs));
+        let (theirs, ours) = compare::at_rest(&self.steps[self.next - 1].rest, &self.objects);
         if !theirs.is_empty() || !ours.is_empty() {
-            self.differences.push(format!("at the end of {name:?}\nthere:{theirs}\nhere:{ours}"));
+            let text = |lines: Vec<String>| lines.join("\n  ");
+            self.differences.push(format!(
+                "at the end of {name:?}\nthere:\n  {}\nhere:\n  {}",
+                text(theirs),
+                text(ours)
+            ));
         }
         Ok(())
     }
@@ -126,12 +157,14 @@ impl Story {
         self.leave_out(name)?;
         let recorded = &self.steps[self.next - 1];
         let lines = std::mem::take(&mut self.lines);
-        if let Some(pattern) = order::missing(patterns, &recorded.lines) {
+        let texts = || lines.iter().map(|line| line.text.as_str());
+        if let Some(pattern) = order::missing(patterns, recorded.lines.iter().map(|line| line.text.as_str()))
+        {
             self.differences
                 .push(format!("{name:?}: the recording has no such line where it must come: {pattern}"));
         }
-        if let Some(pattern) = order::missing(patterns, &lines) {
-            let lines = lines.join("\n  ");
+        if let Some(pattern) = order::missing(patterns, texts()) {
+            let lines = texts().collect::<Vec<_>>().join("\n  ");
             self.differences
                 .push(format!("{name:?}: here is no such line where it must come: {pattern}\n  {lines}"));
         }
@@ -185,56 +218,8 @@ impl Story {
             let before = self.objects.insert(key.clone(), facts.clone()).unwrap_or_default();
             changes.extend(facts::changes(&before, &facts));
         }
-        self.lines.extend(changes.into_iter().map(|change| format!("{} {} {change}", key.0, key.1)));
-    }
-}
-
-/// Returns the facts about all objects at rest, and how often each occurs. Generated names become those of what they were generated for.
-fn summary(objects: &BTreeMap<Key, Facts>) -> BTreeMap<String, usize> {
-    let general =
-        |text: &str| OWNERS.iter().fold(text.to_owned(), |text, base| without_suffixes(&text, base));
-    let mut lines = BTreeMap::new();
-    for ((kind, name), facts) in objects.iter().filter(|((kind, _), _)| COMPARED.contains(&kind.as_str())) {
-        for (fact, found) in facts {
-            let line = format!("{kind} {name} {fact}={}: {}", found.value, found.message);
-            *lines.entry(general(line.trim_end_matches(": "))).or_default() += 1;
-        }
-    }
-    lines
-}
-
-/// Replaces the generated suffixes of names that begin with `base`: `plain-md-469gt-292pf` becomes `plain-md-<suffix>-<suffix>`.
-fn without_suffixes(text: &str, base: &str) -> String {
-    let mut parts = text.split(base);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(base);
-        let mut rest = part;
-        while let Some(after) = suffix(rest) {
-            out.push_str("-<suffix>");
-            rest = after;
-        }
-        out.push_str(rest);
-    }
-    out
-}
-
-/// Returns what follows a generated suffix at the beginning of the text.
-fn suffix(text: &str) -> Option<&str> {
-    let (suffix, rest) = text.strip_prefix('-')?.split_at_checked(5)?;
-    let is_part = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit();
-    (suffix.chars().all(is_part) && !rest.starts_with(is_part)).then_some(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_become_general() {
-        let text = "plain-md-469gt: plain-md-469gt-292pf, plain-md, plain-md-workers, {\"plain-cp-x9bj5\"}";
-        let general = without_suffixes(&without_suffixes(text, "plain-md"), "plain-cp");
-        let expected = "plain-md-<suffix>: plain-md-<suffix>-<suffix>, plain-md, plain-md-workers, {\"plain-cp-<suffix>\"}";
-        assert_eq!(general, expected);
+        let after = self.clock.monotonic() - self.began;
+        let line = |change| Line { after, text: format!("{} {} {change}", key.0, key.1) };
+        self.lines.extend(changes.into_iter().map(line));
     }
 }

@@ -1,6 +1,7 @@
 //! Recorded lives of clusters under Cluster API's own controllers, lived again under ours. The names of steps are those of the recordings.
 
 mod adoption;
+mod classes;
 mod control_plane_remediation;
 mod drain;
 mod plain;

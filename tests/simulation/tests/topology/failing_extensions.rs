@@ -14,21 +14,29 @@ use test_plane::requests::{Kill, Moment};
 
 use super::extension::{Extension, UPGRADE};
 use super::life::{CLASS, CLUSTER, change, left, missing, name, objects, open};
-use super::places::add;
+use super::places::{add, remove};
+use super::plans::plan;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// The hooks of a whole life, with the version to which they belong.
-const LIFE: [(&str, &str); 9] = [
+/// The hooks of a whole life with an upgrade over two minor versions, with the version to which they belong.
+const LIFE: [(&str, &str); 13] = [
     ("BeforeClusterCreate", ""),
     ("AfterControlPlaneInitialized", ""),
-    (UPGRADE[0], "v1.35.0"),
+    (UPGRADE[0], "v1.36.0"),
     (UPGRADE[1], "v1.35.0"),
     (UPGRADE[2], "v1.35.0"),
     (UPGRADE[3], "v1.35.0"),
     (UPGRADE[4], "v1.35.0"),
-    (UPGRADE[5], "v1.35.0"),
+    (UPGRADE[1], "v1.36.0"),
+    (UPGRADE[2], "v1.36.0"),
+    (UPGRADE[3], "v1.36.0"),
+    (UPGRADE[4], "v1.36.0"),
+    (UPGRADE[5], "v1.36.0"),
     ("BeforeClusterDelete", ""),
 ];
+/// The hooks of the class, which are asked whenever it is needed.
+const CLASS_HOOKS: [&str; 4] =
+    ["GeneratePatches", "ValidateTopology", "DiscoverVariables", "GenerateUpgradePlan"];
 
 /// The step of the user that is next, over all lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +61,14 @@ async fn create(life: &Life, extension: &Extension) -> Result<()> {
     extension.register(life).await?;
     // Machines that start at once: while they do not, calls only fail and are repeated.
     let mut documents = parse("class.yaml", &CLASS.replace("10s", "1s"))?;
-    let external = json!({"generatePatchesExtension": "generatepatches.ext"});
+    let external = json!({"generatePatchesExtension": "generatepatches.ext",
+        "validateTopologyExtension": "validatetopology.ext",
+        "discoverVariablesExtension": "discovervariables.ext"});
     let patches = json!([{"name": "external", "external": external}]);
     add(&mut documents, "ClusterClass", "/spec", "patches", patches)?;
+    let planner = json!({"external": {"generateUpgradePlanExtension": "generateupgradeplan.ext"}});
+    add(&mut documents, "ClusterClass", "/spec", "upgrade", planner)?;
+    remove(&mut documents, "ClusterClass", "/spec", "kubernetesVersions")?;
     documents.extend(parse("cluster.yaml", &CLUSTER.replace("replicas: 2", "replicas: 1"))?);
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
     at_last(life, |life| missing(life, 1, "v1.34.0")).await.context("created")
@@ -68,8 +81,8 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
         *next = Next::Upgrade;
     }
     if *next == Next::Upgrade {
-        change(life, "/version", json!("v1.35.0")).await?;
-        at_last(life, |life| missing(life, 1, "v1.35.0")).await.context("upgraded")?;
+        change(life, "/version", json!("v1.36.0")).await?;
+        at_last(life, |life| missing(life, 1, "v1.36.0")).await.context("upgraded")?;
         let cluster = objects::<Cluster>(life).get(&name("demo")).context("the Cluster")?;
         let pending = annotation(cluster.as_ref(), "runtime.cluster.x-k8s.io/pending-hooks");
         ensure!(pending.is_none(), "{pending:?}");
@@ -86,9 +99,11 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
 
 /// Lives with an extension that fails, and is killed at these writes, as far as it comes to them. Returns the number of lives.
 fn lives(seed: u64, kills: &[u64]) -> u64 {
-    let mut hooks: Vec<&'static str> = LIFE.iter().map(|(hook, _)| *hook).collect();
-    hooks.push("GeneratePatches");
+    let mut hooks: Vec<&'static str> = LIFE.iter().map(|(hook, _)| *hook).chain(CLASS_HOOKS).collect();
+    hooks.sort_unstable();
+    hooks.dedup();
     let extension = Extension::new(&hooks);
+    extension.answer("GenerateUpgradePlan", plan);
     extension.fail_half(seed);
     let mut world = extension.world(seed);
     for write in kills {
@@ -109,6 +124,9 @@ fn lives(seed: u64, kills: &[u64]) -> u64 {
     }
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed * 3 > extension.asked().len(), "seed {seed}: {failed} calls failed");
+    for hook in &hooks {
+        assert!(extension.count(hook) > 0, "seed {seed}: {hook} was not asked");
+    }
     let mut steps = extension.steps(true);
     steps.retain(|(hook, version)| is_of_life(hook, version, !kills.is_empty()));
     let expected: Vec<_> = LIFE.iter().map(|(hook, to)| ((*hook).to_owned(), (*to).to_owned())).collect();

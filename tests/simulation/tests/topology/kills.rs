@@ -1,73 +1,64 @@
-//! A process that is killed while it creates, changes and deletes a Cluster of a class.
+//! A process that is killed, or whose requests and events are lost, while it creates, changes, upgrades, rebases and deletes a Cluster of a
+//! class. All invariants hold at each change, nothing is written at rest, and nothing is left in the end.
 
-use anyhow::{Context, Result};
-use serde_json::json;
-use simulation::world::{Life, World};
-use test_plane::requests::{Kill, Moment};
+use simulation::drawn::play;
+use simulation::drawn::script::{Action, ClusterShape, Script};
+use test_plane::requests::{Delivery, Fault, Kill, Moment};
 
-use super::life::{change, create, delete, left, missing, objects, open, until};
-use schemas::cluster::Cluster;
+use crate::seeds::number;
+use crate::worlds::{assert_none, failures_each, script, shape};
 
-/// The step of the user that is next, over all lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    Create,
-    Change,
-    Delete,
-    Done,
+/// The distance of the writes at which the process is killed. `cargo xtask simulate --thorough` takes each of them.
+const STRIDE: u64 = 60;
+
+/// Creates, changes, upgrades over two minor versions, rebases and deletes.
+fn story() -> Script {
+    let shape = ClusterShape { is_of_class: true, ..shape(1, 1) };
+    let actions = [
+        Action::Apply(0),
+        Action::Settle,
+        Action::ScaleWorkers(0, 2),
+        Action::RollOut(0),
+        Action::Settle,
+        Action::UpgradeToLast(0),
+        Action::Settle,
+        Action::Rebase(0),
+        Action::Settle,
+        Action::Delete(0),
+        Action::Settle,
+    ];
+    script(shape, &actions.map(|action| (0, action)))
 }
 
-async fn go_on(life: &Life, next: &mut Next) -> Result<()> {
-    open(life).await;
-    if *next == Next::Create {
-        create(life).await?;
-        until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")?;
-        *next = Next::Change;
-    }
-    if *next == Next::Change {
-        change(life, "/variables/0/value", json!(64)).await?;
-        change(life, "/version", json!("v1.35.0")).await?;
-        until(life, |life| missing(life, 2, "v1.35.0")).await.context("upgraded")?;
-        *next = Next::Delete;
-    }
-    if objects::<Cluster>(life).all().is_empty() {
-        until(life, left).await.context("deleted")?;
-    } else {
-        delete(life).await?;
-    }
-    *next = Next::Done;
-    Ok(())
+/// Returns the number of writes of the story, and of its events.
+fn calm() -> (u64, u64) {
+    let counting = Script { deliveries: vec![(u64::MAX, Delivery::Repeated)], ..story() };
+    let report = play(1, &counting).expect("nothing goes wrong");
+    (report.writes, report.events)
 }
 
-/// Kills the process at a write, before or after the server has executed it.
-fn killed_at(write: u64, moment: Moment) -> u64 {
-    let mut world = World::new(13);
-    world.requests.plan(Kill { write, moment });
-    let mut next = Next::Create;
-    while next != Next::Done {
-        let lived = world.live(async |life, requests| {
-            tokio::select! {
-                biased;
-                () = requests.killed() => Ok(()),
-                done = go_on(life, &mut next) => done,
-            }
-        });
-        lived.unwrap_or_else(|error| panic!("killed at write {write} ({moment:?}): {error:#}"));
-        assert!(world.lives() < 4, "killed at write {write}: it does not end");
-    }
-    world.requests.writes()
-}
-
-/// The writes with which a Cluster begins are where most is created, so more of them are tried.
 #[test]
 fn killed_at_a_write_it_goes_on() {
-    let mut write = 1;
-    loop {
+    let (writes, _) = calm();
+    assert_none(&failures_each(writes, number("SIMULATE_WORLD_STRIDE", STRIDE), |write| {
         let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
-        let writes = killed_at(write, moment);
-        write += if write < 40 { 8 } else { 131 };
-        if write > writes {
-            break;
-        }
-    }
+        Script { kills: vec![Kill { write, moment }], ..story() }
+    }));
+}
+
+#[test]
+fn a_write_that_fails_and_an_event_that_is_lost_are_made_good() {
+    let faults = [Fault::Refused(500), Fault::Refused(409), Fault::Lost, Fault::Edited];
+    let deliveries = [Delivery::Dropped, Delivery::Repeated];
+    let (writes, events) = calm();
+    let stride = number("SIMULATE_WORLD_STRIDE", 4 * STRIDE);
+    let one = |number: u64, count: usize| usize::try_from(number).unwrap_or_default() % count;
+    assert_none(&failures_each(writes, stride, |write| Script {
+        faults: vec![(write, faults[one(write, faults.len())])],
+        ..story()
+    }));
+    assert_none(&failures_each(events, 5 * stride, |event| Script {
+        deliveries: vec![(event, deliveries[one(event, deliveries.len())])],
+        ..story()
+    }));
 }

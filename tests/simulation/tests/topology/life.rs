@@ -20,8 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use simulation::world::{Life, World};
 
-pub const CLASS: &str = include_str!("class.yaml");
-pub const CLUSTER: &str = include_str!("cluster.yaml");
+pub const CLASS: &str = include_str!("../../data/topology/class.yaml");
+pub const CLUSTER: &str = include_str!("../../data/topology/cluster.yaml");
 const LIMIT: Duration = Duration::from_secs(3600);
 
 pub fn name(name: &str) -> NamespacedName {

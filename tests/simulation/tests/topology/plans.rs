@@ -28,7 +28,7 @@ async fn create(life: &Life) -> Result<()> {
 }
 
 /// Control plane and workers go through each version.
-fn plan(request: &Value) -> Value {
+pub fn plan(request: &Value) -> Value {
     let steps = |from: &str| -> Vec<Value> {
         let from = request[from].as_str().unwrap_or_default();
         WAY.iter().filter(|version| **version > from).map(|version| json!({"version": version})).collect()

@@ -1,0 +1,143 @@
+//! Upgrades over several minor versions.
+
+use simulation::lifecycles::play::Rules;
+
+use super::{GOES, live};
+
+const CHAINED: &str = include_str!("../../../data/lifecycles/class-upgrade-chained.txt");
+const CONCURRENCY: &str = include_str!("../../../data/lifecycles/class-upgrade-concurrency.txt");
+
+const CHAINED_ORDERS: &[(&str, &str)] = &[
+    (
+        "topology: version v1.35.0",
+        "Cluster demo annotation pending-hooks=AfterClusterUpgrade
+        KubeadmControlPlane demo-$plane version=v1.34.2
+        Machine demo-$a version=v1.34.2
+        Machine demo-$old deletionTimestamp=set
+        Machine demo-$old gone
+        KubeadmControlPlane demo-$plane version=v1.35.0
+        Machine demo-$b version=v1.35.0
+        Machine demo-$a gone
+        MachineDeployment demo-md-0-$workers version=v1.35.0
+        MachineSet $set created
+        Machine demo-md-0-$new created
+        Machine demo-md-0-$x gone
+        Cluster demo TopologyReconciled=False MachineDeploymentsUpgradeDeferred",
+    ),
+    (
+        "topology: remove the annotation hold-upgrade-sequence",
+        "MachineDeployment demo-md-1-$workers version=v1.35.0
+        Machine demo-md-1-$new created
+        Machine demo-md-1-$old gone
+        Cluster demo TopologyReconciled=True ReconcileSucceeded",
+    ),
+    (
+        "topology: version v1.36.0",
+        "KubeadmControlPlane demo-$plane version=v1.36.0
+        Machine demo-$old gone
+        MachineDeployment demo-md-1-$workers version=v1.36.0
+        Cluster demo TopologyReconciled=False MachineDeploymentsUpgradeDeferred",
+    ),
+    (
+        "topology: remove the annotation defer-upgrade",
+        "MachineDeployment demo-md-0-$workers version=v1.36.0
+        Machine demo-md-0-$old gone
+        Cluster demo TopologyReconciled=True ReconcileSucceeded",
+    ),
+    ("delete the cluster", GOES),
+];
+/// Workers are at most three minor versions behind, and one MachineDeployment is upgraded after the other.
+const CONCURRENCY_ORDERS: &[(&str, &str)] = &[
+    (
+        "topology: version v1.36.0",
+        "KubeadmControlPlane demo-$plane version=v1.33.0
+        KubeadmControlPlane demo-$plane version=v1.34.0
+        KubeadmControlPlane demo-$plane version=v1.35.0
+        MachineDeployment demo-md-0-$first version=v1.35.0
+        Machine demo-md-0-$a gone
+        MachineDeployment demo-md-1-$second version=v1.35.0
+        Machine demo-md-1-$x gone
+        KubeadmControlPlane demo-$plane version=v1.36.0
+        MachineDeployment demo-md-0-$first version=v1.36.0
+        Machine demo-md-0-$b gone
+        MachineDeployment demo-md-1-$second version=v1.36.0
+        Machine demo-md-1-$y gone
+        Cluster demo TopologyReconciled=True ReconcileSucceeded",
+    ),
+    ("delete the cluster", GOES),
+];
+const CHAINED_EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "... Deleting=True DeletionCompleted",
+        "here, an object is gone at the moment at which its deletion is completed",
+    ),
+    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
+    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
+    (
+        "...=True NoReplicas",
+        "here, Machines are created and gone within the reconcile that begins and ends it",
+    ),
+    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
+    (
+        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
+        "here, a Node is not looked at any more when its Machine goes",
+    ),
+    (
+        "...=Unknown WaitingForAvailableReplicasSet",
+        "here, the numbers are known when the status is first written",
+    ),
+    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
+    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
+    (
+        "... Ready=Unknown ReadyUnknown",
+        "here, the parts of a Machine are known when its status is first written",
+    ),
+    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
+    (
+        "... annotation pending-hooks removed",
+        "there, the annotation is lost and set again by two controllers; here, it goes once",
+    ),
+];
+const CONCURRENCY_EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "... Deleting=True DeletionCompleted",
+        "here, an object is gone at the moment at which its deletion is completed",
+    ),
+    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
+    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
+    (
+        "...=True NoReplicas",
+        "here, Machines are created and gone within the reconcile that begins and ends it",
+    ),
+    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
+    (
+        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
+        "here, a Node is not looked at any more when its Machine goes",
+    ),
+    (
+        "...=Unknown WaitingForAvailableReplicasSet",
+        "here, the numbers are known when the status is first written",
+    ),
+    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
+    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
+    (
+        "... Ready=Unknown ReadyUnknown",
+        "here, the parts of a Machine are known when its status is first written",
+    ),
+    (
+        "... annotation pending-hooks removed",
+        "there, the annotation is lost and set again by two controllers; here, it goes once",
+    ),
+];
+
+#[test]
+fn an_upgrade_is_held_and_deferred() {
+    let (orders, exceptions) = (CHAINED_ORDERS, CHAINED_EXCEPTIONS);
+    live(CHAINED, Rules { orders, exceptions, ..Rules::default() });
+}
+
+#[test]
+fn one_machine_deployment_is_upgraded_at_a_time() {
+    let (orders, exceptions) = (CONCURRENCY_ORDERS, CONCURRENCY_EXCEPTIONS);
+    live(CONCURRENCY, Rules { orders, exceptions, ..Rules::default() });
+}
