@@ -3,6 +3,7 @@
 
 mod adoption;
 mod certificates;
+mod in_place;
 mod older;
 mod record;
 mod remediation;
@@ -147,6 +148,8 @@ impl World {
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
             error: None,
+            updates_in_place: false,
+            decisions: BTreeMap::new(),
         };
         Self { observed }
     }
