@@ -3,7 +3,6 @@
 
 mod adoption;
 mod certificates;
-mod in_place;
 mod older;
 mod record;
 mod remediation;

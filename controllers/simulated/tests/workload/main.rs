@@ -9,7 +9,6 @@
 mod failures;
 mod portforward;
 mod spdy;
-mod updates;
 
 use std::collections::BTreeSet;
 use std::io;
