@@ -16,6 +16,7 @@ pub mod envtest;
 pub mod handed_over;
 mod http_server;
 pub mod image;
+mod in_place_updater;
 pub mod install;
 pub mod leader_election;
 pub mod limits;

@@ -17,10 +17,13 @@ mod nodes;
 mod scaling;
 
 pub use change::{Event, Reference, report};
+use std::sync::Arc;
+
+use engine::in_place::{NoUpdater, SharedUpdater};
 use engine::{InventoryEntry, Manager, Provider};
 
 /// The table of the core provider's controllers.
-pub const PROVIDERS: &[Provider] = &[Provider {
+pub const PROVIDERS: &[Provider<SharedUpdater>] = &[Provider {
     inventory: Some(InventoryEntry {
         label: "cluster-api",
         name: "cluster-api",
@@ -38,7 +41,8 @@ pub const PROVIDERS: &[Provider] = &[Provider {
     ],
 }];
 
-/// Starts the controllers of the core kinds.
+/// Starts the controllers of the core kinds. Nothing updates machines in place.
 pub fn start(manager: &Manager) {
-    PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
+    let updater: SharedUpdater = Arc::new(NoUpdater);
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &updater));
 }

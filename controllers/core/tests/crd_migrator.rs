@@ -14,7 +14,8 @@ const GROUPS: &[&str] = &["ipam.cluster.x-k8s.io", "cluster.x-k8s.io"];
 const NAME: &str = "ipaddressclaims.ipam.cluster.x-k8s.io";
 
 fn start(manager: &engine::Manager) {
-    (cluster_core::crd_migrator::CONTROLLER.start)(manager, &());
+    let updater: engine::in_place::SharedUpdater = std::sync::Arc::new(engine::in_place::NoUpdater);
+    (cluster_core::crd_migrator::CONTROLLER.start)(manager, &updater);
 }
 
 fn definitions(world: &World) -> Api<CustomResourceDefinition> {

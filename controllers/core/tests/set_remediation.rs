@@ -64,6 +64,7 @@ fn observed(replicas: i32, limit: Value, machines: Vec<Arc<Machine>>) -> Observe
         bootstrap: Reference::None,
         infrastructure: Reference::None,
         control_plane: Reference::None,
+        target: None,
         parts: Vec::new(),
         features: Default::default(),
         suffixes: Vec::new(),

@@ -23,6 +23,7 @@ pub mod events;
 pub mod external;
 mod failures;
 pub mod finalizer;
+pub mod in_place;
 pub mod manager;
 pub mod messages;
 pub mod metrics;

@@ -123,6 +123,11 @@ impl Client {
         Ok(content)
     }
 
+    /// Returns whether the feature gate of extensions is on. If it is off, their kind may not even be installed.
+    pub(crate) fn uses_extensions(&self) -> bool {
+        self.manager.features().runtime_sdk
+    }
+
     fn configs(&self) -> Objects<ExtensionConfig> {
         self.manager.objects()
     }

@@ -3,39 +3,16 @@
 //! The extension is sent the current and the wanted objects, and answers with patches for the current ones. Nothing is decided by what it says, only by what
 //! the patched objects are: what they still lack needs new machines. All functions are pure.
 
-mod difference;
 mod patch;
 
+use std::time::Duration;
+
+use engine::in_place::{Progress, SPEC, TEMPLATE_SPEC};
 use serde_json::{Map, Value, json};
 
 use crate::answers::{MachinePatches, MachineSetPatches, Patch};
 
-pub use difference::compared_machine_spec;
-
-/// What patches for a Machine and its objects may change.
-const SPEC: &[&str] = &["spec"];
-/// What patches for a MachineSet and its templates may change.
-const TEMPLATE_SPEC: &[&str] = &["spec", "template", "spec"];
-
-/// A Machine or MachineSet with its objects or templates, each with `apiVersion` and `kind`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Objects {
-    /// The Machine or MachineSet.
-    pub machine: Value,
-    /// The infrastructure machine, or the template for it; `None` if it does not exist.
-    pub infrastructure: Option<Value>,
-    /// The bootstrap configuration, or the template for it; `None` if there is no reference to one.
-    pub bootstrap: Option<Value>,
-}
-
-/// Whether new machines are needed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
-    /// The extension can make all changes.
-    InPlace,
-    /// Machines are replaced. Says which fields are the reason, without their values.
-    Rollout(Vec<String>),
-}
+pub use engine::in_place::{Decision, Objects};
 
 /// The request `CanUpdateMachine`.
 pub fn machine_request(current: &Objects, desired: &Objects) -> Value {
@@ -50,6 +27,17 @@ pub fn machine_set_request(current: &Objects, desired: &Objects) -> Value {
 /// The request `UpdateMachine`.
 pub fn update_request(desired: &Objects) -> Value {
     json!({"desired": sent(desired, ["machine", "infrastructureMachine", "bootstrapConfig"])})
+}
+
+/// Returns what an answer to `UpdateMachine` says.
+pub fn progress(answer: &Value) -> Progress {
+    match answer["retryAfterSeconds"].as_u64().unwrap_or_default() {
+        0 => Progress::Done,
+        seconds => Progress::Waits {
+            message: answer["message"].as_str().unwrap_or_default().to_owned(),
+            retry_after: Duration::from_secs(seconds),
+        },
+    }
 }
 
 /// Decides about a Machine.
@@ -84,31 +72,22 @@ pub fn of_machine_set(
     decide(current, desired, patches.map(Option::as_ref), TEMPLATE_SPEC)
 }
 
+/// Applies the patches, each below `path`, and decides by what the patched objects still lack.
 fn decide(
     current: &Objects,
     desired: &Objects,
     [machine, infrastructure, bootstrap]: [Option<&Patch>; 3],
     path: &[&str],
 ) -> Result<Decision, String> {
-    let mut reasons = Vec::new();
-    let patched = patch::patched(&current.machine, machine, path)?;
-    reasons.extend(difference::of_machine(&patched, &desired.machine, path));
-    match (&current.infrastructure, &desired.infrastructure) {
-        (Some(current), Some(desired)) => {
-            let patched = patch::patched(current, infrastructure, path)?;
-            reasons.extend(difference::of_provider(&patched, desired, path));
-        }
-        _ => reasons.push("the infrastructure does not exist".to_owned()),
-    }
-    match (&current.bootstrap, &desired.bootstrap) {
-        (Some(current), Some(desired)) => {
-            let patched = patch::patched(current, bootstrap, path)?;
-            reasons.extend(difference::of_provider(&patched, desired, path));
-        }
-        (None, None) => {}
-        _ => reasons.push("only one of both has a bootstrap configuration".to_owned()),
-    }
-    Ok(if reasons.is_empty() { Decision::InPlace } else { Decision::Rollout(reasons) })
+    let patched = |object: &Option<Value>, patch| {
+        object.as_ref().map(|object| patch::patched(object, patch, path)).transpose()
+    };
+    let reachable = Objects {
+        machine: patch::patched(&current.machine, machine, path)?,
+        infrastructure: patched(&current.infrastructure, infrastructure)?,
+        bootstrap: patched(&current.bootstrap, bootstrap)?,
+    };
+    Ok(engine::in_place::decide(&reachable, desired, path))
 }
 
 fn request(current: &Objects, desired: &Objects, names: [&str; 3]) -> Value {

@@ -16,6 +16,7 @@ mod kept;
 pub mod limits;
 mod metrics;
 pub mod names;
+mod updater;
 
 use engine::Provider;
 

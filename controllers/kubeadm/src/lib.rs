@@ -14,6 +14,9 @@ pub mod ignition;
 pub mod names;
 pub mod owned;
 
+use std::sync::Arc;
+
+use engine::in_place::{NoUpdater, SharedUpdater};
 use engine::{InventoryEntry, Manager, Provider};
 pub use error::{Error, Result};
 
@@ -29,7 +32,7 @@ pub const BOOTSTRAP: &[Provider] = &[Provider {
 }];
 
 /// The table of the control plane provider's controller.
-pub const CONTROL_PLANE: &[Provider] = &[Provider {
+pub const CONTROL_PLANE: &[Provider<SharedUpdater>] = &[Provider {
     inventory: Some(InventoryEntry {
         label: "control-plane-kubeadm",
         name: "kubeadm",
@@ -39,7 +42,9 @@ pub const CONTROL_PLANE: &[Provider] = &[Provider {
     controllers: &[controlplane::CONTROLLER],
 }];
 
-/// Starts both controllers; they stop with the manager.
+/// Starts both controllers; they stop with the manager. Nothing updates machines in place.
 pub fn start(manager: &Manager) {
-    BOOTSTRAP.iter().chain(CONTROL_PLANE).for_each(|provider| provider.start(manager, &()));
+    let updater: SharedUpdater = Arc::new(NoUpdater);
+    BOOTSTRAP.iter().for_each(|provider| provider.start(manager, &()));
+    CONTROL_PLANE.iter().for_each(|provider| provider.start(manager, &updater));
 }

@@ -147,6 +147,8 @@ impl World {
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
             error: None,
+            updates_in_place: false,
+            decisions: BTreeMap::new(),
         };
         Self { observed }
     }

@@ -13,6 +13,7 @@ pub mod machine;
 mod machine_pool;
 mod names;
 mod owner;
+pub mod updates;
 pub mod workload;
 
 use engine::Provider;

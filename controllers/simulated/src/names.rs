@@ -25,6 +25,8 @@ pub const FAILURE_RATE: &str = "simulated.firstlight.dev/failure-rate";
 pub const FAILURE_DRAWN: &str = "simulated.firstlight.dev/failure-drawn";
 /// Annotation on a DevCluster: its API server accepts connections and never answers.
 pub const API_SERVER_SILENT: &str = "simulated.firstlight.dev/api-server-silent";
+/// Annotation on a Cluster: its simulated machines are updated in place.
+pub const IN_PLACE_UPDATES: &str = "simulated.firstlight.dev/in-place-updates";
 /// Annotation on a DevMachine of a DevMachinePool: the Kubernetes version of its Node.
 pub const KUBERNETES_VERSION: &str = "simulated.firstlight.dev/kubernetes-version";
 /// Label of control plane Machines.

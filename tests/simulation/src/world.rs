@@ -43,6 +43,8 @@ pub struct Life {
     pub clock: Clock,
     /// The network to the workload clusters.
     pub network: Cables,
+    /// The workload clusters; `None` in a world without controllers.
+    pub workloads: Option<simulated::Backend>,
 }
 
 /// Duration of a restart of the process.
@@ -156,6 +158,7 @@ impl World {
             context.extensions = Client::new(&manager, extensions.clone());
         }
         controllers::start(&context, &self.controllers);
-        Ok(Life { plane, store, manager, clock: clock.clone(), network })
+        let workloads = context.simulated.get().cloned();
+        Ok(Life { plane, store, manager, clock: clock.clone(), network, workloads })
     }
 }

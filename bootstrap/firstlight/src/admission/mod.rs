@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use facts::Objects;
 use facts::{Change, gather};
 
-use crate::controllers::{Selection, is_workload, unimplemented};
+use crate::controllers::{Selection, is_workload};
 use crate::names::MANIFEST_HASH;
 
 /// Defaults and validation of the Cluster API kinds.
@@ -22,7 +22,7 @@ use crate::names::MANIFEST_HASH;
 pub struct ClusterApiAdmission {
     /// The enabled feature gates.
     pub features: Features,
-    /// The controllers that run in this process. A client that creates an object of a kind that they do not implement gets a warning.
+    /// The controllers that run in this process. A client that creates an object whose Pods would not run gets a warning.
     pub controllers: Selection,
 }
 
@@ -107,11 +107,6 @@ impl ClusterApiAdmission {
         let found =
             schemas::admission::check(group, kind, &stored, old.as_deref(), dry_run, features, &facts);
         warnings.extend(found.map_err(|errors| write.invalid(&errors))?);
-        if write.operation == Operation::Create && unimplemented(group, kind, &self.controllers) {
-            warnings.push(format!(
-                "no controller of this server reconciles {kind} ({group}); the object is only stored"
-            ));
-        }
         Ok(())
     }
 

@@ -5,10 +5,6 @@ use engine::GroupKind;
 use super::selection::Selection;
 use super::table::families;
 
-/// Kinds that upstream's controllers reconcile and the controllers of this program do not, each with the family of controllers that would
-/// reconcile it. The server stores their objects, and nothing else happens.
-const UNIMPLEMENTED: &[(GroupKind, &str)] = &[];
-
 /// Kinds that a controller of kube-controller-manager turns into Pods, and no controller here.
 const WORKLOADS: &[GroupKind] = &[
     GroupKind::new("apps", "DaemonSet"),
@@ -29,14 +25,6 @@ pub fn is_workload(group: &str, kind: &str, running: &Selection) -> bool {
     !running.is_none() && (is_in(WORKLOADS) || (is_in(PROCESSES) && !running.names().contains(&"pods")))
 }
 
-/// Returns whether the kind is in [`UNIMPLEMENTED`] and its family of controllers runs. If the family does not run, another program is
-/// expected to reconcile the kind.
-pub fn unimplemented(group: &str, kind: &str, running: &Selection) -> bool {
-    UNIMPLEMENTED
-        .iter()
-        .any(|(known, family)| known.group == group && known.kind == kind && running.names().contains(family))
-}
-
 /// Returns the long help of `--controllers`: the families with their kinds.
 pub fn help() -> String {
     let families = families();
@@ -48,12 +36,6 @@ pub fn help() -> String {
     );
     for family in &families {
         text.push_str(&format!("  {}: {}\n", family.name, list(family.kinds.iter())));
-    }
-    let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
-    if !unimplemented.is_empty() {
-        text.push_str(&format!(
-            "No controller here acts on {unimplemented}: they are stored, and nothing else happens"
-        ));
     }
     text
 }
@@ -108,10 +90,6 @@ mod tests {
         for family in families() {
             text.push_str(&format!("| `{}` | {} |\n", family.name, list(family.kinds.iter())));
         }
-        let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
-        if !unimplemented.is_empty() {
-            text.push_str(&format!("| none yet | {unimplemented} |\n"));
-        }
         text.push_str(&format!("| none: no controller makes Pods of them | {} |\n", list(WORKLOADS.iter())));
         text
     }
@@ -122,7 +100,6 @@ mod tests {
         let controlled =
             families().into_iter().filter(|family| family.name != "pods").flat_map(|family| family.kinds);
         let mut known: Vec<GroupKind> = controlled.chain(DATA.iter().copied()).collect();
-        known.extend(UNIMPLEMENTED.iter().map(|(kind, _)| *kind));
         known.sort();
         let served = schemas::crds().unwrap();
         let mut served: Vec<(&str, &str)> = served
@@ -155,13 +132,5 @@ mod tests {
                 && is_told("Pod", "core")
                 && !is_told("Secret", "all")
         );
-    }
-
-    #[test]
-    fn every_kind_of_cluster_api_has_a_controller() {
-        let all = "all".parse::<Selection>().unwrap();
-        let is_missing = |group: &str, kind: &str| unimplemented(group, kind, &all);
-        assert!(!is_missing(CORE, "ClusterClass") && !is_missing(CORE, "MachinePool"));
-        assert!(!is_missing("runtime.cluster.x-k8s.io", "ExtensionConfig"));
     }
 }

@@ -1,12 +1,14 @@
 //! The table of the families of controllers. Each crate of controllers lists its controllers in `PROVIDERS`; one or several crates are a
 //! family here.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use engine::in_place::SharedUpdater;
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use kubelet::Kubelet;
 use metal::preprovisioning::BootImages;
 
+use crate::in_place_updater::InPlaceUpdater;
 use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_client};
 
 /// The address on which the simulated infrastructure serves its workload clusters.
@@ -19,6 +21,8 @@ pub struct Context {
     pub manager: Manager,
     /// The client of the runtime extensions of the cluster.
     pub extensions: runtime_extensions::Client,
+    /// The simulated machines of this process, once their controllers run.
+    pub simulated: Arc<OnceLock<simulated::Backend>>,
     /// Network interfaces through which Wake-on-LAN packets are sent.
     pub interfaces: Vec<String>,
     /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
@@ -36,11 +40,23 @@ impl Context {
         Self {
             manager: manager.clone(),
             extensions: runtime_extensions_client(manager),
+            simulated: Arc::default(),
             interfaces: Vec::new(),
             boot_images: None,
             operator: None,
             kubelet: None,
         }
+    }
+
+    fn backend(&self) -> simulated::Backend {
+        let create = || simulated::Backend::new(&self.manager, SIMULATED_HOST);
+        self.simulated.get_or_init(create).clone()
+    }
+
+    /// Returns what updates machines in place.
+    fn updater(&self) -> SharedUpdater {
+        let clock = self.manager.clock().clone();
+        Arc::new(InPlaceUpdater::new(self.extensions.clone(), self.simulated.clone(), clock))
     }
 }
 
@@ -62,18 +78,16 @@ pub(super) struct Family {
 /// Returns all families, in the order in which they start.
 pub(super) fn families() -> Vec<Family> {
     vec![
-        Family::new("core", cluster_core::PROVIDERS, |_| ())
+        Family::new("core", cluster_core::PROVIDERS, Context::updater)
             .with(cluster_topology::PROVIDERS, |context| cluster_topology::Context {
                 extensions: Arc::new(TopologyExtensions(context.extensions.clone())),
             })
             .with(runtime_extensions::PROVIDERS, |context| context.extensions.clone()),
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
-        Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, |_| ()),
+        Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, Context::updater),
         Family::new("addons", addons::PROVIDERS, |_| ()),
         Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()),
-        Family::new("simulated", simulated::PROVIDERS, |context| {
-            simulated::Backend::new(&context.manager, SIMULATED_HOST)
-        }),
+        Family::new("simulated", simulated::PROVIDERS, Context::backend),
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
             control: Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), context.interfaces.clone())),
             boot_images: context.boot_images.clone(),

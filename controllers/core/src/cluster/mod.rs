@@ -15,6 +15,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
+use engine::in_place::SharedUpdater;
 use engine::names::CLUSTER_NAME;
 use engine::object::label;
 use engine::{
@@ -55,10 +56,10 @@ const BY_CLASS: &str = "class of the topology";
 const CONCURRENCY: usize = 50;
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "cluster",
     reconciles: &[GroupKind::new(Cluster::GROUP, Cluster::KIND)],
-    start: |manager, ()| start(manager),
+    start: |manager, _| start(manager),
 };
 
 /// Starts the Cluster controller.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::contract::Definition;
+use engine::in_place::SharedUpdater;
 use engine::objects::FIELD_MANAGER;
 use engine::{
     Action, Controller, Descriptor, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
@@ -22,8 +23,8 @@ use objects::Migration;
 use plan::{OBSERVED_GENERATION, Task, is_due};
 
 /// The descriptor of the controller. It reconciles no kind: it completes the definitions of others.
-pub const CONTROLLER: Descriptor =
-    Descriptor { name: "crdmigrator", reconciles: &[], start: |manager, ()| start(manager) };
+pub const CONTROLLER: Descriptor<SharedUpdater> =
+    Descriptor { name: "crdmigrator", reconciles: &[], start: |manager, _| start(manager) };
 
 /// How long the migration of one definition may take before it is repeated for the objects that are left.
 const TIME_LIMIT: Duration = Duration::from_secs(600);

@@ -18,7 +18,17 @@ impl MachineController {
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<Machine> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         let mut action = plan.action;
+        if plan.completes_update
+            && let Err(error) = self.unmark(observed).await
+        {
+            return Outcome::failed(error);
+        }
         errors.extend(apply_external(&self.external, &plan.external).await);
+        if plan.update {
+            errors.extend(self.update(observed).await.err());
+            // The next plan reports the answer.
+            action = Action::requeue_after(Duration::ZERO);
+        }
         let cluster = NamespacedName::of(observed.cluster.as_ref());
         if let Ok(workload) = self.manager.clusters().get(&cluster) {
             let mut is_cordoned = true;
@@ -46,7 +56,11 @@ impl MachineController {
         for event in plan.events {
             event.record(&self.recorder, observed.machine.as_ref());
         }
-        Outcome { wanted: Some(plan.machine), errors, action }
+        let mut outcome = Outcome { wanted: Some(plan.machine), errors, action };
+        if plan.completes_update {
+            self.end_update(observed, &mut outcome);
+        }
+        outcome
     }
 
     async fn delete_external(&self, object: &ExternalObject) -> Result<()> {

@@ -22,6 +22,10 @@ pub struct Plan {
     pub delete: Vec<ExternalObject>,
     /// Whether to delete the Node.
     pub delete_node: bool,
+    /// Whether to call the update in place.
+    pub update: bool,
+    /// Whether the update in place is done, so that its marks are removed.
+    pub completes_update: bool,
     /// Events to record about the Machine.
     pub events: Vec<Event>,
     /// When to reconcile again.

@@ -13,6 +13,7 @@ pub mod pod_watches;
 mod provider_id;
 mod status;
 mod taints;
+pub mod update;
 mod v1beta1;
 mod workload;
 
@@ -22,6 +23,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
+use engine::in_place::SharedUpdater;
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{annotation, is_deleting, label};
 use engine::{
@@ -35,7 +37,9 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, Ma
 pub use changes::Plan;
 pub use drain::{EVICTION_LIMIT, Eviction, REFUSAL_LENGTH, refusal};
 pub(crate) use facts::{data_secret_name, node_name};
-pub use observed::{LastEviction, NodePods, NodeState, NodeVolumes, Observed, OnDemand};
+pub use observed::{
+    LastEviction, LastUpdate, NodePods, NodeState, NodeVolumes, Observed, OnDemand, UpdateOutcome,
+};
 pub use plan::{FINALIZER, plan};
 
 use crate::change::{cluster_of, report};
@@ -63,14 +67,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 const BY_REFERENCE: &str = "reference";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
-    name: "machine",
-    reconciles: &[GroupKind::new(Machine::GROUP, Machine::KIND)],
-    start: |manager, ()| start(manager),
-};
+pub const CONTROLLER: Descriptor<SharedUpdater> =
+    Descriptor { name: "machine", reconciles: &[GroupKind::new(Machine::GROUP, Machine::KIND)], start };
 
 /// Starts the Machine controller.
-fn start(manager: &Manager) {
+fn start(manager: &Manager, updater: &SharedUpdater) {
     let machines = manager.objects::<Machine>();
     machines.index(BY_REFERENCE, |machine| {
         let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
@@ -114,6 +115,8 @@ fn start(manager: &Manager) {
         queue,
         node_deletions: Mutex::default(),
         evictions: Mutex::default(),
+        updater: updater.clone(),
+        updates: Mutex::default(),
         pod_watches: PodWatches::default(),
     }));
 }
@@ -240,6 +243,7 @@ impl Planned for MachineController {
     async fn forget(&self, request: &Request) {
         self.node_deletions.lock().remove(request);
         self.evictions.lock().remove(request);
+        self.updates.lock().remove(request);
         self.pod_watches.stop(request);
     }
 

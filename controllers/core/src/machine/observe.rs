@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::in_place::{self, SharedUpdater};
 use engine::names::{CLUSTER_NAME, CONTROL_PLANE};
 use engine::object::{is_deleting, label};
 use engine::{External, Manager, NamespacedName, Objects, Request, Result, Workload, owners};
@@ -12,7 +13,7 @@ use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
 
 use super::facts::{is_infrastructure_provisioned, node_name, was_provisioned};
-use super::observed::{LastEviction, NodePods, NodeState, Observed, OnDemand};
+use super::observed::{LastEviction, LastUpdate, NodePods, NodeState, Observed, OnDemand};
 use super::pod_watches::PodWatches;
 use super::{deletion, drain, taints, workload};
 use crate::change::Reference;
@@ -40,6 +41,9 @@ pub(super) struct MachineController {
     pub node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
     /// The last evictions of the Pods on each Machine's Node.
     pub evictions: Mutex<BTreeMap<Request, BTreeMap<NamespacedName, LastEviction>>>,
+    pub updater: SharedUpdater,
+    /// The last call of the update in place of each Machine that is being updated.
+    pub updates: Mutex<BTreeMap<Request, LastUpdate>>,
     pub pod_watches: PodWatches,
 }
 
@@ -82,6 +86,8 @@ impl MachineController {
                 .lock()
                 .get(&NamespacedName::of(machine.as_ref()))
                 .copied(),
+            updates_in_place: self.manager.features().in_place_updates,
+            last_update: self.last_update(&machine),
             now: self.manager.clock().now(),
             data_secret_problem: self.data_secret_problem(&machine),
             machine,
@@ -95,6 +101,15 @@ impl MachineController {
             self.read_deletion(&mut observed, workload.as_deref()).await;
         }
         observed
+    }
+
+    /// Returns the last call of the update in place that is in progress, and forgets those of earlier updates.
+    fn last_update(&self, machine: &Machine) -> Option<LastUpdate> {
+        let (key, mut updates) = (NamespacedName::of(machine), self.updates.lock());
+        if !in_place::is_in_progress(machine) {
+            updates.remove(&key);
+        }
+        updates.get(&key).cloned()
     }
 
     /// Returns what is wrong with the Secret that the Machine starts from.

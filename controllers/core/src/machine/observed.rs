@@ -75,6 +75,28 @@ pub struct LastEviction {
     pub refused: Option<String>,
 }
 
+/// The last call of the update of a Machine in place, by this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastUpdate {
+    /// What came of it.
+    pub outcome: UpdateOutcome,
+    /// When to call again.
+    pub next: DateTime<Utc>,
+    /// How many calls in a row have failed.
+    pub failures: u32,
+}
+
+/// What came of a call of the update of a Machine in place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpdateOutcome {
+    /// The machine is up to date.
+    Done,
+    /// The update goes on; holds what is done now, or nothing.
+    Waits(String),
+    /// The call failed; holds the error message.
+    Failed(String),
+}
+
 /// The state of the world that a Machine's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
@@ -113,6 +135,10 @@ pub struct Observed {
     pub volumes: OnDemand<NodeVolumes>,
     /// The time at which this process first tried to delete the Node.
     pub node_deletion_since: Option<DateTime<Utc>>,
+    /// Whether updates in place are on.
+    pub updates_in_place: bool,
+    /// The last call of the update in place that is in progress.
+    pub last_update: Option<LastUpdate>,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }

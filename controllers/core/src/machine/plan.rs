@@ -10,7 +10,7 @@ use super::changes::{Plan, Step};
 use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
 use super::provider_id::other_provider_id;
-use super::{deletion, node, status, v1beta1};
+use super::{deletion, node, status, update, v1beta1};
 use crate::change::{ExternalChange, Reference};
 use crate::contract;
 
@@ -28,6 +28,7 @@ pub fn plan(observed: &Observed) -> Plan {
     infrastructure(&mut plan, observed);
     node::plan(&mut plan, observed);
     certificates_expiry(&mut plan, observed);
+    update::plan(&mut plan, observed);
     let step = if is_deleting(observed.machine.as_ref()) {
         deletion::plan(&mut plan, observed)
     } else {

@@ -1,7 +1,11 @@
 //! The MachineDeployment controller.
 
 mod apply;
+mod decisions;
 pub mod events;
+mod facts;
+mod in_place;
+mod kept;
 mod observe;
 pub mod paused;
 mod plan;
@@ -16,6 +20,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
+use engine::in_place::SharedUpdater;
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
@@ -24,11 +29,14 @@ use engine::{
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-pub use observe::Observed;
-pub use plan::{FINALIZER, Plan, REVISION, plan};
+pub use facts::REVISION;
+pub use observe::{Observed, Updates};
+pub use plan::{FINALIZER, Plan, plan};
+pub(crate) use sets::HASH;
 
 use crate::change::{cluster_of, report};
 use engine::selector;
+use kept::Decisions;
 use observe::{BY_ORPHAN, MachineDeploymentController};
 
 const OWNED: &[&str] = &[
@@ -46,14 +54,14 @@ const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "machinedeployment",
     reconciles: &[GroupKind::new(MachineDeployment::GROUP, MachineDeployment::KIND)],
-    start: |manager, ()| start(manager),
+    start,
 };
 
 /// Starts the MachineDeployment controller.
-fn start(manager: &Manager) {
+fn start(manager: &Manager, updater: &SharedUpdater) {
     let deployments = manager.objects::<MachineDeployment>();
     deployments.index(BY_REFERENCE, |deployment| {
         let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
@@ -105,6 +113,8 @@ fn start(manager: &Manager) {
         external,
         applied,
         recorder,
+        updater: updater.clone(),
+        decisions: Decisions::default(),
     }));
 }
 
@@ -161,9 +171,10 @@ impl Planned for MachineDeploymentController {
     ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         let mut observed = self.read(deployment, cluster).await;
-        if plan::split(&observed).new.is_none() {
+        if facts::split(&observed).new.is_none() {
             observed.suffix = self.manager.random().name_suffix();
         }
+        observed.updates = self.decide(&observed).await;
         Ok(Some(observed))
     }
 

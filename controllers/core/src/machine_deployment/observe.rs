@@ -1,18 +1,41 @@
 //! Reads the objects on which the plan of a MachineDeployment depends.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::in_place::{Decision, SharedUpdater};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
+use super::kept::Decisions;
 use crate::change::Reference;
 use engine::selector;
 
 /// Index of MachineSets without a controller, by namespace.
 pub(super) const BY_ORPHAN: &str = "orphan";
+
+/// What is known of the updates in place that a rollout can make.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Updates {
+    /// They are off, or nothing is rolled out.
+    #[default]
+    None,
+    /// The decision about each old MachineSet that could hand its Machines over, by UID.
+    Decided(BTreeMap<String, Decision>),
+    /// A decision is missing; holds the error message. Without it, Machines might be replaced that need not be.
+    Failed(String),
+}
+
+impl Updates {
+    /// Returns whether the Machines of an old MachineSet are updated in place.
+    pub(super) fn can_move(&self, set: &MachineSet) -> bool {
+        let Self::Decided(decisions) = self else { return false };
+        decisions.get(uid(set)) == Some(&Decision::InPlace)
+    }
+}
 
 /// The state of the world that a MachineDeployment's plan depends on.
 #[derive(Debug, Clone)]
@@ -33,6 +56,10 @@ pub struct Observed {
     /// Random suffix for the name of the next MachineSet; empty if there is one with the current template. It is drawn only where it is
     /// used, so that a reconcile that creates nothing changes no later number of a simulation.
     pub suffix: String,
+    /// Whether updates in place are on.
+    pub updates_in_place: bool,
+    /// Which old MachineSets hand their Machines over to the new one.
+    pub updates: Updates,
     /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
@@ -47,10 +74,12 @@ pub(super) struct MachineDeploymentController {
     pub external: External,
     pub applied: Applied,
     pub recorder: engine::events::Recorder,
+    pub updater: SharedUpdater,
+    pub decisions: Decisions,
 }
 
 impl MachineDeploymentController {
-    /// Reads the state on which the plan of `deployment` depends, but for the suffix.
+    /// Reads the state on which the plan of `deployment` depends, but for the suffix and the decisions about updates in place.
     pub(super) async fn read(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
         let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
         let name = deployment.metadata.name.clone().unwrap_or_default();
@@ -71,6 +100,18 @@ impl MachineDeploymentController {
         let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
         machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
         let (suffix, now) = (String::new(), self.manager.clock().now());
-        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
+        let updates_in_place = self.manager.features().in_place_updates;
+        Observed {
+            deployment,
+            cluster,
+            sets,
+            machines,
+            bootstrap,
+            infrastructure,
+            suffix,
+            updates_in_place,
+            updates: Updates::None,
+            now,
+        }
     }
 }

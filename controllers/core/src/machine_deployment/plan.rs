@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
+use engine::in_place::{ACKNOWLEDGED_MOVE, MOVE_MACHINES_TO, RECEIVE_MACHINES_FROM};
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, is_deleting};
 use engine::{Action, owners, time};
-use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
-use schemas::defaults;
 
-use super::observe::Observed;
+use super::facts::{REVISION, Split, is_on_delete, limits, rollout_after, split};
+use super::in_place::{self, Arrivals};
+use super::observe::{Observed, Updates};
 use super::rollout::{self, Limits, Set};
 use super::sets::{DESIRED_REPLICAS, MAX_REPLICAS};
-use super::{paused, sets, status, template};
+use super::{paused, sets, status};
 use crate::change::{ExternalChange, Reference};
 
 /// The finalizer of MachineDeployments.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// Annotation on MachineDeployments and MachineSets: the number of the template's revision.
-pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
-
 /// The changes that a MachineDeployment needs.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -35,12 +33,6 @@ pub struct Plan {
     pub action: Action,
     /// Errors that the reconcile returns.
     pub errors: Vec<String>,
-}
-
-/// The MachineSet with the current template, and all others, oldest first.
-pub(super) struct Split {
-    pub new: Option<Arc<MachineSet>>,
-    pub old: Vec<Arc<MachineSet>>,
 }
 
 /// Applies all rules of a MachineDeployment. Pure function.
@@ -89,31 +81,6 @@ fn templates(plan: &mut Plan, observed: &Observed) {
     }
 }
 
-/// Returns `spec.rollout.after`: once that time has come, MachineSets created before it are replaced.
-fn rollout_after(observed: &Observed) -> Option<chrono::DateTime<chrono::Utc>> {
-    let rollout = observed.deployment.spec.rollout.as_ref()?;
-    parse_rfc3339(rollout.after.as_deref()?)
-}
-
-pub(super) fn split(observed: &Observed) -> Split {
-    let created = |set: &MachineSet| set.metadata.creation_timestamp.as_ref().map(time::utc);
-    let mut candidates: Vec<Arc<MachineSet>> = observed
-        .sets
-        .iter()
-        .filter(|set| !is_deleting(set.as_ref()))
-        .filter(|set| template::is_same(&set.spec.template, &observed.deployment.spec.template))
-        .cloned()
-        .collect();
-    candidates.sort_by_key(|set| (std::cmp::Reverse(set.spec.replicas.unwrap_or(0)), created(set)));
-    let after = rollout_after(observed).filter(|after| *after <= observed.now);
-    let new = candidates.into_iter().find(|set| after.is_none_or(|after| created(set) >= Some(after)));
-    let is_new =
-        |set: &&Arc<MachineSet>| new.as_ref().is_some_and(|new| new.metadata.uid == set.metadata.uid);
-    let mut old: Vec<Arc<MachineSet>> = observed.sets.iter().filter(|set| !is_new(set)).cloned().collect();
-    old.sort_by_key(|set| (created(set), set.metadata.name.clone()));
-    Split { new, old }
-}
-
 fn numbers(set: &MachineSet) -> Set {
     let status = set.status.as_ref();
     let spec = set.spec.replicas.unwrap_or(0);
@@ -126,6 +93,7 @@ fn numbers(set: &MachineSet) -> Set {
         created: set.metadata.creation_timestamp.as_ref().map_or(0, |created| time::utc(created).timestamp()),
         desired: number(set, DESIRED_REPLICAS),
         maximum: number(set, MAX_REPLICAS),
+        moves: false,
     }
 }
 
@@ -134,32 +102,17 @@ fn number(set: &MachineSet, key: &str) -> Option<i32> {
     annotation(set, key).and_then(|text| text.parse().ok())
 }
 
-/// Returns `spec.replicas` with the resolved surge and unavailability limits.
-pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
-    let rolling = deployment
-        .spec
-        .rollout
-        .as_ref()
-        .and_then(|rollout| rollout.strategy.as_ref())
-        .and_then(|strategy| strategy.rolling_update.as_ref());
-    let replicas = deployment.spec.replicas.unwrap_or(defaults::REPLICAS);
-    Limits::resolve(
-        replicas,
-        rolling.and_then(|rolling| rolling.max_surge.as_ref()),
-        rolling.and_then(|rolling| rolling.max_unavailable.as_ref()),
-    )
-}
-
-/// Returns whether old Machines are replaced only after a user deletes them.
-pub(super) fn is_on_delete(deployment: &MachineDeployment) -> bool {
-    let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    strategy.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE)
-}
-
 fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
+    if let Updates::Failed(error) = &observed.updates {
+        return plan.errors.push(error.clone());
+    }
     let limits = limits(&observed.deployment);
     let mut new = split.new.as_deref().map(numbers).unwrap_or_default();
     let mut old: Vec<Set> = split.old.iter().map(|set| numbers(set)).collect();
+    for (set, numbers) in split.old.iter().zip(&mut old) {
+        numbers.moves = observed.updates.can_move(set);
+    }
+    let arrivals = split.new.as_deref().map(|new| in_place::arrivals(observed, new)).unwrap_or_default();
     let on_delete = is_on_delete(&observed.deployment);
     let is_paused = observed.deployment.spec.paused == Some(true);
     if is_paused {
@@ -167,7 +120,9 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     } else if on_delete {
         rollout::on_delete(&limits, &mut new, &mut old);
     } else {
-        rollout::rolling_update(&limits, &mut new, &mut old);
+        new.spec += arrivals.uncounted;
+        new.intent = new.spec;
+        rollout::rolling_update(&limits, &mut new, &mut old, in_place::is_updating(observed));
     }
     let revision = sets::next_revision(split);
     if split.new.is_some() || !is_paused {
@@ -185,6 +140,9 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
         let wanted = sets::wanted(observed, Some(set), numbers.intent, None, &limits);
         plan.sets.push((Some(set.clone()), wanted));
     }
+    if !is_paused && !on_delete {
+        hand_over(plan, observed, &arrivals);
+    }
     if let Some(after) = rollout_after(observed).filter(|after| *after > observed.now) {
         let left = (after - observed.now).to_std().unwrap_or_default();
         plan.action = plan.action.min(Action::requeue_after(left));
@@ -192,6 +150,22 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     if is_complete(&limits, &new, &old) {
         clean_up(plan, split);
     }
+}
+
+/// Tells the MachineSets, of which the new one is the first, about the Machines that they hand over.
+fn hand_over(plan: &mut Plan, observed: &Observed, arrivals: &Arrivals) {
+    let Some(((_, new), old)) = plan.sets.split_first_mut() else { return };
+    in_place::annotate(new, ACKNOWLEDGED_MOVE, &arrivals.names);
+    let target = new.metadata.name.clone().unwrap_or_default();
+    let mut sources = Vec::new();
+    for (current, wanted) in old {
+        if current.as_ref().is_some_and(|current| observed.updates.can_move(current)) {
+            in_place::annotate(wanted, MOVE_MACHINES_TO, std::slice::from_ref(&target));
+            sources.extend(wanted.metadata.name.clone());
+        }
+    }
+    sources.sort();
+    in_place::annotate(new, RECEIVE_MACHINES_FROM, &sources);
 }
 
 fn is_complete(limits: &Limits, new: &Set, old: &[Set]) -> bool {

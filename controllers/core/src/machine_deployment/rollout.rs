@@ -24,6 +24,8 @@ pub struct Set {
     pub desired: Option<i32>,
     /// The largest number of Machines of the MachineDeployment when the set was last written; `None` if it does not say.
     pub maximum: Option<i32>,
+    /// Whether the set, an old one, hands its Machines over to the new set, which updates them in place.
+    pub moves: bool,
 }
 
 impl Set {
@@ -81,8 +83,8 @@ fn total(new: &Set, old: &[Set]) -> i32 {
     std::iter::once(new).chain(old).map(|set| set.spec.max(set.status)).sum()
 }
 
-/// Computes one step of a rolling update; `old` is sorted oldest first.
-pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set]) {
+/// Computes one step of a rolling update; `old` is sorted oldest first. `is_updating` says whether a Machine is being updated in place.
+pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set], is_updating: bool) {
     if new.spec > limits.replicas {
         new.intent = limits.replicas;
     } else if new.spec < limits.replicas {
@@ -90,6 +92,9 @@ pub fn rolling_update(limits: &Limits, new: &mut Set, old: &mut [Set]) {
         new.intent = new.spec + room.min(limits.replicas - new.spec).max(0);
     }
     scale_down_old(limits, new, old);
+    if old.iter().any(|set| set.moves) {
+        prefer_updates(limits, new, old, is_updating);
+    }
     break_deadlock(new, old);
 }
 
@@ -126,6 +131,21 @@ fn affordable(set: &Set, wanted: i32, spare: i32) -> i32 {
     }
     let missing = (set.intent - set.status).max(0);
     wanted.min(missing + spare.max(0))
+}
+
+/// Creates no surplus Machine while old ones are updated in place; but one, if nothing else can change. An update counts as a loss of
+/// availability, because it can fail.
+fn prefer_updates(limits: &Limits, new: &mut Set, old: &[Set], is_updating: bool) {
+    let added = new.intent - new.spec;
+    let without_surge = (added - limits.surge).max(0);
+    if new.spec >= limits.replicas || added <= without_surge {
+        return;
+    }
+    let is_shrinking = |set: &Set| set.spec < set.status || set.intent < set.spec;
+    let is_moving = new.spec != new.status || old.iter().any(is_shrinking);
+    let is_settled = !is_updating && new.spec == new.up_to_date && new.spec == new.available;
+    let needs_one = without_surge == 0 && !is_moving && is_settled;
+    new.intent = new.spec + if needs_one { 1 } else { without_surge };
 }
 
 /// Removes one unavailable old replica if no set can change otherwise: old replicas that never become

@@ -9,12 +9,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use schemas::cluster::{MachineSet, MachineSetSpec, MachineTemplateSpec};
 use schemas::meta::ObjectMetaTemplate;
 
+use super::facts::{REVISION, Split, is_on_delete};
 use super::observe::Observed;
-use super::plan::{REVISION, Split, is_on_delete};
 use super::rollout::Limits;
 use super::template;
 
-const HASH: &str = "machine-template-hash";
+/// Label on MachineSets and their Machines: a hash of the template, and the random part of the name.
+pub const HASH: &str = "machine-template-hash";
 const REVISION_HISTORY: &str = "machinedeployment.clusters.x-k8s.io/revision-history";
 /// Annotation on MachineSets: `spec.replicas` of the MachineDeployment.
 pub(super) const DESIRED_REPLICAS: &str = "machinedeployment.clusters.x-k8s.io/desired-replicas";

@@ -9,8 +9,9 @@ use schemas::HasConditions;
 use schemas::cluster::{MachineDeploymentStatus, MachineSet, MachineSetStatus};
 use schemas::meta::Condition;
 
+use super::facts::{Split, is_on_delete, limits};
 use super::observe::Observed;
-use super::plan::{Plan, Split, is_on_delete, limits};
+use super::plan::Plan;
 use super::v1beta1;
 use crate::scaling::Scaling;
 use engine::aggregates::{machines_ready, machines_up_to_date, remediating};

@@ -4,8 +4,8 @@ use engine::v1beta1::{self, READY, Severity, is_false, is_true, summary};
 use schemas::cluster::{MachineDeploymentStatus, MachineSet};
 use schemas::meta::V1Beta1Condition;
 
+use super::facts::{is_on_delete, limits};
 use super::observe::Observed;
-use super::plan::{is_on_delete, limits};
 
 const AVAILABLE: &str = "Available";
 const MACHINE_SET_READY: &str = "MachineSetReady";

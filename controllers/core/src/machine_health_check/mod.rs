@@ -12,6 +12,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::change_key;
+use engine::in_place::SharedUpdater;
 use engine::object::is_deleting;
 use engine::{
     Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
@@ -39,10 +40,10 @@ const BY_CLUSTER_NAME: &str = "spec.clusterName";
 const BY_TEMPLATE: &str = "spec.remediation.templateRef";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "machinehealthcheck",
     reconciles: &[GroupKind::new(MachineHealthCheck::GROUP, MachineHealthCheck::KIND)],
-    start: |manager, ()| start(manager),
+    start: |manager, _| start(manager),
 };
 
 /// Starts the MachineHealthCheck controller.

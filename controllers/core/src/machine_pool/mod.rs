@@ -15,6 +15,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
+use engine::in_place::SharedUpdater;
 use engine::names::POOL_NAME;
 use engine::object::{is_deleting, label};
 use engine::{
@@ -42,10 +43,10 @@ const BY_PROVIDER_ID: &str = "spec.providerIDList";
 const BY_NODE: &str = "status.nodeRefs";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "machinepool",
     reconciles: &[GroupKind::new(MachinePool::GROUP, MachinePool::KIND)],
-    start: |manager, ()| start(manager),
+    start: |manager, _| start(manager),
 };
 
 /// Starts the MachinePool controller, if its feature gate is on.

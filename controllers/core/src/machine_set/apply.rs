@@ -37,6 +37,12 @@ impl MachineSetController {
             let result = objects.apply_changed(&self.applied, METADATA_FIELD_MANAGER, current, wanted).await;
             errors.extend(result.err());
         }
+        for start in &plan.starts {
+            errors.extend(self.start_update(start).await.err());
+        }
+        for (machine, wanted) in &plan.moves {
+            errors.extend(unless_gone(self.machines.patch(machine, wanted, &[]).await).err());
+        }
         for part in &plan.delete_parts {
             errors.extend(self.external.handle(part).delete(part.object.as_ref()).await.err());
         }

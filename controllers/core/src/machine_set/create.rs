@@ -88,6 +88,24 @@ pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
     }
 }
 
+/// Returns the wanted state of an existing Machine; version, failure domain and references keep their values.
+pub fn existing(set: &MachineSet, machine: &Machine) -> Machine {
+    let spec = MachineSpec {
+        version: machine.spec.version.clone(),
+        failure_domain: machine.spec.failure_domain.clone(),
+        infrastructure_ref: machine.spec.infrastructure_ref.clone(),
+        bootstrap: Bootstrap {
+            config_ref: machine.spec.bootstrap.config_ref.clone(),
+            data_secret_name: set.spec.template.spec.bootstrap.data_secret_name.clone(),
+        },
+        ..MachineSpec::default()
+    };
+    let mut wanted = self::machine(set, machine.metadata.name.clone().unwrap_or_default(), spec);
+    // With the UID, the apply fails instead of recreating a Machine that was deleted in the meantime.
+    wanted.metadata.uid.clone_from(&machine.metadata.uid);
+    wanted
+}
+
 /// Builds a Machine of `observed.set` whose name ends in `suffix`.
 ///
 /// # Errors

@@ -1,6 +1,8 @@
 //! Facts that follow from a MachineSet alone.
 
+use engine::in_place::MOVE_MACHINES_TO;
 use engine::names::SET_NAME;
+use engine::object::annotation;
 use engine::owners;
 use schemas::cluster::{MachineDeployment, MachineSet};
 
@@ -19,4 +21,9 @@ pub(super) fn deployment_name(set: &MachineSet) -> Option<&str> {
 /// Returns whether a MachineDeployment controls the MachineSet.
 pub(super) fn is_of_deployment(set: &MachineSet) -> bool {
     deployment_name(set).is_some()
+}
+
+/// Returns the name of the MachineSet that gets the Machines of this one.
+pub(super) fn target_name(set: &MachineSet) -> Option<&str> {
+    annotation(set, MOVE_MACHINES_TO).filter(|name| !name.is_empty())
 }

@@ -3,11 +3,13 @@
 mod apply;
 mod create;
 mod facts;
+mod moving;
 mod observe;
 mod plan;
 mod preflight;
 pub mod priority;
 mod remediation;
+pub mod start_update;
 mod status;
 mod sync;
 mod v1beta1;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
+use engine::in_place::SharedUpdater;
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, label, uid};
 use engine::{
@@ -41,10 +44,10 @@ const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "machineset",
     reconciles: &[GroupKind::new(MachineSet::GROUP, MachineSet::KIND)],
-    start: |manager, ()| start(manager),
+    start: |manager, _| start(manager),
 };
 
 /// Starts the MachineSet controller.

@@ -9,7 +9,7 @@ use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects
 use schemas::admission::Features;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-use super::facts::deployment_name;
+use super::facts::{deployment_name, target_name};
 use crate::change::Reference;
 use engine::selector;
 
@@ -33,6 +33,8 @@ pub struct Observed {
     pub infrastructure: Reference,
     /// The Cluster's control plane object.
     pub control_plane: Reference,
+    /// The MachineSet that gets the Machines of this one when it is scaled down.
+    pub target: Option<Arc<MachineSet>>,
     /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
     pub parts: Vec<ExternalObject>,
     /// The features that are on.
@@ -80,6 +82,8 @@ impl MachineSetController {
         }
         let missing = to_create(set.spec.replicas.unwrap_or(0), machines.len());
         let suffixes = (0..missing).map(|_| self.manager.random().name_suffix()).collect();
+        let target =
+            target_name(&set).and_then(|name| self.sets.get(&NamespacedName::new(namespace.as_str(), name)));
         let parts = self.parts(&set, &machines).await;
         let now = self.manager.clock().now();
         Observed {
@@ -90,6 +94,7 @@ impl MachineSetController {
             bootstrap,
             infrastructure,
             control_plane,
+            target,
             parts,
             features: self.manager.features(),
             suffixes,

@@ -9,10 +9,11 @@ use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet};
 
-use super::facts::is_of_deployment;
+use super::facts::{is_of_deployment, target_name};
 use super::observe::Observed;
 use super::remediation::{self, Remediation};
-use super::{create, preflight, priority, status, sync};
+use super::start_update::{self, Start};
+use super::{create, moving, preflight, priority, status, sync};
 use crate::change::{Event, ExternalChange, Reference};
 
 const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
@@ -37,6 +38,10 @@ pub struct Plan {
     pub delete_parts: Vec<ExternalObject>,
     /// Machines whose condition `OwnerRemediated` changes, and those of them that are deleted then.
     pub remediate: Vec<Remediation>,
+    /// Machines whose update in place begins.
+    pub starts: Vec<Start>,
+    /// Machines that get another MachineSet: the current and the wanted object.
+    pub moves: Vec<(Arc<Machine>, Machine)>,
     /// Machines to delete.
     pub delete: Vec<Arc<Machine>>,
     /// Machines to create, with their bootstrap and infrastructure objects.
@@ -66,6 +71,11 @@ pub fn plan(observed: &Observed) -> Plan {
         blocked = preflight::failures(observed);
         plan.remediate = remediation::plan(observed, &blocked);
         sync::plan(&mut plan, observed);
+        if observed.features.in_place_updates {
+            let (starts, errors) = start_update::plan(observed);
+            starts.into_iter().for_each(|start| plan.start(start));
+            plan.errors.extend(errors);
+        }
         replicas(&mut plan, observed, &blocked);
     }
     status::set(&mut plan, observed, &blocked);
@@ -130,12 +140,8 @@ fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
         observed.machines.iter().cloned().partition(|machine| plan.is_replaced(machine));
     let existing = observed.machines.len();
     if existing > replicas {
-        let count = (existing - replicas).saturating_sub(replaced.len());
-        plan.delete = priority::choose(&observed.set, &rest, count, observed.now);
-        let is_chosen =
-            |machine: &Machine| plan.delete.iter().any(|chosen| uid(chosen.as_ref()) == uid(machine));
-        plan.sync.retain(|(machine, _)| !is_chosen(machine));
-        return;
+        let surplus = (existing - replicas).saturating_sub(moving::uncounted(observed));
+        return scale_down(plan, observed, &rest, surplus.saturating_sub(replaced.len()));
     }
     let disabled = annotation(observed.set.as_ref(), DISABLE_CREATE) == Some("true");
     let is_template = |reference: &Reference| matches!(reference, Reference::Found(_) | Reference::None);
@@ -153,6 +159,22 @@ fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     }
 }
 
+/// Plans that `count` of the `machines` are deleted, or go to another MachineSet.
+fn scale_down(plan: &mut Plan, observed: &Observed, machines: &[Arc<Machine>], count: usize) {
+    if observed.features.in_place_updates && target_name(&observed.set).is_some() {
+        match moving::plan(observed, machines, count) {
+            Ok(moves) => plan.moves = moves,
+            Err(error) => plan.errors.push(error),
+        }
+    } else {
+        plan.delete = priority::choose(&observed.set, machines, count, observed.now);
+    }
+    let moved = plan.moves.iter().map(|(machine, _)| machine);
+    let leaving: Vec<&str> = plan.delete.iter().chain(moved).map(|machine| uid(machine.as_ref())).collect();
+    plan.sync.retain(|(machine, _)| !leaving.contains(&uid(machine.as_ref())));
+    plan.starts.retain(|start| !leaving.contains(&uid(start.machine.as_ref())));
+}
+
 /// Deletes the objects of a reconcile that was interrupted before it created their Machine.
 fn orphaned_parts(plan: &mut Plan, observed: &Observed) {
     let is_orphan = |part: &&ExternalObject| {
@@ -165,6 +187,15 @@ fn orphaned_parts(plan: &mut Plan, observed: &Observed) {
 }
 
 impl Plan {
+    /// Adds the start of an update. It writes all that would be propagated to the Machine and its objects.
+    fn start(&mut self, start: Start) {
+        self.sync.retain(|(machine, _)| uid(machine.as_ref()) != uid(start.machine.as_ref()));
+        self.sync_parts.retain(|(part, _)| {
+            !start.parts.iter().any(|(started, _)| uid(started.object.as_ref()) == uid(part.object.as_ref()))
+        });
+        self.starts.push(start);
+    }
+
     /// Returns whether the plan deletes the Machine to have another one in its place.
     pub(super) fn is_replaced(&self, machine: &Machine) -> bool {
         let deleted = self.remediate.iter().filter(|remediation| remediation.deletes);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE};
+use engine::in_place::is_in_progress;
 use engine::object::{annotation, is_deleting};
 use engine::time;
 use schemas::HasConditions;
@@ -11,8 +12,6 @@ use schemas::cluster::{Machine, MachineSet};
 
 /// Annotation on Machines that are to be deleted first.
 pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
-/// Annotation on Machines that are being changed in place.
-pub const UPDATE_IN_PROGRESS: &str = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
 /// Time constant, in seconds, by which a Machine's age affects its score: ten days.
 const AGE_SCALE: f64 = 864_000.0;
 const DELETING: f64 = 100.0;
@@ -29,6 +28,16 @@ pub fn choose(
     count: usize,
     now: DateTime<Utc>,
 ) -> Vec<Arc<Machine>> {
+    let chosen = sorted(set, machines, now).into_iter().take(count);
+    chosen.filter(|machine| !is_deleting(machine.as_ref())).cloned().collect()
+}
+
+/// Returns the Machines with the highest deletion priority first.
+pub(super) fn sorted<'a>(
+    set: &MachineSet,
+    machines: &'a [Arc<Machine>],
+    now: DateTime<Utc>,
+) -> Vec<&'a Arc<Machine>> {
     let order = set
         .spec
         .deletion
@@ -40,8 +49,7 @@ pub fn choose(
     rated.sort_by(|(a, first), (b, second)| {
         b.total_cmp(a).then_with(|| first.metadata.name.cmp(&second.metadata.name))
     });
-    let chosen = rated.into_iter().take(count).map(|(_, machine)| machine);
-    chosen.filter(|machine| !is_deleting(machine.as_ref())).cloned().collect()
+    rated.into_iter().map(|(_, machine)| machine).collect()
 }
 
 /// Returns the priority of a Machine if Machines are deleted in this order: those with the highest go first.
@@ -52,7 +60,7 @@ pub fn score(machine: &Machine, order: &str, now: DateTime<Utc>) -> f64 {
     if annotation(machine, DELETE_MACHINE).is_some() {
         return ASKED;
     }
-    if annotation(machine, UPDATE_IN_PROGRESS).is_some() {
+    if is_in_progress(machine) {
         return UPDATING;
     }
     let has_node = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());

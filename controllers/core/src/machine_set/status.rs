@@ -1,6 +1,9 @@
 //! Status and conditions of a MachineSet.
 
+use std::sync::Arc;
+
 use engine::conditions::{self, TRUE, is_false};
+use engine::in_place::is_in_progress;
 use engine::object::is_deleting;
 use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSetStatus};
@@ -51,10 +54,13 @@ fn counters(status: &mut MachineSetStatus, observed: &Observed) {
     let count = |is: &dyn Fn(&Machine) -> bool| {
         i32::try_from(machines.iter().filter(|machine| is(machine)).count()).unwrap_or(i32::MAX)
     };
+    // The conditions of a Machine may be those of the time before its update began.
+    let settled: Vec<Arc<Machine>> =
+        machines.iter().filter(|machine| !is_in_progress(machine.as_ref())).cloned().collect();
     status.replicas = Some(count(&|_| true));
-    status.ready_replicas = Some(count_true(machines, "Ready"));
-    status.available_replicas = Some(count_true(machines, "Available"));
-    status.up_to_date_replicas = Some(count_true(machines, "UpToDate"));
+    status.ready_replicas = Some(count_true(&settled, "Ready"));
+    status.available_replicas = Some(count_true(&settled, "Available"));
+    status.up_to_date_replicas = Some(count_true(&settled, "UpToDate"));
     status.selector = Some(selector::text(&observed.set.spec.selector));
     status.versions =
         versions::count(machines.iter().filter_map(|machine| Some((machine.spec.version.as_deref()?, 1))));

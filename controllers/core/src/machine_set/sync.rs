@@ -7,7 +7,7 @@ use engine::ExternalObject;
 use engine::object::{is_deleting, uid};
 use engine::owners;
 use kube::api::DynamicObject;
-use schemas::cluster::{Bootstrap, Machine, MachineDeletionSpec, MachineSet, MachineSpec};
+use schemas::cluster::{Machine, MachineDeletionSpec, MachineSet};
 
 use super::create;
 use super::observe::Observed;
@@ -28,7 +28,7 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
             plan.update.push((machine.clone(), adopted(&observed.set, machine)));
             continue;
         }
-        plan.sync.push((machine.clone(), existing(&observed.set, machine)));
+        plan.sync.push((machine.clone(), create::existing(&observed.set, machine)));
     }
     let followed: BTreeSet<&str> = observed
         .machines
@@ -47,24 +47,6 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
                 .extend(metadata(&labels, &annotations, part).map(|wanted| (part.clone(), wanted)));
         }
     }
-}
-
-/// Returns the wanted state of an existing Machine; version, failure domain and references keep their values.
-fn existing(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
-    let spec = MachineSpec {
-        version: machine.spec.version.clone(),
-        failure_domain: machine.spec.failure_domain.clone(),
-        infrastructure_ref: machine.spec.infrastructure_ref.clone(),
-        bootstrap: Bootstrap {
-            config_ref: machine.spec.bootstrap.config_ref.clone(),
-            data_secret_name: set.spec.template.spec.bootstrap.data_secret_name.clone(),
-        },
-        ..MachineSpec::default()
-    };
-    let mut wanted = create::machine(set, machine.metadata.name.clone().unwrap_or_default(), spec);
-    // With the UID, the apply fails instead of recreating a Machine that was deleted in the meantime.
-    wanted.metadata.uid.clone_from(&machine.metadata.uid);
-    wanted
 }
 
 /// Returns a Machine in deletion with the template fields that still apply to it.

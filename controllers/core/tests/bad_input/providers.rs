@@ -214,6 +214,8 @@ fn running() -> MachineObserved {
         evictions: Default::default(),
         volumes: machine::OnDemand::NotRead,
         node_deletion_since: None,
+        updates_in_place: true,
+        last_update: None,
         now: now(),
     }
 }

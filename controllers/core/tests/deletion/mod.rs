@@ -160,6 +160,8 @@ fn deleting_machine(annotations: Value) -> machine::Observed {
         evictions: BTreeMap::new(),
         volumes: OnDemand::Found(machine::NodeVolumes::default()),
         node_deletion_since: None,
+        updates_in_place: true,
+        last_update: None,
         now: now(),
     }
 }

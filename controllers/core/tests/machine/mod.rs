@@ -6,6 +6,7 @@ mod older;
 mod pod_watches;
 mod status;
 mod taints;
+mod update;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,6 +66,8 @@ fn running(metadata: Value, spec: Value, node: Value) -> Observed {
         evictions: BTreeMap::new(),
         volumes: OnDemand::NotRead,
         node_deletion_since: None,
+        updates_in_place: true,
+        last_update: None,
         now: machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap(),
     }
 }

@@ -3,6 +3,7 @@
 
 mod adoption;
 mod events;
+mod in_place;
 mod lives;
 mod model;
 mod paused;
@@ -76,6 +77,8 @@ pub fn observed(deployment: &Value, sets: Vec<Arc<MachineSet>>) -> Observed {
         bootstrap: Reference::None,
         infrastructure: Reference::None,
         suffix: "aaaaa".to_owned(),
+        updates_in_place: true,
+        updates: Default::default(),
         now: now(),
     }
 }

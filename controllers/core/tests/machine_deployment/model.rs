@@ -90,7 +90,7 @@ fn start(limits: &Limits, first: i32) -> [Machines; 3] {
 
 fn step(limits: &Limits, sets: &mut [Machines; 3]) {
     let (mut new, mut old) = (sets[0].numbers(), [sets[1].numbers(), sets[2].numbers()]);
-    rolling_update(limits, &mut new, &mut old);
+    rolling_update(limits, &mut new, &mut old, false);
     for (set, planned) in sets.iter_mut().zip(std::iter::once(new).chain(old)) {
         set.spec = planned.intent;
     }

@@ -6,7 +6,17 @@ use cluster_core::machine_deployment::rollout::{Limits, Set};
 /// A set with the replicas of its spec, all available; `maximum` is what its annotation says.
 fn set(spec: i32, created: i64, maximum: Option<i32>) -> Set {
     let desired = maximum.map(|maximum| maximum - 1);
-    Set { spec, status: spec, available: spec, intent: spec, created, desired, maximum, up_to_date: 0 }
+    Set {
+        spec,
+        status: spec,
+        available: spec,
+        intent: spec,
+        created,
+        desired,
+        maximum,
+        up_to_date: 0,
+        moves: false,
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn one_step_of_a_rolling_update() {
     for (new, old, wanted) in rows {
         let mut new_set = Set::new(new.0, new.1, new.2);
         let mut old_sets: Vec<Set> = old.iter().map(|set| Set::new(set.0, set.1, set.2)).collect();
-        rolling_update(&LIMITS, &mut new_set, &mut old_sets);
+        rolling_update(&LIMITS, &mut new_set, &mut old_sets, false);
         let intents: Vec<i32> = std::iter::once(&new_set).chain(&old_sets).map(|set| set.intent).collect();
         assert_eq!(intents, *wanted, "new {new:?} old {old:?}");
     }
@@ -43,15 +43,15 @@ fn what_is_deleted_already_counts() {
     let limits = Limits { replicas: 4, surge: 1, unavailable: 0 };
     // Of the old set, one replica is deleted, and it may be one of the three that are available. Then four are left.
     let (mut new, mut old) = (Set::new(3, 3, 2), [Set::new(4, 5, 3)]);
-    rolling_update(&limits, &mut new, &mut old);
+    rolling_update(&limits, &mut new, &mut old, false);
     assert_eq!((new.intent, old[0].intent), (3, 4));
     // The same, spread over two old sets.
     let mut old = [Set::new(1, 2, 2), Set::new(3, 3, 1)];
-    rolling_update(&limits, &mut new, &mut old);
+    rolling_update(&limits, &mut new, &mut old, false);
     assert_eq!((old[0].intent, old[1].intent), (1, 3));
     // With one more that is available, one can go.
     let (mut new, mut old) = (Set::new(3, 3, 3), [Set::new(4, 5, 3)]);
-    rolling_update(&limits, &mut new, &mut old);
+    rolling_update(&limits, &mut new, &mut old, false);
     assert_eq!((new.intent, old[0].intent), (3, 3));
 }
 
@@ -64,7 +64,7 @@ fn rollouts_end_within_their_limits() {
         let limits = Limits { replicas, surge, unavailable };
         let (mut new, mut old) = (Set::new(0, 0, 0), vec![Set::new(replicas, replicas, replicas)]);
         for step in 0..200 {
-            rolling_update(&limits, &mut new, &mut old);
+            rolling_update(&limits, &mut new, &mut old, false);
             for set in std::iter::once(&mut new).chain(&mut old) {
                 set.spec = set.intent;
             }

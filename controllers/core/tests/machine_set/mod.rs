@@ -4,6 +4,7 @@
 mod adoption;
 mod creation;
 mod failure;
+mod in_place;
 mod preflight;
 mod priority;
 mod status;
@@ -104,6 +105,7 @@ pub fn observed(set: &Value, machines: Vec<Arc<Machine>>) -> Observed {
         bootstrap: bootstrap(json!({})),
         infrastructure: infrastructure(),
         control_plane: Reference::None,
+        target: None,
         parts: Vec::new(),
         features: Default::default(),
         suffixes: vec!["aaaaa".to_owned()],

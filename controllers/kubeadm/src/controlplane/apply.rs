@@ -1,6 +1,7 @@
 //! Carries out the plan of a KubeadmControlPlane.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{
     Action, Error as EngineError, NamespacedName, Outcome, Workload, conditions, object, owners, unless_gone,
@@ -59,14 +60,15 @@ impl ControlPlaneController {
             }
             errors.push(error);
         }
+        let mut action = plan.requeue.map(Action::requeue_after).unwrap_or_default();
+        if plan.steps.iter().any(|step| matches!(step, Step::AskForUpdate(_))) {
+            // The next plan has the answer.
+            action = Action::requeue_after(Duration::ZERO);
+        }
         // The Machines that were adopted are missing in this plan. The next one, which their change triggers, counts them.
         let has_adopted =
             errors.is_empty() && plan.steps.iter().any(|step| matches!(step, Step::AdoptMachines(_)));
-        Outcome {
-            wanted: (!has_adopted).then_some(plan.control_plane),
-            errors,
-            action: plan.requeue.map(Action::requeue_after).unwrap_or_default(),
-        }
+        Outcome { wanted: (!has_adopted).then_some(plan.control_plane), errors, action }
     }
 
     async fn take_steps(&self, observed: &Observed, plan: &Plan) -> Result<()> {
@@ -125,6 +127,8 @@ impl ControlPlaneController {
             Step::CreateMachine(entry, domain) => {
                 self.create_machine(observed, *entry, domain.as_deref()).await
             }
+            Step::AskForUpdate(name) => self.ask_for_update(observed, name).await,
+            Step::StartUpdate(name) => self.start_update(observed, name).await,
             Step::DeleteMachine(name) => self.delete_machine(observed, name).await,
             Step::MoveLeader { from, to } => self.move_leader(observed, from, *to).await,
             Step::RemoveMember(id) => self.remove_member(observed, *id).await,

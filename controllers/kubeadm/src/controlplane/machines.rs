@@ -185,7 +185,7 @@ impl ControlPlaneController {
     }
 
     /// Returns the infrastructure object of a Machine, if it exists.
-    async fn infrastructure_of(
+    pub(super) async fn infrastructure_of(
         &self,
         observed: &Observed,
         member: &ControlPlaneMachine,

@@ -6,10 +6,12 @@ mod adoption;
 mod apply;
 pub mod authorities;
 pub mod choose;
+mod decisions;
 mod deletion;
 pub mod desired;
 mod expiry;
 mod health;
+mod in_place;
 mod kubeconfig;
 pub mod machine_conditions;
 mod machines;
@@ -29,6 +31,7 @@ mod step;
 mod triggers;
 pub mod unhealthy;
 pub mod up_to_date;
+mod update;
 mod v1beta1;
 mod verdict;
 mod wake;
@@ -37,6 +40,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use engine::in_place::SharedUpdater;
 use engine::object::{self, Request};
 use engine::{
     Applied, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName,
@@ -50,6 +54,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use crate::checks::Checks;
 use crate::etcd::EtcdClients;
 use crate::names;
+use decisions::Decisions;
 use observe::ControlPlaneController;
 use observed::Observed;
 use plan::Plan;
@@ -64,14 +69,14 @@ const CONCURRENCY: usize = 100;
 const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
 /// The descriptor of the controller.
-pub const CONTROLLER: Descriptor = Descriptor {
+pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
     name: "kubeadmcontrolplane",
     reconciles: &[GroupKind::new(KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND)],
-    start: |manager, ()| start(manager),
+    start,
 };
 
 /// Starts the KubeadmControlPlane controller.
-fn start(manager: &Manager) {
+fn start(manager: &Manager, updater: &SharedUpdater) {
     let controller = Controller::new(manager, CONTROLLER.name);
     let this = ControlPlaneController {
         manager: manager.clone(),
@@ -88,6 +93,8 @@ fn start(manager: &Manager) {
         checks: Checks::default(),
         kubeconfigs: Mutex::default(),
         recorded_events: Mutex::default(),
+        updater: updater.clone(),
+        decisions: Decisions::default(),
         expiry_asked: Mutex::default(),
     };
     let lookup = || {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::etcd::Member;
 use engine::events::Recorder;
+use engine::in_place::SharedUpdater;
 use engine::names as shared;
 use engine::{
     Applied, External, ExternalObject, Manager, NamespacedName, Objects, Scope, Workload, object, owners,
@@ -18,6 +19,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::addons::{self, Addons};
+use super::decisions::Decisions;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
 use super::{desired, members, removal, unhealthy, up_to_date};
 use crate::certificates::{self, Purpose};
@@ -51,6 +53,8 @@ pub(super) struct ControlPlaneController {
     pub kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     /// The last event recorded about each control plane (by UID).
     pub recorded_events: Mutex<BTreeMap<String, String>>,
+    pub updater: SharedUpdater,
+    pub decisions: Decisions,
     /// The time at which the API server of each Machine (by UID) was last asked for its certificate.
     pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }
@@ -87,8 +91,11 @@ impl ControlPlaneController {
             health: self.manager.clusters().health(&name),
             workload: None,
             error: None,
+            updates_in_place: self.manager.features().in_place_updates,
+            decisions: BTreeMap::new(),
         };
         self.read_machines(&mut observed, &name).await?;
+        self.read_decisions(&mut observed);
         let config = observed.cluster_configuration();
         let owner = owners::controller_reference(control_plane.as_ref(), &());
         for purpose in certificates::purposes(&config) {
@@ -188,7 +195,10 @@ impl ControlPlaneController {
     }
 
     /// Returns the infrastructure template, or `None` if it does not exist.
-    async fn template(&self, control_plane: &KubeadmControlPlane) -> Result<Option<ExternalObject>> {
+    pub(super) async fn template(
+        &self,
+        control_plane: &KubeadmControlPlane,
+    ) -> Result<Option<ExternalObject>> {
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
         let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
         Ok(self.external.get(namespace, reference).await?)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::clusters::Health;
+use engine::in_place::Decision;
 use engine::object;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use schemas::HasConditions;
@@ -54,6 +55,10 @@ pub struct Observed {
     pub workload: Option<View>,
     /// Why the workload cluster could not be read.
     pub error: Option<String>,
+    /// Whether updates in place are on.
+    pub updates_in_place: bool,
+    /// Whether Machines can be updated in place, by name, as far as it was asked for this generation of the control plane.
+    pub decisions: BTreeMap<String, Decision>,
 }
 
 /// A control plane Machine and its objects.

@@ -11,7 +11,7 @@ use super::observed::{Kubeconfig, Observed, Template};
 use super::removal::{terminate, terminate_blindly, unexpected_member};
 use super::situation::{Decision, Situation};
 use super::verdict::Remediation;
-use super::{adoption, authorities, deletion, remediation, scaling, status, wake};
+use super::{adoption, authorities, deletion, in_place, remediation, scaling, status, wake};
 use crate::certificates::Purpose;
 use crate::names;
 
@@ -174,6 +174,10 @@ fn machines(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     }
     if let Some(decision) = terminate(situation) {
         return decision;
+    }
+    let starts = in_place::unfinished(observed);
+    if !starts.is_empty() {
+        return Decision::steps(starts);
     }
     remediate(remediation::plan(situation, now), || scaling::replace_or_scale(situation))
 }

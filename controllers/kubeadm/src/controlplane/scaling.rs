@@ -9,6 +9,7 @@ use schemas::defaults::MAX_SURGE;
 
 use super::desired::Entry;
 use super::expiry::api_server_pod;
+use super::in_place::{self, Attempt};
 use super::observed::{ControlPlaneMachine, Observed, Template, is_ready};
 use super::preflight::{self, Preflight};
 use super::removal::forward_leadership;
@@ -32,6 +33,10 @@ pub(super) fn initialize(observed: &Observed) -> Decision {
 /// Replaces outdated Machines, or else brings their number to the wanted one.
 pub(super) fn replace_or_scale(situation: &Situation<'_>) -> Decision {
     let observed = situation.observed;
+    if in_place::is_any_updated(observed) {
+        // Its end is an event.
+        return Decision::default();
+    }
     if observed.machines.len() > observed.desired_replicas()
         && observed.machines.iter().any(ControlPlaneMachine::is_deleting)
     {
@@ -96,31 +101,38 @@ fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
         .map(ControlPlaneMachine::name)
         .filter(|name| !situation.outdated.contains_key(*name))
         .collect();
-    let steps = if replaces { preparation(observed) } else { Ok(Vec::new()) };
-    let mut steps = match steps {
-        Ok(steps) => steps,
-        Err(why) => return Decision { errors: vec![why], ..Decision::default() },
-    };
-    steps.push(Step::CreateMachine(Entry::Join, choose::domain_to_scale_up(observed, &current)));
-    Decision::steps(steps)
+    let create = Step::CreateMachine(Entry::Join, choose::domain_to_scale_up(observed, &current));
+    if replaces { prepared(observed, [create]) } else { Decision::steps(vec![create]) }
 }
 
 fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
     let observed = situation.observed;
     let victim = choose::machine_to_scale_down(observed, outdated);
+    if let (Some(victim), false) = (victim, outdated.is_empty()) {
+        let step = |step: fn(String) -> Step| step(victim.name().to_owned());
+        match in_place::attempt(situation, victim) {
+            Attempt::Wait(checks) => return Decision { preflight: Some(checks), ..Decision::default() },
+            Attempt::Ask => return prepared(observed, [step(Step::AskForUpdate)]),
+            Attempt::Start => return prepared(observed, [step(Step::StartUpdate)]),
+            Attempt::Delete => {}
+        }
+    }
     let checks =
         preflight::check(observed, &situation.machines, false, victim.map(ControlPlaneMachine::name));
     let (Some(victim), true) = (victim, checks.passed()) else {
         return Decision { preflight: Some(checks), ..Decision::default() };
     };
-    let steps = if outdated.is_empty() { Ok(Vec::new()) } else { preparation(observed) };
-    let mut steps = match steps {
-        Ok(steps) => steps,
-        Err(why) => return Decision { errors: vec![why], ..Decision::default() },
-    };
-    steps.extend(forward_leadership(observed, victim));
-    steps.push(Step::DeleteMachine(victim.name().to_owned()));
-    Decision::steps(steps)
+    let leadership = forward_leadership(observed, victim);
+    let steps = leadership.into_iter().chain([Step::DeleteMachine(victim.name().to_owned())]);
+    if outdated.is_empty() { Decision::steps(steps.collect()) } else { prepared(observed, steps) }
+}
+
+/// Returns the steps after those that prepare the workload cluster.
+fn prepared(observed: &Observed, steps: impl IntoIterator<Item = Step>) -> Decision {
+    match preparation(observed) {
+        Ok(preparation) => Decision::steps(preparation.into_iter().chain(steps).collect()),
+        Err(why) => Decision { errors: vec![why], ..Decision::default() },
+    }
 }
 
 /// Returns the steps when nothing needs scaling or replacement: update the add-ons, read missing certificate

@@ -26,6 +26,8 @@ pub(super) struct Situation<'a> {
     pub blind: Option<Blind>,
     /// The mismatches between etcd's members and the Machines.
     pub mismatch: Mismatch,
+    /// The time of this reconcile.
+    pub now: DateTime<Utc>,
     /// The changes of the add-ons; none while the cluster is not connected, or the control plane is being deleted.
     pub addons: addons::Decision,
 }
@@ -37,9 +39,13 @@ impl<'a> Situation<'a> {
         let mut outdated = BTreeMap::new();
         let mut machines = Vec::new();
         for member in &observed.machines {
-            let reasons = up_to_date::reasons(observed, member, now);
             let mut machine = member.machine.as_ref().clone();
-            conditions::set(&mut machine, now, up_to_date::condition(&reasons));
+            let mut reasons = up_to_date::reasons(observed, member, now);
+            let condition = up_to_date::updating(&machine);
+            if let Some(updating) = &condition {
+                reasons = vec![updating.message.trim_start_matches("* ").to_owned()];
+            }
+            conditions::set(&mut machine, now, condition.unwrap_or_else(|| up_to_date::condition(&reasons)));
             for condition in machine_conditions::of_machine(observed, member, blind.as_ref()) {
                 conditions::set(&mut machine, now, condition);
             }
@@ -52,7 +58,7 @@ impl<'a> Situation<'a> {
         let view = observed.workload.as_ref().filter(|_| !is_deleting);
         let addons = view.map(|view| addons::plan(&view.addons, &observed.control_plane));
         let addons = addons.unwrap_or_default();
-        Self { mismatch: members::compare(observed, now), observed, machines, outdated, blind, addons }
+        Self { mismatch: members::compare(observed, now), observed, machines, outdated, blind, now, addons }
     }
 
     /// Returns the Machines that are not being deleted and must be replaced.

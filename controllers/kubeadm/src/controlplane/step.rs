@@ -25,6 +25,10 @@ pub enum Step {
     DeleteLeftovers(Vec<String>),
     /// Create a Machine in this failure domain.
     CreateMachine(Entry, Option<String>),
+    /// Ask whether the Machine of this name can be updated in place.
+    AskForUpdate(String),
+    /// Start the update in place of the Machine of this name, or go on with the start.
+    StartUpdate(String),
     /// Delete the Machine of this name.
     DeleteMachine(String),
     /// Move etcd's leadership from the Node `from` to the member `to`.

@@ -1,9 +1,13 @@
 //! Compares a Machine with the spec of its KubeadmControlPlane. Pure functions.
 
 use chrono::{DateTime, Duration, Utc};
-use engine::conditions::{is_false, is_true};
+use engine::conditions::{TRUE, is_false, is_true};
+use engine::in_place;
 use machinery::clock::parse_rfc3339;
-use schemas::bootstrap::KubeadmConfigSpec;
+use schemas::HasConditions;
+use schemas::bootstrap::{JoinConfiguration, KubeadmConfigSpec};
+use schemas::cluster::Machine;
+use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::Condition;
 use serde_json::{Value, json};
 
@@ -147,6 +151,49 @@ fn prune(value: &mut Value) {
         Value::Array(list) => list.iter_mut().for_each(prune),
         _ => {}
     }
+}
+
+/// Returns whether the Machine must go because of its age, or that of its certificates.
+pub(super) fn is_too_old(observed: &Observed, member: &ControlPlaneMachine, now: DateTime<Utc>) -> bool {
+    let Some(rollout) = &observed.control_plane.spec.rollout else { return false };
+    let days = rollout.before.as_ref().and_then(|before| before.certificates_expiry_days);
+    rollout.after.as_deref().is_some_and(|after| passed(member, after, now))
+        || days.is_some_and(|days| expires(member, days, now))
+}
+
+/// Returns the spec of a present KubeadmConfig and that of a new one as they are compared, both as those of a Machine that joins.
+pub(super) fn compared(control_plane: &KubeadmControlPlane, present: &KubeadmConfigSpec) -> (Value, Value) {
+    let new = desired::kubeadm_config(control_plane, Entry::Join);
+    let mut present = present.clone();
+    let joins = present.join_configuration.as_ref().is_some_and(|join| join.control_plane.is_some());
+    if let (false, Some(wanted)) = (joins, &new.join_configuration) {
+        // What only the first Machine of a cluster has means nothing later on.
+        let init = present.init_configuration.take().unwrap_or_default();
+        present.join_configuration = Some(JoinConfiguration {
+            node_registration: init.node_registration,
+            patches: init.patches,
+            timeouts: init.timeouts,
+            ..wanted.clone()
+        });
+    }
+    let plain = |spec: &KubeadmConfigSpec| {
+        let mut value = comparable(spec, Entry::Join);
+        remove(&mut value, &["joinConfiguration", "isControlPlane"]);
+        prune(&mut value);
+        value
+    };
+    (plain(&present), plain(&new))
+}
+
+/// Returns the `UpToDate` condition of a Machine that is updated in place; `None` if it is not.
+pub(super) fn updating(machine: &Machine) -> Option<Condition> {
+    if !in_place::is_in_progress(machine) {
+        return None;
+    }
+    let told =
+        machine.condition("Updating").filter(|found| found.status == TRUE && !found.message.is_empty());
+    let message = told.map_or("In-place update in progress", |found| found.message.as_str());
+    Some(is_false(condition::UP_TO_DATE, "Updating", format!("* {message}")))
 }
 
 /// Returns the `UpToDate` condition of a Machine.

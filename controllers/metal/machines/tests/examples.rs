@@ -20,12 +20,9 @@ const GROUPS: &[&str] = &[
 ];
 
 fn start(manager: &Manager) {
-    let all = cluster_core::PROVIDERS
-        .iter()
-        .chain(kubeadm::BOOTSTRAP)
-        .chain(kubeadm::CONTROL_PLANE)
-        .chain(metal_machines::PROVIDERS);
-    all.for_each(|provider| provider.start(manager, &()));
+    cluster_core::start(manager);
+    kubeadm::start(manager);
+    metal_machines::PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }
 
 /// Returns the objects of an example, with their defaults.

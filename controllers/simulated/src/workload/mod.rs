@@ -9,6 +9,7 @@ pub mod objects;
 pub mod part;
 pub mod state;
 pub mod symptoms;
+mod update;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;

@@ -26,6 +26,16 @@ impl Part {
         }
     }
 
+    /// Returns what the part is called in messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Vm => "the machine",
+            Self::Node => "the kubelet",
+            Self::Etcd => "etcd",
+            Self::ApiServer => "the control plane",
+        }
+    }
+
     /// Returns the part that must run before this part's start-up duration begins.
     pub fn after(self) -> Option<Self> {
         match self {

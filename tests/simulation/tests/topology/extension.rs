@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
+use engine::NamespacedName;
+use engine::names::CONTROL_PLANE;
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use futures::FutureExt;
@@ -15,6 +17,7 @@ use runtime_extensions::{Call, Caller, Reply};
 use schemas::HasConditions;
 use schemas::runtime::ExtensionConfig;
 use serde_json::{Value, json};
+use simulated::workload::part::Part;
 use simulation::world::{Life, World};
 
 use super::life::{objects, until};
@@ -69,7 +72,8 @@ fn version_of(request: &Value) -> String {
 
 /// Returns whether an answer to the hook can say to wait.
 fn can_hold(hook: &str) -> bool {
-    hook != "AfterControlPlaneInitialized" && (hook.starts_with("Before") || hook.starts_with("After"))
+    hook == "UpdateMachine"
+        || hook != "AfterControlPlaneInitialized" && (hook.starts_with("Before") || hook.starts_with("After"))
 }
 
 type Answer = Box<dyn FnMut(&Value) -> Value + Send>;
@@ -83,6 +87,8 @@ struct State {
     holds: bool,
     released: BTreeSet<(String, String)>,
     failures: Option<Random>,
+    /// The machines that it updates.
+    workloads: Option<simulated::Backend>,
 }
 
 /// The extension with the ExtensionConfig `ext`; its handlers have the names of their hooks in lower case. Clones are the same.
@@ -128,6 +134,11 @@ impl Extension {
     /// Says yes to a hook for a version from now on.
     pub fn release(&self, hook: &str, version: &str) {
         self.0.lock().released.insert((hook.to_owned(), version.to_owned()));
+    }
+
+    /// Changes machines of this life when it is asked to.
+    pub fn update_machines_of(&self, life: &Life) {
+        self.0.lock().workloads.clone_from(&life.workloads);
     }
 
     /// Fails about half of all calls in different ways.
@@ -204,9 +215,39 @@ impl State {
     }
 }
 
+/// Brings the parts of a machine to the version that a request wants.
+async fn update(workloads: &simulated::Backend, request: &Value) -> Result<(), String> {
+    let machine = &request["desired"]["machine"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let cluster =
+        NamespacedName::new(text(&machine["metadata"]["namespace"]), text(&machine["spec"]["clusterName"]));
+    let workload = workloads.get(&cluster).await.ok_or("the cluster does not run")?;
+    let control_plane = !machine["metadata"]["labels"][CONTROL_PLANE].is_null();
+    let parts: &[Part] =
+        if control_plane { &[Part::Etcd, Part::ApiServer, Part::Node] } else { &[Part::Node] };
+    for part in parts {
+        let name = text(&machine["metadata"]["name"]);
+        let updated = workload.update(&name, *part, &text(&machine["spec"]["version"])).await;
+        updated.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 impl Caller for Extension {
     fn post(&self, call: Call) -> BoxFuture<'_, Result<Reply, String>> {
-        let reply = self.0.lock().reply(&call.body);
-        async move { reply }.boxed()
+        let (reply, workloads, last) = {
+            let mut state = self.0.lock();
+            let reply = state.reply(&call.body);
+            let last = state.asked.last().cloned();
+            (reply, state.workloads.clone(), last)
+        };
+        async move {
+            let done = last.filter(|last| last.hook == "UpdateMachine" && last.is_accepted);
+            if let (Some(workloads), Some(asked), Ok(_)) = (&workloads, done, &reply) {
+                update(workloads, &asked.request).await?;
+            }
+            reply
+        }
+        .boxed()
     }
 }

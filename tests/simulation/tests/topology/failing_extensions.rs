@@ -48,7 +48,7 @@ enum Next {
 }
 
 /// Waits longer than other tests do: most reconciles fail, and are repeated later and later.
-async fn at_last(life: &Life, missing: impl Fn(&Life) -> Vec<String>) -> Result<()> {
+pub async fn at_last(life: &Life, missing: impl Fn(&Life) -> Vec<String>) -> Result<()> {
     let done = async {
         while !missing(life).is_empty() {
             life.clock.sleep(Duration::from_secs(5)).await;

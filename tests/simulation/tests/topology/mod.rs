@@ -8,6 +8,7 @@ mod creation;
 mod discovery;
 mod extension;
 mod failing_extensions;
+mod in_place;
 mod kills;
 mod life;
 mod patches;

@@ -15,6 +15,7 @@ use super::changes::{Plan, Step};
 use super::facts::{data_secret_name, is_infrastructure_provisioned, was_bootstrapped, was_provisioned};
 use super::observed::Observed;
 use super::provider_id::other_provider_id;
+use super::update;
 use crate::change::Reference;
 use crate::contract::{self, Field};
 use crate::machine_deployment::template;
@@ -32,9 +33,10 @@ pub fn set(plan: &mut Plan, observed: &Observed, step: &Step) {
     let mut all =
         vec![bootstrap_config_ready(&plan.machine, observed), infrastructure_ready(&plan.machine, observed)];
     all.extend(node::conditions(plan, observed));
-    all.push(is_false("Updating", "NotUpdating", ""));
+    let updating = update::condition(&plan.machine, observed);
     all.push(deleting(step));
-    all.extend(up_to_date(observed));
+    all.extend(up_to_date(observed, &updating));
+    all.push(updating);
     for condition in all {
         conditions::set(&mut plan.machine, now, condition);
     }
@@ -164,7 +166,7 @@ fn deleting(step: &Step) -> Condition {
 }
 
 /// Returns `UpToDate`, only for Machines of a MachineDeployment; a control plane sets it on its own Machines.
-fn up_to_date(observed: &Observed) -> Option<Condition> {
+fn up_to_date(observed: &Observed, updating: &Condition) -> Option<Condition> {
     const TYPE: &str = "UpToDate";
     let (set, deployment) = (observed.set.as_ref()?, observed.deployment.as_ref()?);
     let mut reasons = template::differences(&set.spec.template, &deployment.spec.template);
@@ -178,6 +180,9 @@ fn up_to_date(observed: &Observed) -> Option<Condition> {
     if !reasons.is_empty() {
         let lines: Vec<String> = reasons.iter().map(|reason| format!("* {reason}")).collect();
         return Some(is_false(TYPE, "NotUpToDate", lines.join("\n")));
+    }
+    if updating.status == TRUE {
+        return Some(is_false(TYPE, "Updating", format!("* {}", updating.message)));
     }
     let running = observed.node.found().and_then(|node| node.status.as_ref()?.node_info.as_ref());
     let running = running.map(|info| info.kubelet_version.as_str()).filter(|version| !version.is_empty());

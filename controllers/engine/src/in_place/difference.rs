@@ -1,7 +1,13 @@
-//! What a patched object still lacks.
+//! Compares what somebody can make of the current objects with the desired ones.
 
 use serde_json::Value;
 
+use super::{Decision, Objects};
+
+/// The part of a Machine and its objects that is compared.
+pub const SPEC: &[&str] = &["spec"];
+/// The part of a MachineSet and its templates that is compared.
+pub const TEMPLATE_SPEC: &[&str] = &["spec", "template", "spec"];
 /// Fields of a Machine's spec that are no reason for an update: they never change, or reach a machine in another way.
 const IGNORED: &[&str] = &[
     "clusterName",
@@ -18,8 +24,24 @@ const IGNORED_OF_DELETION: &[&str] =
 /// How many fields of an object are named.
 const NAMED: usize = 5;
 
+/// Decides by what `reachable`, the current objects with all changes that can be made in place, still lacks below `path`. Pure function.
+pub fn decide(reachable: &Objects, desired: &Objects, path: &[&str]) -> Decision {
+    let mut reasons: Vec<String> =
+        of_machine(&reachable.machine, &desired.machine, path).into_iter().collect();
+    match (&reachable.infrastructure, &desired.infrastructure) {
+        (Some(reachable), Some(desired)) => reasons.extend(of_provider(reachable, desired, path)),
+        _ => reasons.push("the infrastructure does not exist".to_owned()),
+    }
+    match (&reachable.bootstrap, &desired.bootstrap) {
+        (Some(reachable), Some(desired)) => reasons.extend(of_provider(reachable, desired, path)),
+        (None, None) => {}
+        _ => reasons.push("only one of both has a bootstrap configuration".to_owned()),
+    }
+    if reasons.is_empty() { Decision::InPlace } else { Decision::Rollout(reasons) }
+}
+
 /// Returns the part of a Machine's spec that is compared.
-pub fn compared_machine_spec(spec: &Value) -> Value {
+fn compared_machine_spec(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(fields) = spec.as_object_mut() {
         fields.retain(|name, _| !IGNORED.contains(&name.as_str()));
@@ -31,13 +53,13 @@ pub fn compared_machine_spec(spec: &Value) -> Value {
 }
 
 /// Compares Machines, or MachineSets.
-pub fn of_machine(patched: &Value, desired: &Value, path: &[&str]) -> Option<String> {
+fn of_machine(patched: &Value, desired: &Value, path: &[&str]) -> Option<String> {
     let compared = |object: &Value| compared_machine_spec(below(object, path));
     found(desired, path, &compared(patched), &compared(desired))
 }
 
 /// Compares objects of a provider. It alone knows which fields mean the same when they are empty and absent.
-pub fn of_provider(patched: &Value, desired: &Value, path: &[&str]) -> Option<String> {
+fn of_provider(patched: &Value, desired: &Value, path: &[&str]) -> Option<String> {
     found(desired, path, below(patched, path), below(desired, path))
 }
 
