@@ -13,4 +13,5 @@ mod life;
 mod patches;
 mod places;
 mod plans;
+mod undo;
 mod upgrade;
