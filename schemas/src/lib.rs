@@ -16,6 +16,7 @@ pub mod controlplane;
 pub mod conversion;
 pub mod coredns;
 pub mod defaults;
+pub mod deletion_grace;
 mod from_json;
 pub mod hand_over;
 pub mod in_cluster_pool;

@@ -37,6 +37,8 @@ pub struct Context {
     pub field_validation: FieldValidation,
     /// Why the user may not create an object that an update or apply does not find; `None` if the user may create it.
     pub create_refusal: Option<Status>,
+    /// `propagationPolicy` of a deletion, for admission. The verb sets it from its [`DeleteOptions`]; callers leave it empty.
+    pub propagation: Option<Propagation>,
     /// The texts of the `Warning` headers, in order. The verbs add to them.
     pub warnings: Vec<String>,
     /// Objects that a webhook has converted for field ownership. The registry fills it; callers start with an empty
@@ -160,6 +162,17 @@ pub enum Propagation {
     Orphan,
 }
 
+impl Propagation {
+    /// Returns the value of `propagationPolicy`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Foreground => "Foreground",
+            Self::Background => "Background",
+            Self::Orphan => "Orphan",
+        }
+    }
+}
+
 /// `metav1.DeleteOptions`, from the query and the body. The HTTP layer has validated the enumerations.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
@@ -171,4 +184,12 @@ pub struct DeleteOptions {
     pub propagation: Option<Propagation>,
     /// `orphanDependents`, the deprecated form of `propagationPolicy`.
     pub orphan_dependents: Option<bool>,
+}
+
+impl DeleteOptions {
+    /// Returns the policy that the request asks for, in either form.
+    pub(crate) fn policy(&self) -> Option<Propagation> {
+        let older = |orphan| if orphan { Propagation::Orphan } else { Propagation::Background };
+        self.propagation.or(self.orphan_dependents.map(older))
+    }
 }

@@ -6,17 +6,39 @@ use std::time::Duration;
 
 use machinery::clock::Clock;
 use machinery::random::Random;
+use machinery::status::Status;
 use registry::{
-    Context, DeleteOptions, EventType, Input, ListOptions, Options, PatchBody, Propagation, Registry, Served,
-    Subresource, WatchOptions,
+    Admission, Context, DeleteOptions, EventType, Input, ListOptions, Operation, Options, PatchBody,
+    Propagation, Registry, Review, Served, Subresource, WatchOptions,
 };
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
 async fn open() -> Registry {
+    open_with(Options::default()).await
+}
+
+async fn open_with(options: Options) -> Registry {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap()
+    Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
+}
+
+/// Refuses the deletion of ConfigMaps called `used` as long as `default/user` exists.
+struct InUse;
+
+impl Admission for InUse {
+    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        let is_used = review.reader.get("", "ConfigMap", "default", "user").unwrap().is_some();
+        if review.operation == Operation::Delete && review.name == "used" && is_used {
+            return Err(Status::forbidden(review.served.resource(), review.name, "it is used"));
+        }
+        Ok(())
+    }
 }
 
 fn maps(registry: &Registry) -> Served {
@@ -113,6 +135,27 @@ async fn a_deleted_namespace_is_emptied_first() {
     let mut context = Context::default();
     registry.patch(&mut context, &maps(&registry), "a", "held", Subresource::None, release).await.unwrap();
     gone(&registry, &namespaces, "", "a").await;
+}
+
+/// Nothing in the namespace changes when the user of an object in it is gone.
+#[tokio::test(start_paused = true)]
+async fn a_refused_deletion_is_tried_again() {
+    let registry =
+        open_with(Options { admission: vec![std::sync::Arc::new(InUse)], ..Options::default() }).await;
+    let namespaces = registry.served("", "v1", "namespaces").unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
+    create(&registry, &namespaces, "", namespace).await;
+    map(&registry, "default", "user", Value::Null).await;
+    map(&registry, "a", "used", Value::Null).await;
+    map(&registry, "a", "free", Value::Null).await;
+    delete(&registry, &namespaces, "", "a", Propagation::Background).await;
+    gone(&registry, &maps(&registry), "a", "free").await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(registry.get(&maps(&registry), "a", "used", Subresource::None, "").await.is_ok());
+    delete(&registry, &maps(&registry), "default", "user", Propagation::Background).await;
+    let began = tokio::time::Instant::now();
+    gone(&registry, &namespaces, "", "a").await;
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

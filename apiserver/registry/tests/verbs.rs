@@ -5,9 +5,10 @@
 use bytes::Bytes;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use machinery::status::Status;
 use registry::{
-    Context, DeleteOptions, Deleted, EventType, Input, ListOptions, Options, PatchBody, Registry, Served,
-    Subresource, WatchOptions,
+    Context, DeleteOptions, Deleted, EventType, Input, ListOptions, Options, PatchBody, Preconditions,
+    Propagation, Registry, Served, Subresource, WatchOptions,
 };
 use serde_json::{Value, json};
 use store::{Memory, Store};
@@ -108,6 +109,56 @@ async fn a_custom_object_lives() {
     for wanted in [EventType::Added, EventType::Modified, EventType::Modified, EventType::Deleted] {
         assert_eq!(watch.next().await.unwrap().kind, wanted);
     }
+}
+
+#[tokio::test]
+async fn a_deletion_is_taken_back() {
+    let registry = open().await;
+    let served = widgets(&registry).await;
+    let widget = json!({"apiVersion": "golden.test/v1", "kind": "Widget", "spec": {"size": 1},
+        "metadata": {"name": "a", "finalizers": ["example.com/hold"]}});
+    let created = registry.create(&mut context(), &served, "default", Input::new(widget)).await.unwrap();
+    let created = parse(&created.object);
+    let uid = created["metadata"]["uid"].as_str().unwrap().to_owned();
+    let undelete = async |context: &mut Context, preconditions: Preconditions, refusal: Option<&str>| {
+        let check = |object: &Value, _: &registry::Reader<'_>| {
+            assert!(object["metadata"]["deletionTimestamp"].is_string(), "only deletions are checked");
+            refusal.map_or(Ok(()), |why| Err(Status::new(403, "Forbidden", why)))
+        };
+        let undone = registry.undelete(context, &served, ("default", "a"), &preconditions, check).await;
+        undone.map(|written| parse(&written.object)).map_err(|status| status.code)
+    };
+    let any = Preconditions::default();
+    assert_eq!(undelete(&mut context(), any.clone(), None).await, Err(409), "it is not being deleted");
+    let options = DeleteOptions { propagation: Some(Propagation::Foreground), ..DeleteOptions::default() };
+    let deleted = registry.delete(&mut context(), &served, "default", "a", &options).await.unwrap();
+    let Deleted::Object { object, .. } = deleted else { panic!("a finalizer holds it") };
+    let deleted = parse(&object);
+    assert_eq!(deleted["metadata"]["generation"], 2);
+    let options = WatchOptions {
+        resource_version: deleted["metadata"]["resourceVersion"].as_str().unwrap().to_owned(),
+        ..WatchOptions::default()
+    };
+    let mut watch = registry.watch(&mut context(), &served, "default", &options).await.unwrap();
+    let other = Preconditions { uid: Some("other".into()), ..any.clone() };
+    assert_eq!(undelete(&mut context(), other, None).await, Err(409));
+    let older = Preconditions { resource_version: Some("1".into()), ..any.clone() };
+    assert_eq!(undelete(&mut context(), older, None).await, Err(409));
+    assert_eq!(undelete(&mut context(), any.clone(), Some("no")).await, Err(403));
+    let mut dry = Context { dry_run: true, ..context() };
+    assert_eq!(undelete(&mut dry, any.clone(), None).await.unwrap()["metadata"]["generation"], 3);
+    let stored = registry.get(&served, "default", "a", Subresource::None, "").await.unwrap();
+    assert_eq!(parse(&stored), deleted, "a dry run and refusals change nothing");
+
+    let same = Preconditions { uid: Some(uid), ..any.clone() };
+    let undone = undelete(&mut context(), same, None).await.unwrap();
+    let mut expected = created;
+    expected["metadata"]["generation"] = 3.into();
+    expected["metadata"]["resourceVersion"] = undone["metadata"]["resourceVersion"].clone();
+    assert_eq!(undone, expected, "nothing else is different, not even the finalizers");
+    let event = watch.next().await.unwrap();
+    assert_eq!((event.kind, parse(&event.object)), (EventType::Modified, undone));
+    assert_eq!(undelete(&mut context(), any, None).await, Err(409));
 }
 
 /// The store writes the revision into the text of an object. Clients get the text of a sorted map nevertheless.

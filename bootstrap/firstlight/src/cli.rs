@@ -16,6 +16,7 @@ use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::serve::ServeOptions;
 use crate::commands::status::StatusOptions;
 use crate::commands::stop::StopOptions;
+use crate::commands::undo::UndoCommand;
 use crate::commands::up::UpOptions;
 use crate::commands::verbs::Verb;
 use crate::commands::verbs::tools::GlobalOptions;
@@ -114,6 +115,9 @@ pub enum Command {
         after_help = "Examples:\n  firstlight verify\n  firstlight verify /var/backups/firstlight-2026-11-22"
     )]
     Verify(VerifyOptions),
+    /// Take the deletion of a Cluster back, while its grace period lasts
+    #[command(subcommand)]
+    Undo(UndoCommand),
     /// Manage bare metal: hosts, and machines that become hosts
     #[command(subcommand)]
     Metal(Metal),
@@ -153,7 +157,7 @@ pub enum Command {
 /// The groups of the commands in the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
-    ("What a server has and does", &["status", "logs", "kubeconfig", "describe"]),
+    ("What a server has and does", &["status", "logs", "kubeconfig", "describe", "undo"]),
     ("Classes of clusters", &["class"]),
     ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),

@@ -39,4 +39,5 @@ pub mod signals;
 pub mod target;
 pub mod token_keys;
 pub mod tree;
+pub mod undo;
 pub mod webhooks;

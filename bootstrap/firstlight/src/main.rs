@@ -7,7 +7,7 @@ use clap::FromArgMatches;
 use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
     backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve,
-    status, stop, up, verbs, wait,
+    status, stop, undo, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
@@ -118,6 +118,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Restore(options) => backup::restore(&options).await,
             Command::Verify(options) => backup::verify(&options).await,
             Command::Metal(command) => metal::run(command).await,
+            Command::Undo(command) => undo::run(&command).await,
             Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)
             | Command::Version(_)

@@ -24,7 +24,7 @@ use crate::backup;
 use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::outside::Outside;
-use crate::reboot;
+use crate::{reboot, undo};
 
 /// The dependencies on the outside.
 #[derive(Clone)]
@@ -101,6 +101,7 @@ impl Plane {
             .tokens(tokens)
             .node(node)
             .connect(reboot::RESOURCE, reboot::Reboot(registry.clone()))
+            .connect(undo::RESOURCE, undo::Undo { registry: registry.clone(), clock: doors.clock.clone() })
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();

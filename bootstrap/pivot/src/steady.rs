@@ -1,5 +1,6 @@
 //! Checks whether objects are stable enough to move.
 
+use schemas::deletion_grace::ANNOTATION;
 use serde_json::Value;
 
 use crate::finding::Finding;
@@ -15,7 +16,16 @@ pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
     let is_machine = key.is(names::CLUSTER_GROUP, "Machine");
     // A copy cannot be in deletion: the object would come back to life at the target.
     if object["metadata"]["deletionTimestamp"].is_string() {
-        add("it is being deleted", "wait until it is gone, then try again");
+        let can_be_undone = key.is_cluster() && object["metadata"]["annotations"][ANNOTATION].is_string();
+        add(
+            "it is being deleted",
+            match can_be_undone {
+                true => {
+                    "wait until it is gone, or take the deletion back with `firstlight undo cluster`, then try again"
+                }
+                false => "wait until it is gone, then try again",
+            },
+        );
         return found;
     }
     if !key.is_cluster() && !is_machine {

@@ -27,7 +27,7 @@ pub enum Error {
     /// A kubeconfig could not be used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(String),
-    /// A failure that only a change of the object, which is an event, can end: it is not tried again.
+    /// A failure that only a change of the object, or of one that it refers to, can end. Both are events, so it is not tried again.
     #[error("{0}")]
     Terminal(String),
     /// Any other failure, described for a person.

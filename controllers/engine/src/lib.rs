@@ -16,6 +16,7 @@ pub mod clusters;
 pub mod conditions;
 pub mod contract;
 pub mod controller;
+pub mod deletion_grace;
 mod descriptor;
 pub mod error;
 pub mod etcd;

@@ -107,11 +107,13 @@ fn versions_of_references() {
         ),
     ];
     for (template, (status, reason, message)) in cases {
-        let is_error = status == "Unknown";
+        let is_missing = matches!(template.object, Ok(None));
+        let is_error = status == "Unknown" && !is_missing;
         let plan = plan(&observed(vec![template], json!([]), vec![]));
         let expected = (status.to_owned(), reason.to_owned(), message.to_owned());
         assert_eq!(condition(&plan, "RefVersionsUpToDate"), expected);
-        assert_eq!(!plan.errors.is_empty(), is_error, "{reason}: a missing template is looked for again");
+        assert_eq!(!plan.errors.is_empty(), is_error, "{reason}: it is tried again");
+        assert_eq!(!plan.missing.is_empty(), is_missing, "{reason}: a template comes with an event");
         let old = plan.class.status.unwrap().deprecated.unwrap().v1beta1.unwrap().conditions;
         assert_eq!(old[0].status, status, "{reason}: the same for older clients");
     }

@@ -27,9 +27,9 @@ pub fn autoscaled_replicas(
             has(class.and_then(|class| class.metadata.as_ref()))
         };
         let source = if has(deployment.metadata.as_ref()) {
-            "these workers have".to_owned()
+            "the MachineDeployment has".to_owned()
         } else if of_class() {
-            format!("their class {:?} has", deployment.class)
+            format!("the MachineDeployment class {:?} has", deployment.class)
         } else {
             continue;
         };

@@ -131,12 +131,19 @@ pub fn check(
     errors.into_result()
 }
 
-/// Checks the deletion of an object.
+/// Checks the deletion of `object`. `propagation` is the `propagationPolicy` of the request, if it has one.
 ///
 /// # Errors
 /// A sentence: why it cannot be deleted.
-pub fn check_deletion(group: &str, kind: &str, object: &Value, facts: &Facts) -> Result<(), String> {
+pub fn check_deletion(
+    group: &str,
+    kind: &str,
+    object: &Value,
+    propagation: Option<&str>,
+    facts: &Facts,
+) -> Result<(), String> {
     match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => cluster::deletion(object, propagation),
         ("cluster.x-k8s.io", "ClusterClass") => cluster_class::deletion(facts),
         ("ipam.cluster.x-k8s.io", "InClusterIPPool" | "GlobalInClusterIPPool") => {
             in_cluster_pool::deletion(object, facts)
@@ -149,7 +156,7 @@ pub fn check_deletion(group: &str, kind: &str, object: &Value, facts: &Facts) ->
 pub fn has_deletion_rules(group: &str, kind: &str) -> bool {
     matches!(
         (group, kind),
-        ("cluster.x-k8s.io", "ClusterClass")
+        ("cluster.x-k8s.io", "Cluster" | "ClusterClass")
             | ("ipam.cluster.x-k8s.io", "InClusterIPPool" | "GlobalInClusterIPPool")
     )
 }

@@ -161,7 +161,9 @@ impl Compiled {
         if found.is_empty() {
             found = self.broken_rules(schema, &place, value, old);
         }
-        for error in found.iter_mut().filter(|error| error.value.is_some()) {
+        // Rules show no value of a list or an object. A variable is shown whole, as upstream does.
+        let shows = |error: &FieldError| error.value.is_some() || error.kind == FieldErrorKind::Invalid;
+        for error in found.iter_mut().filter(|error| shows(error)) {
             error.value = Some(quote(&shown(value)));
         }
         found

@@ -1,6 +1,6 @@
 //! Tests of Cluster, Machine and the kinds that create Machines.
 
-use schemas::admission::Features;
+use schemas::admission::{Facts, Features, check_deletion};
 use serde_json::{Value, json};
 
 use super::{created_with, creations, updates, with_features};
@@ -59,6 +59,86 @@ fn cluster() {
             ),
         ],
     );
+}
+
+#[test]
+fn the_grace_period_of_a_deletion_only_becomes_shorter() {
+    const FIELD: &str = "metadata.annotations[firstlight.dev/deletion-grace-period]";
+    let period = |value: &str| json!({ "metadata": { "annotations": { "firstlight.dev/deletion-grace-period": value } } });
+    let plain =
+        json!({ "metadata": { "name": "one" }, "spec": { "infrastructureRef": reference("DevCluster") } });
+    let with = |value: &str, deleted: bool| {
+        let mut cluster = plain.clone();
+        cluster["metadata"]["annotations"] = period(value)["metadata"]["annotations"].clone();
+        if deleted {
+            cluster["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z".into();
+        }
+        cluster
+    };
+    let (invalid, forbidden) = (format!("{FIELD}: Invalid"), format!("{FIELD}: Forbidden"));
+    let (invalid, forbidden): (&[&str], &[&str]) = (&[&invalid], &[&forbidden]);
+    for (value, expected) in [
+        ("10m", &[] as &[&str]),
+        ("1h30m", &[]),
+        ("720h", &[]),
+        ("720h0m1s", invalid),
+        ("0s", invalid),
+        ("-1m", invalid),
+        ("10", invalid),
+        ("", invalid),
+        ("1d", invalid),
+        ("99999999999999h", invalid),
+    ] {
+        creations(GROUP, "Cluster", &plain, &[(value, period(value), expected)]);
+    }
+    let removed = json!({ "metadata": { "annotations": null } });
+    updates(
+        GROUP,
+        "Cluster",
+        &with("10m", false),
+        &[("longer", period("1h"), &[]), ("removed", removed.clone(), &[])],
+    );
+    let deleted = with("10m", true);
+    let cases = [
+        ("as it is", json!({}), &[] as &[&str]),
+        ("shorter", period("5m"), &[]),
+        ("removed", removed, &[]),
+        ("longer", period("11m"), forbidden),
+        ("wrong", period("x"), invalid),
+    ];
+    updates(GROUP, "Cluster", &deleted, &cases);
+    updates(
+        GROUP,
+        "Cluster",
+        &with("x", true),
+        &[("as it is", json!({}), &[]), ("corrected", period("1h"), &[])],
+    );
+    let mut begun = deleted;
+    begun["metadata"]["annotations"] = json!({});
+    updates(GROUP, "Cluster", &begun, &[("added", period("1m"), forbidden)]);
+}
+
+#[test]
+fn a_cluster_with_a_grace_period_is_deleted_in_the_background() {
+    let cluster = |finalizer: &str| {
+        json!({ "metadata": { "name": "one", "finalizers": ["a/b", finalizer],
+        "annotations": { "firstlight.dev/deletion-grace-period": "10m" } } })
+    };
+    let refuses = |object: &Value, policy: Option<&str>| {
+        check_deletion(GROUP, "Cluster", object, policy, &Facts::default()).is_err()
+    };
+    for (finalizer, policy, expected) in [
+        ("c/d", None, false),
+        ("c/d", Some("Background"), false),
+        ("c/d", Some("Foreground"), true),
+        ("c/d", Some("Orphan"), true),
+        ("foregroundDeletion", None, true),
+        ("orphan", None, true),
+        ("foregroundDeletion", Some("Background"), false),
+    ] {
+        assert_eq!(refuses(&cluster(finalizer), policy), expected, "{finalizer} {policy:?}");
+    }
+    assert!(!refuses(&json!({ "metadata": { "name": "one" } }), Some("Foreground")), "without a period");
 }
 
 #[test]

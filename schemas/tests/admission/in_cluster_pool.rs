@@ -192,7 +192,7 @@ fn a_pool_in_use_is_neither_shrunk_nor_deleted() {
         );
         assert!(update(Facts::default()).is_err(), "a server that does not look");
 
-        let delete = |pool: &Value, facts| check_deletion(GROUP, kind, pool, &facts);
+        let delete = |pool: &Value, facts| check_deletion(GROUP, kind, pool, None, &facts);
         assert_eq!(delete(&old, facts(&[])), Ok(()));
         assert_eq!(
             delete(&old, facts(&["10.0.0.10", "10.0.0.11", "10.0.0.12", "10.0.0.13"])).unwrap_err(),

@@ -270,6 +270,29 @@ fn values_are_checked() {
     assert!(admitted(&definitions, &grown, None).is_ok(), "there is nothing before a creation");
 }
 
+/// A refused value is shown, whatever its type.
+#[test]
+fn rules_show_the_value() {
+    let rule = |kind: &str| {
+        json!({ "type": kind, "x-kubernetes-preserve-unknown-fields": kind == "object",
+        "x-kubernetes-validations": [{ "rule": "size(self) == 0", "message": "must be empty" }] })
+    };
+    let list = json!({ "type": "array", "items": { "type": "string" },
+        "x-kubernetes-validations": [{ "rule": "size(self) == 0", "message": "must be empty" }] });
+    let cases = [
+        (list, json!(["a"]), r#""[\"a\"]""#),
+        (rule("object"), json!({ "a": 1 }), r#""{\"a\":1}""#),
+        (rule("string"), json!("a"), r#""\"a\"""#),
+    ];
+    for (schema, value, shown) in cases {
+        let mut topology = Topology::deserialize(json!({ "variables": values(&[("v", value)]) })).unwrap();
+        let definitions = [definition("v", schema)];
+        let errors = default_and_check(&mut topology, None, &inline_definitions(&definitions)).unwrap_err();
+        let expected = format!("spec.topology.variables[v].value: Invalid value: {shown}: must be empty");
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    }
+}
+
 /// A class can change after its Clusters were written; they then say what is wrong, although nothing changed in them.
 #[test]
 fn rules_over_unchanged_values_are_checked() {

@@ -72,6 +72,14 @@ fn install() -> Result<Memory> {
     Ok(disk)
 }
 
+/// Returns a disk with the same content.
+fn copied(disk: &Memory) -> Result<Memory> {
+    let loaded = disk.load()?;
+    let copy = Memory::default();
+    copy.commit(&Batch { changes: loaded.changes, revision: loaded.revision, ..Batch::default() })?;
+    Ok(copy)
+}
+
 /// The time at which each world begins.
 fn epoch() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
@@ -110,10 +118,21 @@ impl World {
     /// The disk at the first start, as after an earlier start.
     fn first_disk() -> Result<Memory> {
         let disk = INSTALLED.get_or_init(|| install().map_err(|error| format!("{error:#}")));
-        let loaded = disk.as_ref().map_err(|error| anyhow!("{error}"))?.load()?;
-        let copy = Memory::default();
-        copy.commit(&Batch { changes: loaded.changes, revision: loaded.revision, ..Batch::default() })?;
-        Ok(copy)
+        copied(disk.as_ref().map_err(|error| anyhow!("{error}"))?)
+    }
+
+    /// Returns a world in the same state at the same time, which goes on by itself.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub fn copy(&self) -> Result<Self> {
+        Ok(Self {
+            disk: copied(&self.disk)?,
+            requests: Requests::default(),
+            controllers: self.controllers.clone(),
+            extensions: self.extensions.clone(),
+            ..*self
+        })
     }
 
     /// Runs one life in a new runtime. The runtime with all its tasks is dropped when `live` returns.

@@ -6,7 +6,7 @@ use machinery::meta;
 use serde_json::{Value, json};
 
 use super::review::Operation;
-use crate::context::Context;
+use crate::context::{Context, Propagation};
 use crate::target::Target;
 
 /// One write that admission is asked about.
@@ -18,6 +18,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) user: kinds::User,
     pub(crate) dry_run: bool,
     manager: String,
+    propagation: Option<Propagation>,
 }
 
 impl<'a> Attributes<'a> {
@@ -34,6 +35,7 @@ impl<'a> Attributes<'a> {
             user: context.user.clone(),
             dry_run: context.dry_run,
             manager: context.field_manager.clone(),
+            propagation: context.propagation,
         }
     }
 
@@ -112,6 +114,9 @@ impl<'a> Attributes<'a> {
         }
         if !self.manager.is_empty() && self.operation != Operation::Delete {
             options["fieldManager"] = self.manager.as_str().into();
+        }
+        if let Some(propagation) = self.propagation {
+            options["propagationPolicy"] = propagation.name().into();
         }
         options
     }

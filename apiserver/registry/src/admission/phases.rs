@@ -73,12 +73,18 @@ fn review<'a>(
         name: target.name,
         user: &context.user,
         dry_run: context.dry_run,
+        propagation: context.propagation,
         old,
-        reader: Reader { storage: &registry.0.storage, definitions: &registry.0.definitions },
+        reader: registry.reader(),
     }
 }
 
 impl Registry {
+    /// Returns the interface for rules that depend on other objects.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { storage: &self.0.storage, definitions: &self.0.definitions }
+    }
+
     /// Returns the current configurations that apply to objects of `definition`, or `None` if there are none.
     fn configured(&self, definition: &Definition) -> Option<Arc<Configured>> {
         if definition.group == ADMISSION_GROUP && definition.built_in {

@@ -5,6 +5,7 @@ use machinery::status::Status;
 use serde_json::Value;
 
 use super::reader::Reader;
+use crate::context::Propagation;
 use crate::versions::definitions::Served;
 
 /// The operation of a request on an object.
@@ -34,6 +35,8 @@ pub struct Review<'a> {
     pub user: &'a User,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
+    /// `propagationPolicy` of a deletion, if the request has one.
+    pub propagation: Option<Propagation>,
     /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
     /// Reads the objects on which a rule depends.

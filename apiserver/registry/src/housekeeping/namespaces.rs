@@ -1,11 +1,14 @@
 //! Default namespaces, and the deletion of the contents of terminating namespaces.
 
 use futures::StreamExt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use kinds::Subresource;
 use serde_json::{Value, json};
 use store::{Event, EventKind};
+use tokio::time::Instant;
 
 use super::part::{CONCURRENCY, Part};
 use crate::context::{Context, DeleteOptions, Input, Propagation};
@@ -37,11 +40,16 @@ pub(crate) async fn create_defaults(registry: &Registry) {
     }
 }
 
+/// The time after which a refused deletion is tried again: nothing says when what refuses it, in another namespace or a webhook, is gone.
+const RETRY: Duration = Duration::from_secs(5);
+
 /// The task that empties namespaces that are being deleted.
 pub(crate) struct Emptying {
     terminating: BTreeSet<String>,
     /// Terminating namespaces that must be checked, because an object in them has changed.
     queue: BTreeSet<String>,
+    /// Terminating namespaces with objects whose deletion was refused, and when it is tried again.
+    refused: BTreeMap<String, Instant>,
 }
 
 impl Emptying {
@@ -52,7 +60,7 @@ impl Emptying {
             .filter(|stored| Meta::read(&stored.value).is_some_and(|meta| meta.deletion_timestamp.is_some()))
             .map(|stored| stored.key.name().to_owned())
             .collect();
-        Self { queue: terminating.clone(), terminating }
+        Self { queue: terminating.clone(), terminating, refused: BTreeMap::new() }
     }
 }
 
@@ -64,6 +72,7 @@ impl Part for Emptying {
             if event.kind == EventKind::Deleted {
                 self.terminating.remove(&name);
                 self.queue.remove(&name);
+                self.refused.remove(&name);
             } else if Meta::read(&event.object.value).is_some_and(|meta| meta.deletion_timestamp.is_some())
                 && self.terminating.insert(name.clone())
             {
@@ -77,15 +86,32 @@ impl Part for Emptying {
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
+        let clock = &registry.0.clock;
+        let due = self.refused.iter().filter(|(_, at)| **at <= clock.monotonic());
+        self.queue.extend(due.map(|(namespace, _)| namespace.clone()));
         for namespace in std::mem::take(&mut self.queue) {
-            if let Err(status) = empty(registry, &namespace).await
-                && status.reason != "NotFound"
-            {
-                tracing::warn!(%namespace, %status, "a namespace could not be emptied");
+            let is_new = !self.refused.contains_key(&namespace);
+            match empty(registry, &namespace, is_new).await {
+                Ok(Emptied::Deleted) => drop(self.refused.remove(&namespace)),
+                Ok(Emptied::Refused) => drop(self.refused.insert(namespace, clock.monotonic() + RETRY)),
+                Err(status) if status.reason == "NotFound" => drop(self.refused.remove(&namespace)),
+                Err(status) => tracing::warn!(%namespace, %status, "a namespace could not be emptied"),
             }
         }
         false
     }
+
+    fn again_at(&self) -> Option<Instant> {
+        self.refused.values().min().copied()
+    }
+}
+
+/// The outcome of the deletion of a namespace's content.
+enum Emptied {
+    /// Everything is deleted, or is held by its finalizers only.
+    Deleted,
+    /// The deletion of an object was refused.
+    Refused,
 }
 
 /// Returns the contents of a namespace: resource, name and finalizers of each object.
@@ -108,21 +134,28 @@ fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<Str
     content
 }
 
-async fn empty(registry: &Registry, namespace: &str) -> Result<(), machinery::status::Status> {
+/// Deletes the content of a namespace. `warns` says whether refusals are logged.
+async fn empty(
+    registry: &Registry,
+    namespace: &str,
+    warns: bool,
+) -> Result<Emptied, machinery::status::Status> {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     let options = &options;
+    let is_refused = &AtomicBool::new(false);
     futures::stream::iter(content(registry, namespace))
         .for_each_concurrent(CONCURRENCY, |(served, name, _)| async move {
             let mut context = Context::internal(MANAGER);
             let deleted = registry.delete(&mut context, &served, namespace, &name, options).await;
-            if let Err(status) = deleted
-                && status.reason != "NotFound"
-            {
+            let Some(status) = deleted.err().filter(|status| status.reason != "NotFound") else { return };
+            is_refused.store(true, Ordering::Relaxed);
+            if warns {
                 tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
             }
         })
         .await;
-    let Some(served) = registry.served("", "v1", "namespaces") else { return Ok(()) };
+    let emptied = if is_refused.load(Ordering::Relaxed) { Emptied::Refused } else { Emptied::Deleted };
+    let Some(served) = registry.served("", "v1", "namespaces") else { return Ok(emptied) };
     let target = Target { served: &served, namespace: "", name: namespace, subresource: Subresource::Status };
     let left = content(registry, namespace);
     if !left.is_empty() {
@@ -130,7 +163,8 @@ async fn empty(registry: &Registry, namespace: &str) -> Result<(), machinery::st
         return change(registry, target, |object| {
             object["status"]["conditions"] = keep_times(object, &conditions)
         })
-        .await;
+        .await
+        .map(|()| emptied);
     }
     let target = Target { subresource: Subresource::Finalize, ..target };
     change(registry, target, |object| {
@@ -143,6 +177,7 @@ async fn empty(registry: &Registry, namespace: &str) -> Result<(), machinery::st
         }
     })
     .await
+    .map(|()| emptied)
 }
 
 async fn change(

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use store::Event;
+use tokio::time::Instant;
 
 use crate::registry::{Inner, Registry};
 
@@ -17,6 +18,11 @@ pub(crate) trait Part: Send + 'static {
 
     /// Performs pending work. Returns `true` if work remains that needs no further change.
     fn work(&mut self, registry: &Registry) -> impl Future<Output = bool> + Send;
+
+    /// Returns when to work again even without a change; `None` if only changes make work.
+    fn again_at(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Runs a part on the changes below `prefix`, until the registry is dropped.
@@ -25,13 +31,29 @@ pub(crate) fn run<P: Part>(registry: &Registry, prefix: &'static str, part: impl
     let Ok(mut changes) = registry.storage().watch(prefix, revision) else { return };
     let mut part = part(registry);
     let weak: Weak<Inner> = Arc::downgrade(&registry.0);
+    let clock = registry.0.clock.clone();
     tokio::spawn(async move {
         let mut busy = true;
         loop {
             if !busy {
-                let Ok(event) = changes.next().await else { return };
+                let again_at = part.again_at();
+                let again = async {
+                    match again_at {
+                        Some(at) => clock.sleep(at.saturating_duration_since(clock.monotonic())).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let event = tokio::select! {
+                    biased;
+                    event = changes.next() => Some(event),
+                    () = again => None,
+                };
                 let Some(registry) = weak.upgrade().map(Registry) else { return };
-                part.observe(&registry, &event);
+                match event {
+                    Some(Ok(event)) => part.observe(&registry, &event),
+                    Some(Err(_)) => return,
+                    None => {}
+                }
             }
             let Some(registry) = weak.upgrade().map(Registry) else { return };
             loop {

@@ -19,8 +19,9 @@ use crate::versions::definitions::Served;
 use crate::write::change::held;
 use crate::write::changed::Failure;
 
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizers by which the garbage collector recognizes what a deletion does with the dependents.
+pub(super) const ORPHAN: &str = "orphan";
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
 
@@ -38,6 +39,7 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
         let target = Target { served, namespace, name, subresource: Subresource::None };
+        context.propagation = options.policy();
         for _ in 0..ATTEMPTS {
             match self.try_delete(context, &target, options).await {
                 Ok(deleted) => return Ok(deleted),
@@ -61,7 +63,7 @@ impl Registry {
             convert::check_version(served, &entry)?;
         }
         let mut object = self.read(served, &entry).await?;
-        check_preconditions(target, &object, options)?;
+        check_preconditions(target, &object, &options.preconditions)?;
         self.call_mutating_deletion(context, target, &object).await?;
         self.admit(context, target, Operation::Delete, Some(&object), &object).await?;
         let uid = meta::uid(&object).to_owned();

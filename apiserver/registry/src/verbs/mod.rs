@@ -13,5 +13,6 @@ mod read_options;
 pub(crate) mod scale;
 pub(crate) mod select;
 mod transient;
+mod undelete;
 mod update;
 pub(crate) mod watch;

@@ -1,33 +1,33 @@
-//! The preconditions of a deletion.
+//! The preconditions of a deletion, and of taking one back.
 
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
 use serde_json::Value;
 
-use crate::context::DeleteOptions;
+use crate::context::Preconditions;
 use crate::target::Target;
 
 /// Checks the UID and the resource version that the client expects.
 pub(super) fn check_preconditions(
     target: &Target<'_>,
     object: &Value,
-    options: &DeleteOptions,
+    preconditions: &Preconditions,
 ) -> Result<(), Status> {
     let definition = &target.served.definition;
     // Kinds without graceful deletion have different messages.
     if !target.served.strategy().graceful() {
-        return check_plainly(target, object, options);
+        return check_plainly(target, object, preconditions);
     }
     let resource = GroupResource { group: &definition.group, resource: &definition.kind };
     let checks = [
         (
-            &options.preconditions.uid,
+            &preconditions.uid,
             meta::uid(object),
             "UID",
             "The object might have been deleted and then recreated",
         ),
         (
-            &options.preconditions.resource_version,
+            &preconditions.resource_version,
             meta::resource_version(object),
             "ResourceVersion",
             "The object might have been modified",
@@ -44,10 +44,10 @@ pub(super) fn check_preconditions(
     Ok(())
 }
 
-fn check_plainly(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+fn check_plainly(target: &Target<'_>, object: &Value, preconditions: &Preconditions) -> Result<(), Status> {
     let checks = [
-        (&options.preconditions.uid, meta::uid(object), "UID"),
-        (&options.preconditions.resource_version, meta::resource_version(object), "ResourceVersion"),
+        (&preconditions.uid, meta::uid(object), "UID"),
+        (&preconditions.resource_version, meta::resource_version(object), "ResourceVersion"),
     ];
     for (wanted, found, what) in checks {
         if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {

@@ -6,8 +6,9 @@ mod facts;
 use std::borrow::Cow;
 
 use machinery::field::FieldError;
+use machinery::meta;
 use machinery::status::{GroupResource, Status};
-use registry::{Admission, Definition, Operation, Review, Subresource};
+use registry::{Admission, Definition, Operation, Propagation, Review, Subresource};
 use schemas::admission::{Facts, Features, check_deletion, has_deletion_rules};
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ use facts::{Change, gather};
 
 use crate::controllers::{Selection, is_workload};
 use crate::names::MANIFEST_HASH;
+use crate::undo;
 
 /// Defaults and validation of the Cluster API kinds.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +42,8 @@ pub struct Write<'a> {
     pub name: &'a str,
     /// Whether nothing is stored.
     pub dry_run: bool,
+    /// `propagationPolicy` of a deletion, if the request has one.
+    pub propagation: Option<&'a str>,
     /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
 }
@@ -92,7 +96,7 @@ impl ClusterApiAdmission {
         if write.operation == Operation::Delete && has_deletion_rules(group, kind) {
             let old = write.in_stored_version(write.old.unwrap_or(object));
             let facts = self.facts(write, &old, None, objects);
-            return check_deletion(group, kind, &old, &facts).map_err(|why| {
+            return check_deletion(group, kind, &old, write.propagation, &facts).map_err(|why| {
                 let resource = GroupResource { group, resource: &write.definition.plural };
                 Status::forbidden(resource, write.name, &format!("{kind} cannot be deleted: {why}"))
             });
@@ -127,6 +131,7 @@ impl<'a> Write<'a> {
             operation: review.operation,
             name: review.name,
             dry_run: review.dry_run,
+            propagation: review.propagation.map(Propagation::name),
             old: review.old,
         }
     }
@@ -175,7 +180,13 @@ impl Admission for ClusterApiAdmission {
         if !is_ours(review) {
             return Ok(());
         }
-        self.check(&Write::of(review), object, warnings, &review.reader)
+        let write = Write::of(review);
+        self.check(&write, object, warnings, &review.reader)?;
+        let waits = !unimplemented(&definition.group, &definition.kind, &self.controllers);
+        if review.operation == Operation::Delete && waits && !meta::is_deleting(object) {
+            warnings.extend(undo::advice(definition, object));
+        }
+        Ok(())
     }
 }
 

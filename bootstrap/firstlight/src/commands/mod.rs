@@ -15,6 +15,7 @@ pub mod pivot;
 pub mod serve;
 pub mod status;
 pub mod stop;
+pub mod undo;
 pub mod up;
 pub mod verbs;
 pub mod wait;

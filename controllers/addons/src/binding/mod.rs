@@ -9,6 +9,7 @@ use engine::{
 };
 use schemas::addons::ClusterResourceSetBinding;
 use schemas::cluster::Cluster;
+use schemas::deletion_grace::is_torn_down;
 
 use observe::BindingController;
 use plan::{Plan, cluster_of};
@@ -34,12 +35,12 @@ fn start(manager: &Manager) {
         .start(this);
 }
 
-/// Returns the bindings of a Cluster that is being deleted or gone.
+/// Returns the bindings of a Cluster that is being torn down or gone.
 fn of_ending_cluster(
     bindings: &Objects<ClusterResourceSetBinding>,
     change: &Change<Cluster>,
 ) -> Vec<Request> {
-    if change.new.as_ref().is_some_and(|cluster| !engine::object::is_deleting(cluster.as_ref())) {
+    if change.new.as_ref().is_some_and(|cluster| !is_torn_down(cluster)) {
         return Vec::new();
     }
     requests_of(&bindings.by_index(BY_CLUSTER_NAME, &change.name().to_string()))

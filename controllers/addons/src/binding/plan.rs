@@ -3,6 +3,7 @@
 use engine::object::is_deleting;
 use engine::{NamespacedName, paused};
 use schemas::addons::ClusterResourceSetBinding;
+use schemas::deletion_grace::is_torn_down;
 
 use super::observe::Observed;
 
@@ -23,7 +24,7 @@ pub fn plan(observed: &Observed) -> Plan {
         return Plan::Keep;
     }
     match &observed.cluster {
-        Some(cluster) if !is_deleting(cluster.as_ref()) => Plan::Keep,
+        Some(cluster) if !is_torn_down(cluster) => Plan::Keep,
         _ => Plan::Delete,
     }
 }

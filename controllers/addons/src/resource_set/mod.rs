@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::controller::{owner_requests, requests_of};
-use engine::object::is_deleting;
 use engine::{
     Change, Controller, Descriptor, Frame, GroupKind, Kind, Manager, Membership, NamespacedName, Objects,
     Outcome, Planned, Request, Result, paused,
@@ -23,6 +22,7 @@ use engine::{
 use kube::Resource;
 use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding};
 use schemas::cluster::Cluster;
+use schemas::deletion_grace::is_torn_down;
 
 pub use observe::Observed;
 pub use outcome::Applied;
@@ -101,7 +101,7 @@ fn selected_by(sets: &Objects<ClusterResourceSet>, cluster: &Cluster) -> Vec<Req
 fn selecting(sets: &Objects<ClusterResourceSet>, change: &Change<Cluster>) -> Vec<Request> {
     let facts = |cluster: &Arc<Cluster>| {
         let is_paused = !paused::causes(cluster.as_ref(), Some(cluster)).is_empty();
-        (cluster.meta().labels.clone(), is_deleting(cluster.as_ref()), is_paused)
+        (cluster.meta().labels.clone(), is_torn_down(cluster), is_paused)
     };
     if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
         return Vec::new();

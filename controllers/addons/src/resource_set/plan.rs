@@ -8,6 +8,7 @@ use engine::object::is_deleting;
 use engine::{NamespacedName, finalizer, owners, paused};
 use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding, ResourceBinding, ResourceReference};
 use schemas::cluster::Cluster;
+use schemas::deletion_grace::is_torn_down;
 
 use super::manifests::{self, Fault, Manifest};
 use super::observe::Observed;
@@ -103,7 +104,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 /// Returns whether the set is applied to a Cluster. A paused Cluster is left alone: it may be reconciled by another management cluster.
 pub fn selects(set: &ClusterResourceSet, cluster: &Cluster) -> bool {
     selector::matches(&set.spec.cluster_selector, cluster.metadata.labels.as_ref())
-        && !is_deleting(cluster)
+        && !is_torn_down(cluster)
         && paused::causes(cluster, Some(cluster)).is_empty()
 }
 
@@ -171,11 +172,11 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Returns the bindings that name the set, without it. Those of Clusters that are being deleted go with their Clusters.
+/// Returns the bindings that name the set, without it. Those of Clusters that are being torn down go with their Clusters.
 fn release(observed: &Observed) -> Vec<Release> {
     let is_ending = |binding: &ClusterResourceSetBinding| {
         let cluster = observed.clusters.iter().find(|cluster| cluster.metadata.name == binding.metadata.name);
-        cluster.is_some_and(|cluster| is_deleting(cluster.as_ref()))
+        cluster.is_some_and(|cluster| is_torn_down(cluster))
     };
     let bindings = observed.bindings.iter().filter(|binding| !is_ending(binding));
     bindings

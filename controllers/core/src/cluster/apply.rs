@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use engine::{Error, Kind, Objects, Outcome, Result};
+use engine::{Action, Error, Kind, Objects, Outcome, Result};
 use schemas::cluster::Cluster;
+use schemas::deletion_grace::ANNOTATION;
 
 use super::kubeconfig;
 use super::observe::{ClusterController, Observed};
 use super::plan::Plan;
-use crate::change::apply_external;
+use crate::change::{Event, apply_external};
 
 impl ClusterController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<Cluster> {
+        if plan.ends_grace_period {
+            return self.end_grace_period(observed, plan.events).await;
+        }
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         errors.extend(apply_external(&self.external, &plan.external).await);
         errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
@@ -29,6 +33,22 @@ impl ClusterController {
             event.record(&self.recorder, observed.cluster.as_ref());
         }
         Outcome { wanted: Some(plan.cluster), errors, action: plan.action }
+    }
+
+    /// Removes the annotation, unless the Cluster has changed since it was read: its deletion may have been undone.
+    async fn end_grace_period(&self, observed: &Observed, events: Vec<Event>) -> Outcome<Cluster> {
+        let mut wanted = observed.cluster.as_ref().clone();
+        if let Some(annotations) = &mut wanted.metadata.annotations {
+            annotations.remove(ANNOTATION);
+        }
+        if let Err(error) = self.clusters.patch_unchanged(&observed.cluster, &wanted).await {
+            return Outcome::failed(error);
+        }
+        for event in events {
+            event.record(&self.recorder, observed.cluster.as_ref());
+        }
+        // The write is a change of the Cluster, which is reconciled again for it.
+        Outcome::done(Action::done())
     }
 
     async fn delete_each<K: Kind>(&self, objects: &Objects<K>, list: &[Arc<K>]) -> Vec<Error> {

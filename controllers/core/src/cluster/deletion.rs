@@ -1,5 +1,5 @@
 //! The order in which a Cluster's objects are deleted: workers, control plane, infrastructure, the Cluster
-//! itself.
+//! itself. Before them, the grace period passes, in which nothing is deleted.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use engine::object::{annotation, is_deleting, uid};
 use engine::{ExternalObject, Kind, owners};
 use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 
+use super::grace;
 use super::observe::Observed;
 use super::plan::Plan;
 use crate::change::Reference;
@@ -45,6 +46,9 @@ pub enum Step {
 
 /// Plans the next step. Each wait ends with the deletion event of an object.
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
+    if let Some(step) = grace::plan(plan, observed) {
+        return step;
+    }
     if waits_for_hook(observed) {
         return Step::Waiting(
             "WaitingForBeforeDeleteHook",

@@ -3,6 +3,7 @@
 mod apply;
 mod counters;
 mod deletion;
+mod grace;
 mod kubeconfig;
 mod observe;
 mod plan;

@@ -11,7 +11,7 @@ use schemas::meta::ApiEndpoint;
 
 use super::deletion::{self, Deletions};
 use super::observe::Observed;
-use super::{counters, status, v1beta1};
+use super::{counters, grace, status, v1beta1};
 use crate::change::{Event, ExternalChange, Reference};
 use crate::contract;
 
@@ -26,6 +26,8 @@ pub struct Plan {
     pub external: Vec<ExternalChange>,
     /// The objects to delete.
     pub delete: Deletions,
+    /// Whether the grace period of the deletion ends. Nothing else is done before that is written.
+    pub ends_grace_period: bool,
     /// Whether to create the kubeconfig from the certificate authority.
     pub create_kubeconfig: bool,
     /// Events to record about the Cluster.
@@ -46,6 +48,7 @@ pub fn plan(observed: &Observed) -> Plan {
         infrastructure(&mut plan, observed);
         control_plane(&mut plan, observed);
     }
+    grace::undone(&mut plan, observed);
     let step = if is_deleting { deletion::plan(&mut plan, observed) } else { deletion::Step::NotDeleting };
     if !is_deleting && !waits {
         kubeconfig(&mut plan, observed);

@@ -33,6 +33,7 @@ use engine::{
 use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet};
+use schemas::deletion_grace::is_torn_down;
 
 pub use changes::Plan;
 pub use drain::{EVICTION_LIMIT, Eviction, REFUSAL_LENGTH, refusal};
@@ -162,7 +163,7 @@ fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<R
             let initialization = status.and_then(|status| status.initialization.clone());
             let conditions = status.map(|status| status.conditions.as_slice()).unwrap_or_default();
             let initialized = engine::conditions::has(conditions, "ControlPlaneInitialized", "True");
-            (cluster.spec.paused, initialization, initialized, is_deleting(cluster.as_ref()))
+            (cluster.spec.paused, initialization, initialized, is_torn_down(cluster))
         };
         if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
             return Vec::new();

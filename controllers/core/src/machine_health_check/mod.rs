@@ -190,7 +190,11 @@ impl Planned for HealthCheckController {
     }
 
     fn cluster(&self, check: &Arc<MachineHealthCheck>) -> Membership {
-        cluster_of(&self.clusters, check.as_ref(), &check.spec.cluster_name)
+        match cluster_of(&self.clusters, check.as_ref(), &check.spec.cluster_name) {
+            // It may be older than its Cluster, whose creation triggers its reconcile, and goes after it: the garbage collector deletes it.
+            Membership::Missing(_) => Membership::Waits,
+            membership => membership,
+        }
     }
 
     async fn observe(

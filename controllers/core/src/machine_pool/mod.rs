@@ -17,7 +17,7 @@ use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
 use engine::in_place::SharedUpdater;
 use engine::names::POOL_NAME;
-use engine::object::{is_deleting, label};
+use engine::object::label;
 use engine::{
     Applied, Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName,
     Objects, Outcome, Planned, Queue, Request, Result,
@@ -26,6 +26,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
+use schemas::deletion_grace::is_torn_down;
 use schemas::naming;
 
 pub use observe::Observed;
@@ -127,11 +128,7 @@ fn watch_workloads(manager: &Manager, pools: &Objects<MachinePool>, queue: &Arc<
 /// Returns the MachinePools of a Cluster that appeared, was deleted, or of which something changed that the rules depend on.
 fn of_cluster(pools: &Objects<MachinePool>, change: &Change<Cluster>) -> Vec<Request> {
     let facts = |cluster: &Arc<Cluster>| {
-        (
-            cluster.spec.paused,
-            cluster.condition_is_true("ControlPlaneInitialized"),
-            is_deleting(cluster.as_ref()),
-        )
+        (cluster.spec.paused, cluster.condition_is_true("ControlPlaneInitialized"), is_torn_down(cluster))
     };
     if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
         return Vec::new();

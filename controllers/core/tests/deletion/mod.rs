@@ -3,6 +3,7 @@
 
 mod clock;
 mod drain;
+mod grace;
 mod refusals;
 mod slow_drain;
 mod steps;

@@ -10,6 +10,7 @@ impl ClassController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
     pub(super) async fn execute(&self, _: &Observed, plan: Plan) -> Outcome<ClusterClass> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
+        errors.extend(plan.missing.into_iter().map(Error::Terminal));
         for (reference, read, wanted) in &plan.owned {
             match self.external.objects_at(&reference.api_version, &reference.kind).await {
                 Ok(objects) => errors.extend(unless_gone(objects.patch(read, wanted, &[]).await).err()),

@@ -24,6 +24,8 @@ pub struct Plan {
     pub class: ClusterClass,
     /// Templates that get the class as an owner: the reference, the template, and the wanted template.
     pub owned: Vec<(TemplateReference, Arc<DynamicObject>, DynamicObject)>,
+    /// Templates that do not exist. Their creation triggers the next reconcile.
+    pub missing: Vec<String>,
     /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
@@ -76,12 +78,15 @@ fn outdated(template: &Template) -> Option<String> {
 }
 
 fn versions(plan: &mut Plan, observed: &Observed) {
+    let is_missing = |template: &&Template| matches!(template.object, Ok(None));
+    let (missing, others): (Vec<_>, Vec<_>) = observed.templates.iter().partition(is_missing);
     let problems: Vec<String> = observed.templates.iter().filter_map(problem).collect();
     let outdated: Vec<String> = observed.templates.iter().filter_map(outdated).collect();
     let (condition, old) = if !problems.is_empty() {
         let message = messages::INTERNAL_ERROR;
         let message = format!("{message}: {}", problems.join(", "));
-        plan.errors.extend(problems);
+        plan.missing.extend(missing.into_iter().filter_map(problem));
+        plan.errors.extend(others.into_iter().filter_map(problem));
         (
             is_unknown(VERSIONS, "InternalError", message.clone()),
             v1beta1::is_unknown(VERSIONS, "InternalError", message),

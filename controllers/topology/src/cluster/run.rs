@@ -7,6 +7,7 @@ use engine::object::{annotation, is_deleting};
 use engine::{Action, Error, NamespacedName, Reconciler, Request, Result, aside, paused, unless_gone};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterClass, ClusterClassPatch};
+use schemas::deletion_grace;
 use serde_json::{Value, json};
 
 use super::blocked::{Blocked, retry_after};
@@ -78,6 +79,10 @@ impl TopologyController {
         let causes = paused::causes(cluster.as_ref(), Some(cluster));
         if !causes.is_empty() {
             return Ok(Report::Paused(causes));
+        }
+        // No extension hears of a deletion that can still be undone.
+        if deletion_grace::holds(cluster) {
+            return Ok(Report::Deleting(Vec::new()));
         }
         if is_deleting(cluster.as_ref()) {
             return self.prepare_deletion(cluster, progress).await;

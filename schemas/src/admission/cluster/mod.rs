@@ -1,6 +1,7 @@
 //! Admission rules of Cluster.
 
 mod class;
+mod deletion;
 mod topology;
 mod variables;
 mod version;
@@ -15,11 +16,13 @@ use super::features;
 use super::request::Request;
 use crate::cluster::{Cluster, ClusterNetwork};
 pub use class::class_key;
+pub use deletion::deletion;
 pub use variables::variables;
 pub use version::upgrades;
 
 pub fn cluster(request: Request<'_>, cluster: &Cluster, errors: &mut Errors) {
     common::name_as_label(cluster.metadata.name.as_deref(), errors);
+    deletion::grace_period(request, errors);
     let spec = &cluster.spec;
     if spec.topology.is_some() && !request.features.cluster_topology {
         errors.forbidden("spec.topology", features::off("ClusterTopology"));

@@ -14,4 +14,5 @@ mod life;
 mod patches;
 mod places;
 mod plans;
+mod undo;
 mod upgrade;

@@ -119,6 +119,7 @@ fn write<'a>(request: &'a Value, definitions: &'a Definitions) -> Result<Write<'
         operation,
         name: text(request, "name"),
         dry_run: request["dryRun"] == true,
+        propagation: request["options"]["propagationPolicy"].as_str(),
         old: Some(&request["oldObject"]).filter(|old| old.is_object()),
     })
 }

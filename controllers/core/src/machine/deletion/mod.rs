@@ -12,6 +12,7 @@ use engine::ExternalObject;
 use engine::object::is_deleting;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
+use schemas::deletion_grace::is_torn_down;
 
 pub use volumes::{has_any, is_attached};
 
@@ -33,7 +34,7 @@ const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 /// is being deleted, or if no other control plane Machine is left. Whether the Node is reachable makes no
 /// difference.
 fn concerns_node(observed: &Observed) -> bool {
-    if is_deleting(observed.cluster.as_ref()) || !has_node(observed) {
+    if is_torn_down(&observed.cluster) || !has_node(observed) {
         return false;
     }
     match &observed.control_plane {
@@ -52,9 +53,7 @@ fn has_node(observed: &Observed) -> bool {
 /// Returns the error if the control plane object, on which [`concerns_node`] depends, could not be read.
 fn unreadable_control_plane(observed: &Observed) -> Option<&str> {
     match &observed.control_plane {
-        Reference::Failed(error) if has_node(observed) && !is_deleting(observed.cluster.as_ref()) => {
-            Some(error)
-        }
+        Reference::Failed(error) if has_node(observed) && !is_torn_down(&observed.cluster) => Some(error),
         _ => None,
     }
 }

@@ -1,6 +1,5 @@
 //! The deletion of a Metal3Machine: its host is deprovisioned and released (`contract/metal3`, §2.3). Pure.
 
-use engine::object::is_deleting;
 use engine::{conditions, finalizer};
 use metal::names::PAUSED_BY_PROVIDER;
 
@@ -9,6 +8,7 @@ use super::status::HOST_PROVISIONED;
 use crate::consumer::ConsumerKind;
 use crate::host;
 use crate::names::MACHINE_FINALIZER;
+use schemas::deletion_grace::is_torn_down;
 
 impl Planner<'_> {
     /// Plans the deletion. The finalizer goes with the last step, so each step is repeated until its effect is observed.
@@ -35,8 +35,7 @@ impl Planner<'_> {
 
     /// Returns the label that keeps the host for the next machine; `None` if the host is free for all.
     fn reuse(&self) -> Option<&str> {
-        let is_cluster_deleting =
-            self.observed.cluster.as_ref().is_none_or(|cluster| is_deleting(cluster.as_ref()));
+        let is_cluster_deleting = self.observed.cluster.as_ref().is_none_or(|cluster| is_torn_down(cluster));
         self.observed.reuse.as_deref().filter(|_| self.observed.is_reusable && !is_cluster_deleting)
     }
 }
