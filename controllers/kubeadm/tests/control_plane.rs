@@ -3,6 +3,7 @@
 
 mod adoption;
 mod certificates;
+mod in_place;
 mod older;
 mod record;
 mod remediation;
