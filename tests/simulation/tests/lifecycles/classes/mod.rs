@@ -1,7 +1,6 @@
 //! Recorded lives of Clusters of a class, with the requests of their users.
 
 mod changes;
-mod deletion;
 mod errors;
 mod plain;
 mod rebase;
