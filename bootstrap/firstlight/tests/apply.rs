@@ -66,6 +66,28 @@ async fn changes_of_others_are_found_and_own_changes_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_its_class_is_refused_before_anything_is_applied() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let file = place.folder.path().join("cluster.yaml");
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: blue}\nspec:\n  topology:\n    classRef: {name: standard}\n    version: v1.35.0\n";
+    let map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n";
+    std::fs::write(&file, format!("{cluster}{map}")).unwrap();
+    let registry = &place.process.plane.registry;
+    let documents = read_all(std::slice::from_ref(&file)).unwrap();
+    let refused = check_all(registry, &client, &documents).await.unwrap_err().to_string();
+    let expected = "cluster.yaml:6: cluster.cluster.x-k8s.io/blue: spec.topology.classRef: the ClusterClass default/standard does not exist; add it to the manifests, or apply it first";
+    assert!(refused.ends_with(expected), "{refused}");
+    let class = "---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: standard}\nspec:\n  infrastructure:\n    templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: x}\n  controlPlane:\n    templateRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: x}\n";
+    std::fs::write(&file, format!("{cluster}{class}")).unwrap();
+    let documents = read_all(&[file]).unwrap();
+    check_all(registry, &client, &documents).await.unwrap();
+    apply_all(registry, &client, &documents).await.unwrap();
+    check_all(registry, &client, &documents).await.unwrap();
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changes_in_a_namespace_of_the_manifests_are_found_once_it_exists() {
     let place = Place::start("none", &[]).await;
     let client = place.process.plane.client("test");

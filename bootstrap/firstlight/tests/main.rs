@@ -19,5 +19,6 @@ mod providers;
 mod replicas;
 mod state;
 mod terminal;
+mod undo;
 mod versions;
 mod webhooks;

@@ -16,7 +16,7 @@ static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
     let machines =
-        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "upstream_class", "verbs"]
+        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "undo", "upstream_class", "verbs"]
             .contains(&name);
     run_file(&folder().join(format!("{name}.txt")), machines);
 }
@@ -95,6 +95,7 @@ transcripts! {
     portforward,
     processes,
     start,
+    undo,
     upstream_class,
     verbs,
     versions,

@@ -6,7 +6,8 @@ use clap::ValueEnum;
 use machinery::clock::Clock;
 use tokio::time::Instant;
 
-use crate::tree::model::{Objects, all_at_rest, all_available, all_have, entries};
+use crate::tree::model::{Objects, entries};
+use crate::tree::rest::{all_at_rest, all_available, all_have};
 
 /// The state of the clusters for which a command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

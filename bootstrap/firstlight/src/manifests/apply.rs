@@ -1,7 +1,7 @@
 //! Applies manifests: first a server-side dry run of everything, then everything, so that a mistake in the last document
 //! changes nothing. The objects are as after `kubectl apply --server-side`, so that kubectl continues without conflicts.
 
-use kube::Client;
+use kube::{Api, Client};
 use registry::{Definitions, Registry};
 use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::Value;
@@ -56,6 +56,7 @@ pub async fn check_all(
     let (first, rest) = in_order(documents);
     let defines_kinds = first.iter().any(|document| kind(document) == "CustomResourceDefinition");
     let (mut undone, mut new_namespaces, mut new_classes) = (Vec::new(), Vec::new(), Vec::new());
+    let classes: Vec<(&str, &str)> = rest.iter().filter_map(|document| defined_class(document)).collect();
     for document in first.iter().chain(&rest) {
         // New namespaces and kinds of the documents themselves do not exist yet during a dry run.
         let known = resolve(&registry.definitions(), document).is_ok() || !defines_kinds;
@@ -63,6 +64,9 @@ pub async fn check_all(
             continue;
         }
         let (target, live) = live(registry, client, document).await?;
+        if let Some(class) = class_of(document).filter(|class| !classes.contains(class)) {
+            check_class(client, document, &target, class).await?;
+        }
         // Nor do new classes, without which a Cluster cannot be changed.
         if live.is_some() && class_of(document).is_some_and(|class| new_classes.contains(&class)) {
             continue;
@@ -75,10 +79,7 @@ pub async fn check_all(
             None if kind(document) == "Namespace" => {
                 new_namespaces.extend(document.object["metadata"]["name"].as_str());
             }
-            None if kind(document) == ClusterClass::KIND => {
-                let name = document.object["metadata"]["name"].as_str();
-                new_classes.extend(name.map(|name| (document.namespace(), name)));
-            }
+            None => new_classes.extend(defined_class(document)),
             _ => {}
         }
     }
@@ -116,6 +117,34 @@ fn class_of(document: &Document) -> Option<(&str, &str)> {
     let name = reference["name"].as_str().filter(|_| kind(document) == Cluster::KIND)?;
     let namespace = reference["namespace"].as_str().filter(|namespace| !namespace.is_empty());
     Some((namespace.unwrap_or_else(|| document.namespace()), name))
+}
+
+/// Returns namespace and name of a document's ClusterClass.
+fn defined_class(document: &Document) -> Option<(&str, &str)> {
+    let name =
+        document.object["metadata"]["name"].as_str().filter(|_| kind(document) == ClusterClass::KIND)?;
+    Some((document.namespace(), name))
+}
+
+/// Checks that the class of a Cluster exists. The server creates a Cluster without its class, but refuses all further writes.
+async fn check_class(
+    client: &Client,
+    document: &Document,
+    target: &Target,
+    (namespace, name): (&str, &str),
+) -> Result<(), ApplyError> {
+    const FIELD: &str = "spec.topology.classRef";
+    let classes: Api<ClusterClass> = Api::namespaced(client.clone(), namespace);
+    // If it cannot be read, the server decides about the Cluster.
+    if !matches!(classes.get_opt(name).await, Ok(None)) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: {FIELD}: the ClusterClass {namespace}/{name} does not exist; add it to the manifests, or apply it first",
+        target.what
+    );
+    let line = document.line_of(FIELD).unwrap_or(document.line);
+    Err(ApplyError { line, ..ApplyError::of(document, message) })
 }
 
 fn kind(document: &Document) -> &str {

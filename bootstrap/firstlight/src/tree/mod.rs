@@ -6,5 +6,6 @@ mod hosts;
 pub mod model;
 mod pools;
 pub mod render;
+pub mod rest;
 pub mod screen;
 pub mod view;

@@ -72,35 +72,6 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
     clusters.chain(hosts::entries(objects)).collect()
 }
 
-/// Returns whether there is at least one cluster and this condition of all clusters is true.
-pub fn all_have(objects: &Objects, condition_type: &str) -> bool {
-    !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, condition_type))
-}
-
-/// Returns whether there is at least one cluster and all clusters are Available.
-pub fn all_available(objects: &Objects) -> bool {
-    all_have(objects, "Available")
-}
-
-/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node, and all objects that
-/// follow from their classes.
-pub fn all_at_rest(objects: &Objects) -> bool {
-    let moving =
-        |cluster| CHANGES.iter().any(|change| is_true(cluster, change)) || waits_for_topology(cluster);
-    all_available(objects)
-        && !objects.clusters.iter().any(moving)
-        && objects.machine_pools.iter().all(pools::is_complete)
-        && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
-}
-
-/// Returns whether a change of the topology, if there is one, has not reached all objects yet.
-fn waits_for_topology(cluster: &Value) -> bool {
-    let is_reconciled = |condition: &Value| {
-        condition["status"] == "True" && condition["observedGeneration"] == cluster["metadata"]["generation"]
-    };
-    cluster["spec"]["topology"].is_object() && !condition(cluster, TOPOLOGY).is_some_and(is_reconciled)
-}
-
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
     let here =
         |object: &&Value| namespace(object) == namespace(cluster) && cluster_of(object) == name(cluster);
@@ -182,9 +153,9 @@ fn machine_entry(machine: &Value, depth: usize) -> Entry {
 }
 
 /// Conditions that are true while an object that may already be Available is changing.
-const CHANGES: [&str; 3] = ["RollingOut", "ScalingUp", "ScalingDown"];
+pub(super) const CHANGES: [&str; 3] = ["RollingOut", "ScalingUp", "ScalingDown"];
 /// The condition of a Cluster with a topology that is false until all objects are as the topology wants them.
-const TOPOLOGY: &str = "TopologyReconciled";
+pub(super) const TOPOLOGY: &str = "TopologyReconciled";
 
 fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) -> Entry {
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -291,45 +262,16 @@ mod tests {
             (State::Waiting, "no quota left".to_owned())
         );
         assert!(entries[1].since.is_some());
-        assert!(!all_available(&objects));
     }
 
     #[test]
-    fn at_rest_means_nothing_is_on_its_way() {
-        let machine = |node: Value| json!({"status": {"nodeRef": node}});
-        let with = |condition: Value, machine: Value| {
+    fn a_topology_that_is_not_reconciled_is_waited_for() {
+        for (status, shown) in [("True", State::Good), ("False", State::Waiting)] {
             let mut cluster = cluster("True", "");
-            cluster["status"]["conditions"].as_array_mut().unwrap().push(condition);
-            Objects { clusters: vec![cluster], machines: vec![machine], ..Objects::default() }
-        };
-        let node = json!({"name": "one"});
-        for (condition, machine, expected) in [
-            (json!({"type": "ScalingUp", "status": "False"}), machine(node.clone()), true),
-            (json!({"type": "ScalingUp", "status": "True"}), machine(node.clone()), false),
-            (json!({"type": "RollingOut", "status": "True"}), machine(node), false),
-            (json!({"type": "RollingOut", "status": "False"}), machine(Value::Null), false),
-        ] {
-            assert_eq!(
-                all_at_rest(&with(condition.clone(), machine.clone())),
-                expected,
-                "{condition} {machine}"
-            );
-        }
-    }
-
-    #[test]
-    fn at_rest_means_that_the_topology_is_reconciled() {
-        for (status, observed, expected) in [("True", 2, true), ("True", 1, false), ("False", 2, false)] {
-            let mut cluster = cluster("True", "");
-            cluster["metadata"]["generation"] = json!(2);
-            cluster["spec"] = json!({"topology": {"version": "v1.36.0"}});
-            let reconciled =
-                json!({"type": "TopologyReconciled", "status": status, "observedGeneration": observed});
+            let reconciled = json!({"type": "TopologyReconciled", "status": status});
             cluster["status"]["conditions"].as_array_mut().unwrap().push(reconciled);
             let objects = Objects { clusters: vec![cluster], ..Objects::default() };
-            assert_eq!(all_at_rest(&objects), expected, "{status} {observed}");
-            let shown = if status == "True" { State::Good } else { State::Waiting };
-            assert_eq!(entries(&objects)[0].state, shown, "{status} {observed}");
+            assert_eq!(entries(&objects)[0].state, shown, "{status}");
         }
     }
 
@@ -358,14 +300,5 @@ mod tests {
             entries[1].causes,
             ["its version is higher", "kubeadm", "Rolling out 2 not up-to-date replicas"]
         );
-    }
-
-    #[test]
-    fn available_means_every_cluster() {
-        let mut objects = Objects { clusters: vec![cluster("True", "")], ..Objects::default() };
-        assert!(all_available(&objects));
-        objects.clusters.push(cluster("Unknown", ""));
-        assert!(!all_available(&objects));
-        assert!(!all_available(&Objects::default()));
     }
 }
