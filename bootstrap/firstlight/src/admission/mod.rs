@@ -182,7 +182,7 @@ impl Admission for ClusterApiAdmission {
         }
         let write = Write::of(review);
         self.check(&write, object, warnings, &review.reader)?;
-        let waits = !unimplemented(&definition.group, &definition.kind, &self.controllers);
+        let waits = self.controllers.names().contains(&"core");
         if review.operation == Operation::Delete && waits && !meta::is_deleting(object) {
             warnings.extend(undo::advice(definition, object));
         }
