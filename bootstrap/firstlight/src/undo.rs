@@ -18,7 +18,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, Machine
 use schemas::deletion_grace::{ANNOTATION, parse};
 use schemas::names::CLUSTER_NAME;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 
 /// The path of the subresource. Whoever may `update` it may undo deletions.
@@ -110,7 +110,10 @@ fn parse_request(body: &Bytes) -> Result<UndoRequest, Status> {
     if body.is_empty() {
         return Ok(UndoRequest::default());
     }
-    let request: UndoRequest = serde_json::from_slice(body).map_err(|error| {
+    // A list, too, could be read as a request, with its entries as the fields.
+    let parsed = serde_json::from_slice::<Map<String, Value>>(body);
+    let request = parsed.and_then(|fields| UndoRequest::deserialize(Value::Object(fields)));
+    let request = request.map_err(|error| {
         Status::bad_request(format!(
             "the body must be empty, or JSON such as {{\"preconditions\":{{\"uid\":\"...\"}}}}: {error}"
         ))

@@ -54,12 +54,13 @@ fn decided(observed: &Observed) -> (bool, bool, String) {
 fn who_has_the_next_step() {
     const IN_PROGRESS: &str = "True InPlaceUpdating In-place update in progress";
     type Change = Box<dyn Fn(&mut Observed)>;
+    type Row = (&'static str, Value, bool, Change, (bool, bool, &'static str));
     let only_mark = || json!({UPDATE_IN_PROGRESS: ""});
     let waits = |text: &str| UpdateOutcome::Waits(text.to_owned());
     let failed = || UpdateOutcome::Failed("no answer".to_owned());
     let nothing = || -> Change { Box::new(|_| ()) };
     let failure = "True InPlaceUpdateFailed UpdateMachine hook failed: no answer";
-    let rows: Vec<(&str, Value, bool, Change, (bool, bool, &str))> = vec![
+    let rows: Vec<Row> = vec![
         ("no update", json!({}), false, nothing(), (false, false, "False NotUpdating")),
         ("the owner has only begun", only_mark(), true, nothing(), (false, false, IN_PROGRESS)),
         ("the object is not written yet", marked(), false, nothing(), (false, false, IN_PROGRESS)),

@@ -9,6 +9,7 @@
 mod failures;
 mod portforward;
 mod spdy;
+mod updates;
 
 use std::collections::BTreeSet;
 use std::io;
