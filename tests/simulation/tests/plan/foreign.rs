@@ -1,0 +1,97 @@
+//! Plans with infrastructure of other providers, for which stand-ins act.
+
+use anyhow::{Result, ensure};
+use chrono::DateTime;
+use firstlight::manifests::read::{Document, parse};
+use firstlight::plan::{Ending, State};
+use serde_json::{Value, json};
+
+use super::server::planned;
+
+const DEFINITIONS: [(&str, &str); 3] = [
+    ("CloudCluster", "cloudclusters"),
+    ("CloudMachine", "cloudmachines"),
+    ("CloudMachineTemplate", "cloudmachinetemplates"),
+];
+
+/// The definition of a kind with any content.
+fn definition(kind: &str, plural: &str) -> Value {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.infrastructure.cluster.x-k8s.io"),
+            "labels": {"cluster.x-k8s.io/v1beta1": "v1"}},
+        "spec": {
+            "group": "infrastructure.cluster.x-k8s.io", "scope": "Namespaced",
+            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": any}, "subresources": {"status": {}}}],
+        },
+    })
+}
+
+fn cluster(version: &str) -> Vec<Value> {
+    let object = |api: &str, kind: &str, name: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec});
+    let cloud = |kind: &str, name: &str| json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": kind, "name": name});
+    let api = "infrastructure.cluster.x-k8s.io/v1";
+    vec![
+        object(
+            "cluster.x-k8s.io/v1beta2",
+            "Cluster",
+            "sky",
+            json!({
+                "infrastructureRef": cloud("CloudCluster", "sky"),
+                "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "sky"},
+            }),
+        ),
+        object(api, "CloudCluster", "sky", json!({"region": "north"})),
+        object(api, "CloudMachineTemplate", "sky", json!({"template": {"spec": {"size": "large"}}})),
+        object(
+            "controlplane.cluster.x-k8s.io/v1beta2",
+            "KubeadmControlPlane",
+            "sky",
+            json!({
+                "replicas": 3, "version": version,
+                "machineTemplate": {"spec": {"infrastructureRef": cloud("CloudMachineTemplate", "sky")}},
+                "kubeadmConfigSpec": {"clusterConfiguration": {}},
+            }),
+        ),
+        object(
+            "bootstrap.cluster.x-k8s.io/v1beta2",
+            "KubeadmConfigTemplate",
+            "sky",
+            json!({"template": {"spec": {"joinConfiguration": {}}}}),
+        ),
+        object(
+            "cluster.x-k8s.io/v1beta2",
+            "MachineDeployment",
+            "sky",
+            json!({
+                "clusterName": "sky", "replicas": 2, "selector": {"matchLabels": {}},
+                "template": {"spec": {
+                    "clusterName": "sky", "version": version,
+                    "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "sky"}},
+                    "infrastructureRef": cloud("CloudMachineTemplate", "sky"),
+                }},
+            }),
+        ),
+    ]
+}
+
+fn documents(objects: &[Value]) -> Result<Vec<Document>> {
+    let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
+    Ok(parse("cluster.yaml", &texts.join("\n---\n"))?)
+}
+
+#[test]
+fn a_cluster_of_another_provider_is_created_after_the_given_durations() -> Result<()> {
+    let objects: Vec<Value> = DEFINITIONS.iter().map(|(kind, plural)| definition(kind, plural)).collect();
+    let documents = documents(&[objects, cluster("v1.35.0")].concat())?;
+    let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+    let plan = planned(&(State::default(), now), &documents)?;
+    ensure!(plan.ending == Ending::Finished && plan.notes.is_empty(), "{plan:#?}");
+    ensure!((plan.machines.created, plan.machines.deleted) == (5, 0), "{plan:#?}");
+    // The infrastructure, three machines of the control plane one after the other; the workers start beside the second.
+    ensure!((60 + 3 * 240..60 + 3 * 240 + 60).contains(&plan.seconds), "{} s", plan.seconds);
+    Ok(())
+}
