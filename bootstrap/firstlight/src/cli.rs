@@ -202,9 +202,7 @@ impl Cli {
         match &self.command {
             Command::Up(options) => options.server.features().map(drop),
             Command::Serve(options) => options.server.features().map(drop),
-            Command::Controllers(options) => {
-                options.features.features(&options.controllers, variable).map(drop)
-            }
+            Command::Controllers(options) => options.features.features(variable).map(drop),
             _ => Ok(()),
         }
     }
@@ -256,23 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn feature_gates_go_with_the_controllers() {
+    fn feature_gates_are_on_unless_the_user_turns_them_off() {
         let features = |arguments: &[&str]| {
             let cli = Cli::try_parse_from(["firstlight", "serve"].iter().chain(arguments))
                 .map_err(|error| error.to_string())?;
             let Command::Serve(options) = cli.command else { return Err("not serve".to_owned()) };
-            let server = &options.server;
-            server.features.features(&server.controllers, |_| None)
+            options.server.features.features(|_| None)
         };
-        let on = ["--feature-gates", "InPlaceUpdates=true"];
-        let none = ["--controllers", "none"];
         assert_eq!(features(&[]), Ok(Features::default()));
-        assert!(
-            features(&on).unwrap_err().contains("do not implement InPlaceUpdates: run upstream's managers")
-        );
-        assert!(features(&[on, none].concat()).is_ok(), "whoever runs the controllers decides");
         let off = ["--feature-gates", "ClusterTopology=false", "--feature-gates=MachinePool=false"];
-        let both = features(&[off.as_slice(), &none].concat()).unwrap();
+        let both = features(&off).unwrap();
         assert!(!both.cluster_topology && !both.machine_pool && both.runtime_sdk);
         assert!(
             features(&["--feature-gates", "Topology=true"])

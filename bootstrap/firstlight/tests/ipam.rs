@@ -79,8 +79,20 @@ async fn the_example_of_the_page() {
     let row = page.lines().find(|line| line.starts_with("machines   [")).unwrap();
     assert!(row.ends_with("153     152    1"), "{row}");
 
-    // The deletion of the pool waits for its addresses.
-    ask(&client, "DELETE", &format!("{POOLS}/machines"), &Value::Null).await.unwrap();
+    // A pool in use keeps its addresses, and remains until the last one is released.
+    let path = format!("{POOLS}/machines");
+    let without = json!({"spec": {"addresses": ["192.0.2.11-192.0.2.99"]}});
+    let (code, message) = ask(&client, "PATCH", &path, &without).await.unwrap_err();
+    assert!(code == 422 && message.contains("spec: Invalid value: \"192.0.2.10\""), "{code} {message}");
+    let (code, message) = ask(&client, "DELETE", &path, &Value::Null).await.unwrap_err();
+    assert!(
+        code == 403 && message.contains("IPAddresses have addresses of it: 192.0.2.10;"),
+        "{code} {message}"
+    );
+    let skip =
+        json!({"metadata": {"annotations": {"ipam.cluster.x-k8s.io/skip-validate-delete-webhook": ""}}});
+    ask(&client, "PATCH", &path, &skip).await.unwrap();
+    ask(&client, "DELETE", &path, &Value::Null).await.unwrap();
     ask(&client, "DELETE", &format!("{CLAIMS}/machine-0"), &Value::Null).await.unwrap();
     until(&pools, "machines", "the pool is gone", |pool| pool.is_none()).await;
     assert!(addresses.get_opt("machine-0").await.unwrap().is_none());

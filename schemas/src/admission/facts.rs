@@ -1,5 +1,7 @@
 //! What rules must know about other objects. The server gathers it before it calls the rules, which read nothing themselves.
 
+use std::net::IpAddr;
+
 use crate::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachinePool};
 use crate::ipam::IPAddressClaim;
 use serde_json::Value;
@@ -49,6 +51,8 @@ pub struct Facts {
     pub clusters: Fact<Vec<Cluster>>,
     /// The claim of an IPAddress; `None` if it does not exist.
     pub claim: Fact<Option<Box<IPAddressClaim>>>,
+    /// The addresses that IPAddresses have of a pool which is changed or deleted.
+    pub allocated: Fact<Vec<IpAddr>>,
 }
 
 /// The parts of a Cluster that must have its version before it gets another one.

@@ -2,12 +2,14 @@
 
 use std::str::FromStr;
 
-/// Optional features of Cluster API, for admission and for the controllers. Every feature that this program implements is on by default,
+/// Optional features of Cluster API, for admission and for the controllers. Every feature is on by default,
 /// also those that are alpha upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
     /// `ClusterTopology`: ClusterClasses, and Clusters created from them.
     pub cluster_topology: bool,
+    /// `InPlaceUpdates`: extensions can change machines instead of a rollout.
+    pub in_place_updates: bool,
     /// `KubeadmBootstrapFormatIgnition`.
     pub kubeadm_bootstrap_format_ignition: bool,
     /// `MachinePool`.
@@ -34,22 +36,15 @@ struct Gate {
     /// The variable of clusterctl's provider manifests that sets the gate.
     variable: &'static str,
     is_alpha: bool,
-    /// The family of controllers (`--controllers`) that would have to implement the gate, if this program does not. If such a gate were on
-    /// while that family runs, the server would accept objects and nothing would happen.
-    missing_in: Option<&'static str>,
 }
 
 const fn gate(name: &'static str, variable: &'static str) -> Gate {
-    Gate { name, variable, is_alpha: false, missing_in: None }
+    Gate { name, variable, is_alpha: false }
 }
 
 impl Gate {
     const fn alpha(self) -> Self {
         Self { is_alpha: true, ..self }
-    }
-
-    const fn missing_in(self, family: &'static str) -> Self {
-        Self { missing_in: Some(family), ..self }
     }
 }
 
@@ -58,7 +53,7 @@ impl Gate {
 const GATES: &[Gate] = &[
     gate("ClusterResourceSet", "EXP_CLUSTER_RESOURCE_SET"),
     gate("ClusterTopology", "CLUSTER_TOPOLOGY").alpha(),
-    gate("InPlaceUpdates", "EXP_IN_PLACE_UPDATES").alpha().missing_in("core"),
+    gate("InPlaceUpdates", "EXP_IN_PLACE_UPDATES").alpha(),
     gate("KubeadmBootstrapFormatIgnition", "EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION").alpha(),
     gate("MachinePool", "EXP_MACHINE_POOL"),
     gate("MachineSetPreflightChecks", "EXP_MACHINE_SET_PREFLIGHT_CHECKS"),
@@ -116,24 +111,10 @@ impl Gates {
         Ok(gates)
     }
 
-    /// On without being asked for: what only families of controllers can implement that are not `running` here. Whoever runs them
-    /// decides.
-    pub fn left_to_others(running: &[&str]) -> Self {
-        let is_theirs = |gate: &&Gate| gate.missing_in.is_some_and(|family| !running.contains(&family));
-        Self(GATES.iter().filter(is_theirs).map(|gate| (gate.name, true)).collect())
-    }
-
     /// Combines both sets of gates; `others` takes precedence.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         self.0.extend(&others.0);
-        self
-    }
-
-    /// Returns the set without the gates of these names.
-    #[must_use]
-    pub fn without(mut self, names: &[&str]) -> Self {
-        self.0.retain(|(name, _)| !names.contains(name));
         self
     }
 
@@ -156,21 +137,12 @@ impl Gates {
         self.0.iter().rev().find(|(gate, _)| *gate == name).map(|(_, value)| *value)
     }
 
-    /// Gates that are on and that the families of controllers which are `running` do not implement.
-    pub fn not_implemented(&self, running: &[&str]) -> Vec<&'static str> {
-        let is_missing = |gate: &&Gate| gate.missing_in.is_some_and(|family| running.contains(&family));
-        let missing = GATES.iter().filter(is_missing).map(|gate| gate.name);
-        missing.filter(|name| self.get(name) == Some(true)).collect()
-    }
-
-    /// Returns the features: all that this program implements, changed by these gates.
+    /// Returns the features: all, changed by these gates.
     pub fn features(&self) -> Features {
-        let is_on = |name: &str| {
-            let is_implemented = || GATES.iter().any(|gate| gate.name == name && gate.missing_in.is_none());
-            self.get(name).unwrap_or_else(is_implemented)
-        };
+        let is_on = |name: &str| self.get(name).unwrap_or(true);
         Features {
             cluster_topology: is_on("ClusterTopology"),
+            in_place_updates: is_on("InPlaceUpdates"),
             kubeadm_bootstrap_format_ignition: is_on("KubeadmBootstrapFormatIgnition"),
             machine_pool: is_on("MachinePool"),
             machine_set_preflight_checks: is_on("MachineSetPreflightChecks"),

@@ -78,6 +78,7 @@ pub fn admit(
         class: Fact::Known(None),
         clusters: Fact::Known(Vec::new()),
         claim: Fact::Known(None),
+        allocated: Fact::Known(Vec::new()),
         ..Facts::default()
     };
     let mut found = set_defaults(group, kind, new, old, &facts).err().unwrap_or_default();
@@ -134,13 +135,23 @@ pub fn check(
 ///
 /// # Errors
 /// A sentence: why it cannot be deleted.
-pub fn check_deletion(group: &str, kind: &str, facts: &Facts) -> Result<(), String> {
-    if has_deletion_rules(group, kind) { cluster_class::deletion(facts) } else { Ok(()) }
+pub fn check_deletion(group: &str, kind: &str, object: &Value, facts: &Facts) -> Result<(), String> {
+    match (group, kind) {
+        ("cluster.x-k8s.io", "ClusterClass") => cluster_class::deletion(facts),
+        ("ipam.cluster.x-k8s.io", "InClusterIPPool" | "GlobalInClusterIPPool") => {
+            in_cluster_pool::deletion(object, facts)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether [`check_deletion`] can refuse the deletion of objects of the kind.
 pub fn has_deletion_rules(group: &str, kind: &str) -> bool {
-    (group, kind) == ("cluster.x-k8s.io", "ClusterClass")
+    matches!(
+        (group, kind),
+        ("cluster.x-k8s.io", "ClusterClass")
+            | ("ipam.cluster.x-k8s.io", "InClusterIPPool" | "GlobalInClusterIPPool")
+    )
 }
 
 /// Checks a change of `spec.replicas` through `/scale`. `object` is the scaled object.

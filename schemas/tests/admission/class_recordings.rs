@@ -84,11 +84,12 @@ impl<'a> Write<'a> {
     fn answer(&self) -> Result<Value, Vec<FieldError>> {
         let (kind, old) = (self.kind(), self.old.as_ref());
         if self.case["verb"] == "DELETE" {
-            let facts = self.facts(old.unwrap());
+            let object = old.unwrap();
+            let facts = self.facts(object);
             let forbidden = |why: String| {
                 FieldError::bare(machinery::field::FieldErrorKind::Forbidden, String::new(), why)
             };
-            return check_deletion(GROUP, kind, &facts)
+            return check_deletion(GROUP, kind, object, &facts)
                 .map(|()| Value::Null)
                 .map_err(|why| vec![forbidden(why)]);
         }

@@ -451,14 +451,15 @@ fn merged(mut object: Value, patch: &Value) -> Value {
 
 #[test]
 fn a_class_that_is_used_cannot_be_deleted() {
-    let delete =
-        |clusters: Fact<Vec<Cluster>>| check_deletion(GROUP, KIND, &Facts { clusters, ..Facts::default() });
+    let delete = |clusters: Fact<Vec<Cluster>>| {
+        check_deletion(GROUP, KIND, &json!({}), &Facts { clusters, ..Facts::default() })
+    };
     assert_eq!(delete(Fact::Known(Vec::new())), Ok(()));
     let clusters = (0..5).map(|number| cluster(&format!("c{number}"), json!({}))).collect();
     let why = delete(Fact::Known(clusters)).unwrap_err();
     assert!(why.contains("one/c0, one/c1, one/c2 and 2 more"), "{why}");
     assert!(delete(Fact::Unread).is_err(), "who does not look must not delete");
-    assert_eq!(check_deletion(GROUP, "Cluster", &Facts::default()), Ok(()));
+    assert_eq!(check_deletion(GROUP, "Cluster", &json!({}), &Facts::default()), Ok(()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of the pools of the in-cluster IPAM provider.
 
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Fact, Facts, Features, Operation, admit, check, check_deletion};
 use schemas::in_cluster_pool::{MAX_PROBLEMS, allocatable, taken_out};
 use schemas::ipam::InClusterIPPoolSpec;
 use serde_json::{Value, json};
@@ -168,5 +168,44 @@ fn a_change_does_not_take_allocated_addresses_out() {
         let found = taken_out(&old, &spec(new.clone()), allocated);
         let found: Vec<&str> = found.iter().map(|problem| problem.value.as_str().unwrap()).collect();
         assert_eq!(found, *expected, "{new}");
+    }
+}
+
+#[test]
+fn a_pool_in_use_is_neither_shrunk_nor_deleted() {
+    let facts = |addresses: &[&str]| Facts {
+        allocated: Fact::Known(addresses.iter().map(|text| text.parse().unwrap()).collect()),
+        ..Facts::default()
+    };
+    let old = spec(json!({ "addresses": ["10.0.0.10-10.0.0.19"], "prefix": 24 }));
+    let new = spec(json!({ "addresses": ["10.0.0.11-10.0.0.19"], "prefix": 24 }));
+    for kind in ["InClusterIPPool", "GlobalInClusterIPPool"] {
+        let update = |facts| {
+            let found = check(GROUP, kind, &new, Some(&old), false, Features::default(), &facts);
+            found.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(update(facts(&["10.0.0.11"])), Ok(Vec::new()));
+        let refused = update(facts(&["10.0.0.10"])).unwrap_err();
+        assert!(
+            refused.len() == 1 && refused[0].starts_with("spec: Invalid value: \"10.0.0.10\""),
+            "{refused:?}"
+        );
+        assert!(update(Facts::default()).is_err(), "a server that does not look");
+
+        let delete = |pool: &Value, facts| check_deletion(GROUP, kind, pool, &facts);
+        assert_eq!(delete(&old, facts(&[])), Ok(()));
+        assert_eq!(
+            delete(&old, facts(&["10.0.0.10", "10.0.0.11", "10.0.0.12", "10.0.0.13"])).unwrap_err(),
+            "IPAddresses have addresses of it: 10.0.0.10, 10.0.0.11, 10.0.0.12 and 1 more; \
+             delete their IPAddressClaims first"
+        );
+        assert!(delete(&old, Facts::default()).is_err(), "a server that does not look");
+        for annotation in [
+            "ipam.cluster.x-k8s.io/skip-validate-delete-webhook",
+            "clusterctl.cluster.x-k8s.io/delete-for-move",
+        ] {
+            let pool = json!({ "metadata": { "annotations": { annotation: "" } }, "spec": old["spec"] });
+            assert_eq!(delete(&pool, facts(&["10.0.0.10"])), Ok(()), "{annotation}");
+        }
     }
 }

@@ -69,6 +69,7 @@ pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) 
 /// All features.
 pub const ALL: Features = Features {
     cluster_topology: true,
+    in_place_updates: true,
     machine_pool: true,
     machine_set_preflight_checks: true,
     machine_taint_propagation: true,
@@ -84,6 +85,7 @@ pub fn nothing_else() -> Facts {
         old_class: Fact::Known(None),
         clusters: Fact::Known(Vec::new()),
         claim: Fact::Known(None),
+        allocated: Fact::Known(Vec::new()),
         running: Fact::Known(Default::default()),
     }
 }

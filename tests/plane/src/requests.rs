@@ -53,6 +53,7 @@ struct State {
     faults: BTreeMap<u64, Fault>,
     deliveries: BTreeMap<u64, Delivery>,
     trace: Vec<String>,
+    reads: Vec<String>,
     refused: Option<String>,
 }
 
@@ -102,6 +103,11 @@ impl Requests {
         self.0.state.lock().trace.clone()
     }
 
+    /// Path of each read that is not a watch, in order.
+    pub fn reads(&self) -> Vec<String> {
+        self.0.state.lock().reads.clone()
+    }
+
     /// Returns when the process is to be killed.
     pub async fn killed(&self) {
         self.0.killed.notified().await;
@@ -126,6 +132,9 @@ impl Requests {
     /// Counts a write, and returns what is planned for it.
     fn note<B>(&self, request: &Request<B>) -> Planned {
         if request.method() == Method::GET {
+            if !is_watch(request) {
+                self.0.state.lock().reads.push(request.uri().path().to_owned());
+            }
             return Planned::default();
         }
         let mut state = self.0.state.lock();

@@ -63,6 +63,12 @@ pub(super) fn gather(change: &Change<'_>, features: Features, objects: &dyn Obje
         (CLUSTER_API, "ClusterClass", Operation::Update) if features.cluster_topology => {
             of_class(new, objects)
         }
+        (IPAM, "InClusterIPPool" | "GlobalInClusterIPPool", Operation::Delete) => of_pool(kind, new, objects),
+        (IPAM, "InClusterIPPool" | "GlobalInClusterIPPool", Operation::Update)
+            if old.is_some_and(|old| old["spec"] != new["spec"]) =>
+        {
+            of_pool(kind, new, objects)
+        }
         (IPAM, "IPAddress", Operation::Create) => {
             let claim = new["spec"]["claimRef"]["name"].as_str().unwrap_or_default();
             let claim = one(objects, IPAM, "IPAddressClaim", (namespace(new), claim));
@@ -94,6 +100,20 @@ fn of_class(class: &Value, objects: &dyn Objects) -> Facts {
         users.map(typed::<Cluster>).collect()
     });
     Facts { clusters: clusters.into(), ..Facts::default() }
+}
+
+/// Reads the addresses that a pool has given.
+fn of_pool(kind: &str, pool: &Value, objects: &dyn Objects) -> Facts {
+    let name = &pool["metadata"]["name"];
+    let is_of_pool = |address: &Value| {
+        let reference = &address["spec"]["poolRef"];
+        reference["apiGroup"] == IPAM && reference["kind"] == kind && reference["name"] == *name
+    };
+    let parsed = |address: Value| address["spec"]["address"].as_str().and_then(|text| text.parse().ok());
+    // The addresses of a global pool are in all namespaces.
+    let found = objects.list(IPAM, "IPAddress", namespace(pool));
+    let allocated = found.map(|found| found.into_iter().filter(is_of_pool).filter_map(parsed).collect());
+    Facts { allocated: allocated.into(), ..Facts::default() }
 }
 
 /// Reads the parts of a Cluster that must have its version before it gets another.

@@ -92,7 +92,7 @@ impl ClusterApiAdmission {
         if write.operation == Operation::Delete && has_deletion_rules(group, kind) {
             let old = write.in_stored_version(write.old.unwrap_or(object));
             let facts = self.facts(write, &old, None, objects);
-            return check_deletion(group, kind, &facts).map_err(|why| {
+            return check_deletion(group, kind, &old, &facts).map_err(|why| {
                 let resource = GroupResource { group, resource: &write.definition.plural };
                 Status::forbidden(resource, write.name, &format!("{kind} cannot be deleted: {why}"))
             });

@@ -78,7 +78,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let namespace = options.leader_election.leader_elect_namespace.clone().or(own_namespace);
-    let features = options.features.features(&options.controllers, variable).map_err(anyhow::Error::msg)?;
+    let features = options.features.features(variable).map_err(anyhow::Error::msg)?;
     let settings = Settings {
         features,
         namespace: options.namespace.clone(),

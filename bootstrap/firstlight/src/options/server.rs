@@ -69,7 +69,7 @@ impl ServerOptions {
     /// # Errors
     /// See [`FeatureOptions::features`].
     pub fn features(&self) -> Result<Features, String> {
-        self.features.features(&self.controllers, variable)
+        self.features.features(variable)
     }
 }
 
