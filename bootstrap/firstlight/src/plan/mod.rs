@@ -192,14 +192,14 @@ impl Stage {
             let is_over = now - begin >= duration(limit)
                 || now - last >= duration(PLAN_QUIET) && self.later.due.is_none()
                 || self.follower.changes >= PLAN_CHANGES;
-            let is_quiet = now - last > duration(REST) && self.is_idle();
+            let is_quiet = now - last > duration(REST) && self.later.due.is_none() && self.is_idle();
             // Nothing is different as long as nothing changes.
             if !is_over && !(is_quiet && checked != Some(self.follower.changes)) {
                 continue;
             }
             checked = Some(self.follower.changes);
             let remaining = remaining(&self.follower.view, &self.follower.clusters);
-            if is_over || remaining.is_empty() && self.later.due.is_none() {
+            if is_over || remaining.is_empty() {
                 return Ok(remaining);
             }
         }

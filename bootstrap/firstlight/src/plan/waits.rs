@@ -143,7 +143,10 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn general(line: &str, object: &Value) -> String {
     let line = line.split_once(" (started at ").map_or(line, |(line, _)| line);
     let own = name(object);
-    let line = if own.is_empty() { line.to_owned() } else { line.replace(own, "it") };
+    let is_own = |word: &str| word.trim_matches(['"', '\'', ',', ':', '.']) == own;
+    let words =
+        line.split(' ').map(|word| if is_own(word) { word.replace(own, "it") } else { word.to_owned() });
+    let line = words.collect::<Vec<String>>().join(" ");
     // Machines are named one by one, whatever holds them up.
     match line.strip_prefix("Machine ").and_then(|rest| rest.split_once(' ')) {
         Some((_, rest)) => format!("a Machine {rest}"),

@@ -1,12 +1,19 @@
 //! Plans with infrastructure of other providers, for which stand-ins act.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
+use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
+use firstlight::plan::stand_ins::StandIns;
+use firstlight::plan::view::View;
 use firstlight::plan::{Ending, State};
 use serde_json::{Value, json};
+use simulation::world::{Life, World};
+use store::Prefix;
 
-use super::server::planned;
+use super::server::{DURATIONS, planned, until_complete};
 
 const DEFINITIONS: [(&str, &str); 3] = [
     ("CloudCluster", "cloudclusters"),
@@ -93,5 +100,54 @@ fn a_cluster_of_another_provider_is_created_after_the_given_durations() -> Resul
     ensure!((plan.machines.created, plan.machines.deleted) == (5, 0), "{plan:#?}");
     // The infrastructure, three machines of the control plane one after the other; the workers start beside the second.
     ensure!((60 + 3 * 240..60 + 3 * 240 + 60).contains(&plan.seconds), "{} s", plan.seconds);
+    Ok(())
+}
+
+/// Acts for the provider on a server.
+async fn act(life: &Life) -> Result<()> {
+    let mut stand_ins = StandIns::new(&life.plane, &life.manager, DURATIONS);
+    let mut watcher = life.store.watch(&Prefix::all(), life.store.revision())?;
+    let mut view = View::default();
+    loop {
+        while let Some(event) = watcher.try_next()? {
+            view.observe(&event);
+        }
+        stand_ins.step(&view, life.clock.now()).await;
+        if let Ok(event) = tokio::time::timeout(Duration::from_secs(5), watcher.next()).await {
+            view.observe(event?.as_ref());
+        }
+    }
+}
+
+/// Returns the state of a server with a cluster of another provider, which runs.
+fn existing() -> Result<(State, DateTime<Utc>)> {
+    let objects: Vec<Value> = DEFINITIONS.iter().map(|(kind, plural)| definition(kind, plural)).collect();
+    let documents = documents(&[objects, cluster("v1.35.0")].concat())?;
+    let mut world = World::new(1);
+    let state = world.live(async |life, _| {
+        let read = async {
+            apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
+            until_complete(life).await?;
+            State::read(life.plane.client("user"), "https://server".to_owned(), "default").await
+        };
+        tokio::select! {
+            biased;
+            outcome = act(life) => outcome.map(|()| State::default()),
+            state = read => state,
+        }
+    })?;
+    Ok((state, world.now()))
+}
+
+#[test]
+fn machines_of_another_provider_that_run_are_not_started_again_and_are_upgraded() -> Result<()> {
+    let state = existing()?;
+    let plan = planned(&state, &documents(&cluster("v1.35.0"))?)?;
+    ensure!(plan.ending == Ending::NothingToDo && plan.actions.is_empty(), "{plan:#?}");
+    let plan = planned(&state, &documents(&cluster("v1.36.0"))?)?;
+    ensure!(plan.ending == Ending::Finished && plan.notes.is_empty(), "{plan:#?}");
+    ensure!((plan.machines.created, plan.machines.deleted) == (5, 5), "{plan:#?}");
+    ensure!(plan.machines.fewest_available >= 4, "{:?}", plan.machines);
+    ensure!(plan.seconds >= 3 * 240, "{} s", plan.seconds);
     Ok(())
 }

@@ -57,6 +57,11 @@ async fn is_complete(life: &Life) -> Result<bool> {
 /// Applies documents to a server, and waits until its clusters are complete.
 pub async fn complete(life: &Life, documents: &[Document]) -> Result<()> {
     apply_all(&life.plane.registry, &life.plane.client("user"), documents).await?;
+    until_complete(life).await
+}
+
+/// Waits until the clusters of a server are complete.
+pub async fn until_complete(life: &Life) -> Result<()> {
     let complete = async {
         loop {
             life.clock.sleep(Duration::from_secs(5)).await;
@@ -83,12 +88,15 @@ pub fn example_state() -> Result<(State, DateTime<Utc>)> {
     state_of(&example(EXAMPLE)?)
 }
 
-/// Plays a plan with short durations.
+/// How long what is not simulated takes to start.
+pub const DURATIONS: Durations = Durations {
+    machine: Duration::from_secs(180),
+    control_plane: Duration::from_secs(240),
+    infrastructure: Duration::from_secs(60),
+};
+
+/// Plays a plan.
 pub fn planned((state, now): &(State, DateTime<Utc>), documents: &[Document]) -> Result<Plan> {
-    let durations = Durations {
-        machine: Duration::from_secs(180),
-        control_plane: Duration::from_secs(240),
-        infrastructure: Duration::from_secs(60),
-    };
-    play(state, documents, &Settings { durations, limit: Duration::from_secs(24 * 3600), begin: *now })
+    let limit = Duration::from_secs(24 * 3600);
+    play(state, documents, &Settings { durations: DURATIONS, limit, begin: *now })
 }

@@ -10,7 +10,7 @@ use crate::plan::{Ending, Plan};
 /// The width of the text.
 const COLUMNS: usize = 80;
 /// The columns before the object of an action.
-const INDENT: usize = 17;
+const INDENT: usize = 18;
 
 /// Returns a plan as text.
 pub fn text(plan: &Plan) -> String {
@@ -71,7 +71,7 @@ fn line(action: &Action) -> String {
     if width(&whole) <= COLUMNS {
         return format!("{whole}\n");
     }
-    format!("{head}:\n{}", wrapped(&" ".repeat(INDENT + 2), &action.reason))
+    format!("{head}:\n{}", wrapped(&" ".repeat(INDENT), &action.reason))
 }
 
 fn summary(plan: &Plan) -> String {
