@@ -58,5 +58,5 @@ fn what_admission_refuses_is_the_error_of_an_apply() {
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  topology:\n    classRef: {name: a}\n    version: one\n";
     let documents = parse("cluster.yaml", cluster).unwrap();
     let error = play(&State::default(), &documents, &SETTINGS).unwrap_err().to_string();
-    assert!(error.starts_with("cluster.yaml:8: "), "{error}");
+    assert!(error.starts_with("cluster.yaml:7: "), "{error}");
 }
