@@ -18,6 +18,9 @@ use crate::limits::PLAN_COMMIT;
 use crate::names::FIELD_MANAGER;
 use crate::plane::Plane;
 
+/// The longest chain of owners whose order is kept. A Machine's objects have five.
+const OWNERS_DEPTH: usize = 16;
+
 /// What a user should know of the difference between the server and its copy, each a sentence.
 pub type Notes = Vec<String>;
 
@@ -148,7 +151,7 @@ fn operations(registry: &Registry, state: &State, notes: &mut Notes) -> Result<V
     let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
     let uids: BTreeSet<String> = state.objects.iter().filter_map(uid).collect();
     let (mut operations, mut ownerless) = (Vec::new(), 0);
-    for object in &state.objects {
+    for object in owners_first(&state.objects) {
         let reference = Reference::of(object);
         let Some(definition) = definitions.by_kind(reference.group, reference.kind) else { continue };
         let mut object = definition.converted(object.clone(), &definition.storage_version);
@@ -161,6 +164,32 @@ fn operations(registry: &Registry, state: &State, notes: &mut Notes) -> Result<V
         notes.push(format!("{ownerless} objects have owners that were not read; in the plan they have none"));
     }
     Ok(operations)
+}
+
+/// Returns the objects in an order in which each follows its owners: the garbage collector sees one after the other, and deletes what has
+/// no owner at that moment.
+fn owners_first(objects: &[Value]) -> Vec<&Value> {
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
+    let places: BTreeMap<String, usize> =
+        objects.iter().enumerate().filter_map(|(place, object)| Some((uid(object)?, place))).collect();
+    let owners_of = |object: &Value| -> Vec<usize> {
+        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.filter_map(|owner| places.get(owner["uid"].as_str()?).copied()).collect()
+    };
+    let owners: Vec<Vec<usize>> = objects.iter().map(owners_of).collect();
+    let mut depths = vec![0; objects.len()];
+    for _ in 0..OWNERS_DEPTH {
+        for (place, owners) in owners.iter().enumerate() {
+            let above =
+                owners.iter().filter_map(|owner| depths.get(*owner)).max().map_or(0, |depth| depth + 1);
+            if let Some(depth) = depths.get_mut(place) {
+                *depth = above.min(OWNERS_DEPTH);
+            }
+        }
+    }
+    let mut ordered: Vec<(usize, &Value)> = depths.into_iter().zip(objects).collect();
+    ordered.sort_by_key(|(depth, _)| *depth);
+    ordered.into_iter().map(|(_, object)| object).collect()
 }
 
 fn stored(mut object: Value, revision: Revision) -> Bytes {

@@ -37,6 +37,11 @@ fn definition(kind: &str, plural: &str) -> Value {
     })
 }
 
+/// The part of a configuration of kubeadm that may not be empty.
+fn node() -> Value {
+    json!({"nodeRegistration": {"criSocket": "unix:///run/containerd.sock"}})
+}
+
 fn cluster(version: &str) -> Vec<Value> {
     let object = |api: &str, kind: &str, name: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec});
     let cloud = |kind: &str, name: &str| json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": kind, "name": name});
@@ -60,14 +65,14 @@ fn cluster(version: &str) -> Vec<Value> {
             json!({
                 "replicas": 3, "version": version,
                 "machineTemplate": {"spec": {"infrastructureRef": cloud("CloudMachineTemplate", "sky")}},
-                "kubeadmConfigSpec": {"clusterConfiguration": {}},
+                "kubeadmConfigSpec": {"joinConfiguration": node()},
             }),
         ),
         object(
             "bootstrap.cluster.x-k8s.io/v1beta2",
             "KubeadmConfigTemplate",
             "sky",
-            json!({"template": {"spec": {"joinConfiguration": {}}}}),
+            json!({"template": {"spec": {"joinConfiguration": node()}}}),
         ),
         object(
             "cluster.x-k8s.io/v1beta2",
