@@ -4,44 +4,60 @@
 //! that the garbage collector leaves them alone, and Secrets, which are never read, have stand-ins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
+use machinery::clock::Clock;
 use registry::{Context, Input, PatchBody, Registry, Subresource};
 use serde_json::{Value, json};
-use store::{Key, Operation, Revision, Store};
+use store::{Key, Memory, Operation, Revision, Store};
 
-use super::certificates;
+use super::network::Hosts;
 use super::object::{Reference, name, namespace};
 use super::state::State;
+use super::{SEED, certificates};
 use crate::limits::PLAN_COMMIT;
 use crate::names::FIELD_MANAGER;
 use crate::plane::Plane;
-
-/// The longest chain of owners whose order is kept. A Machine's objects have five.
-const OWNERS_DEPTH: usize = 16;
+use crate::simulation;
 
 /// What a user should know of the difference between the server and its copy, each a sentence.
 pub type Notes = Vec<String>;
 
-/// Fills the server of `plane`, which is empty, with `state`. `wanted` are the namespaces of the manifests.
+/// Fills `disk`, which is empty, with `state`. `wanted` are the namespaces of the manifests.
+///
+/// No server runs while the objects are stored. Its garbage collector would see them one after the other, and delete those whose owners
+/// come later.
 ///
 /// # Errors
 /// The objects cannot be stored.
-pub async fn load(plane: &Plane, store: &Store, state: &State, wanted: &BTreeSet<&str>) -> Result<Notes> {
+pub fn load(disk: &Memory, state: &State, wanted: &BTreeSet<&str>, clock: &Clock) -> Result<Notes> {
     let mut notes = Notes::new();
-    if state.server.is_none() {
-        return Ok(notes);
-    }
-    install(&plane.registry, state, &mut notes).await;
+    let network = Arc::new(Hosts::default());
+    let operations = simulation::paused_runtime()?.block_on(async {
+        let (_, plane) = simulation::start(disk.clone(), clock, SEED + 1, network).await?;
+        install(&plane.registry, state, &mut notes).await;
+        create_namespaces(&plane.client(FIELD_MANAGER), state, wanted).await?;
+        operations(&plane.registry, state, &mut notes)
+    })?;
+    simulation::paused_runtime()?.block_on(async {
+        let store = Store::open(disk.clone(), clock.clone()).await?;
+        let mut operations = operations.into_iter().peekable();
+        while operations.peek().is_some() {
+            let batch = operations.by_ref().take(PLAN_COMMIT).collect();
+            store.commit(batch).await.context("cannot store the objects of the server")?;
+        }
+        Ok(notes)
+    })
+}
+
+/// Creates the Secrets that the controllers need, in the server of `plane` with the objects of `state`.
+///
+/// # Errors
+/// The server refuses a Secret.
+pub async fn create_secrets(plane: &Plane, state: &State) -> Result<()> {
     let client = plane.client(FIELD_MANAGER);
-    create_namespaces(&client, state, wanted).await?;
-    let operations = operations(&plane.registry, state, &mut notes)?;
-    let mut operations = operations.into_iter().peekable();
-    while operations.peek().is_some() {
-        let batch = operations.by_ref().take(PLAN_COMMIT).collect();
-        store.commit(batch).await.context("cannot store the objects of the server")?;
-    }
     for cluster in state.objects.iter().filter(|object| is_cluster(object)) {
         certificates::ensure(&client, plane.doors(), cluster).await?;
     }
@@ -51,7 +67,7 @@ pub async fn load(plane: &Plane, store: &Store, state: &State, wanted: &BTreeSet
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
         create(&client, &format!("/api/v1/namespaces/{namespace}/secrets"), &secret).await?;
     }
-    Ok(notes)
+    Ok(())
 }
 
 /// Creates an object, unless it exists.
@@ -151,7 +167,7 @@ fn operations(registry: &Registry, state: &State, notes: &mut Notes) -> Result<V
     let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
     let uids: BTreeSet<String> = state.objects.iter().filter_map(uid).collect();
     let (mut operations, mut ownerless) = (Vec::new(), 0);
-    for object in owners_first(&state.objects) {
+    for object in &state.objects {
         let reference = Reference::of(object);
         let Some(definition) = definitions.by_kind(reference.group, reference.kind) else { continue };
         let mut object = definition.converted(object.clone(), &definition.storage_version);
@@ -166,32 +182,6 @@ fn operations(registry: &Registry, state: &State, notes: &mut Notes) -> Result<V
     Ok(operations)
 }
 
-/// Returns the objects in an order in which each follows its owners: the garbage collector sees one after the other, and deletes what has
-/// no owner at that moment.
-fn owners_first(objects: &[Value]) -> Vec<&Value> {
-    let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
-    let places: BTreeMap<String, usize> =
-        objects.iter().enumerate().filter_map(|(place, object)| Some((uid(object)?, place))).collect();
-    let owners_of = |object: &Value| -> Vec<usize> {
-        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        owners.filter_map(|owner| places.get(owner["uid"].as_str()?).copied()).collect()
-    };
-    let owners: Vec<Vec<usize>> = objects.iter().map(owners_of).collect();
-    let mut depths = vec![0; objects.len()];
-    for _ in 0..OWNERS_DEPTH {
-        for (place, owners) in owners.iter().enumerate() {
-            let above =
-                owners.iter().filter_map(|owner| depths.get(*owner)).max().map_or(0, |depth| depth + 1);
-            if let Some(depth) = depths.get_mut(place) {
-                *depth = above.min(OWNERS_DEPTH);
-            }
-        }
-    }
-    let mut ordered: Vec<(usize, &Value)> = depths.into_iter().zip(objects).collect();
-    ordered.sort_by_key(|(depth, _)| *depth);
-    ordered.into_iter().map(|(_, object)| object).collect()
-}
-
 fn stored(mut object: Value, revision: Revision) -> Bytes {
     object["metadata"]["resourceVersion"] = revision.to_string().into();
     object.to_string().into()
@@ -199,7 +189,8 @@ fn stored(mut object: Value, revision: Revision) -> Bytes {
 
 /// Removes the owners that are not there. Returns whether there was one.
 fn remove_absent_owners(object: &mut Value, uids: &BTreeSet<String>) -> bool {
-    let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() else { return false };
+    let owners = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
+    let Some(owners) = owners else { return false };
     let before = owners.len();
     owners.retain(|owner| owner["uid"].as_str().is_some_and(|uid| uids.contains(uid)));
     owners.len() < before

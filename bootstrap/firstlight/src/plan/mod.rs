@@ -105,17 +105,26 @@ pub struct Plan {
 /// # Errors
 /// The simulated server refuses a document; the error is that of an apply.
 pub fn play(state: &State, documents: &[Document], settings: &Settings) -> Result<Plan> {
+    let disk = Memory::default();
+    let mut notes = state.notes();
+    if state.server.is_some() {
+        let namespaces: BTreeSet<&str> = documents.iter().map(Document::namespace).collect();
+        notes.extend(load::load(&disk, state, &namespaces, &Clock::simulated(settings.begin))?);
+    }
     let runtime = simulation::paused_runtime()?;
-    runtime.block_on(async { Box::pin(run(state, documents, settings)).await })
+    runtime.block_on(async { Box::pin(run(disk, state, documents, settings, notes)).await })
 }
 
-async fn run(state: &State, documents: &[Document], settings: &Settings) -> Result<Plan> {
+async fn run(
+    disk: Memory,
+    state: &State,
+    documents: &[Document],
+    settings: &Settings,
+    mut notes: Vec<String>,
+) -> Result<Plan> {
     let clock = Clock::simulated(settings.begin);
-    let (store, plane) =
-        simulation::start(Memory::default(), &clock, SEED, Arc::new(Hosts::default())).await?;
-    let namespaces: BTreeSet<&str> = documents.iter().map(Document::namespace).collect();
-    let mut notes = state.notes();
-    notes.extend(load::load(&plane, &store, state, &namespaces).await?);
+    let (store, plane) = simulation::start(disk, &clock, SEED, Arc::new(Hosts::default())).await?;
+    load::create_secrets(&plane, state).await?;
     let mut stage = Stage::begin(&store, &plane, &clock, settings)?;
     if state.server.is_some() {
         stage.settle().await?;
