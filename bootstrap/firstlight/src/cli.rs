@@ -13,6 +13,7 @@ use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
 use crate::commands::logs::LogsOptions;
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
+use crate::commands::plan::PlanOptions;
 use crate::commands::serve::ServeOptions;
 use crate::commands::status::StatusOptions;
 use crate::commands::stop::StopOptions;
@@ -60,6 +61,14 @@ pub enum Command {
         after_help = "Example:\n  firstlight serve --detach && kubectl apply -f cluster.yaml && firstlight wait --timeout 10m; firstlight stop"
     )]
     Serve(ServeOptions),
+    /// Show what would happen if manifests were applied; no machine is touched
+    ///
+    /// The state of the server is copied into a simulation in this process, which plays the change to its end: machines that are created,
+    /// deleted and updated, how long it takes, and what it waits for. Without a server, the plan begins with nothing.
+    #[command(
+        after_help = "Examples:\n  firstlight plan -f cluster.yaml\n  firstlight plan -f cluster.yaml --kubeconfig prod.kubeconfig --machine-start 7m\n  firstlight plan -f cluster.yaml -o json | jq .machines"
+    )]
+    Plan(PlanOptions),
     /// Wait until the clusters of a running server are Available, or have all their machines
     Wait(WaitOptions),
     /// Stop the server of the data directory
@@ -156,7 +165,7 @@ pub enum Command {
 
 /// The groups of the commands in the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("From nothing to a management cluster", &["up", "serve", "wait", "stop", "pivot"]),
+    ("From nothing to a management cluster", &["up", "serve", "plan", "wait", "stop", "pivot"]),
     ("What a server has and does", &["status", "logs", "kubeconfig", "describe", "undo"]),
     ("Classes of clusters", &["class"]),
     ("Bare metal", &["metal", "bundle"]),

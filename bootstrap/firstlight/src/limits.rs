@@ -1,4 +1,5 @@
-//! Limits of the webhooks of `firstlight controllers`. Anybody in the network of the cluster's Pods may call them.
+//! Limits of the webhooks of `firstlight controllers`, which anybody in the network of the cluster's Pods may call, and of `firstlight plan`,
+//! which ends whatever a server has and its controllers would do.
 
 use std::time::Duration;
 
@@ -23,3 +24,21 @@ pub const WEBHOOK_IDLE: Duration = Duration::from_secs(120);
 
 /// The time in which a client must accept an answer before its connection is closed, the same as [`REVIEW`]: an API server has given up.
 pub const WEBHOOK_STALLED: Duration = Duration::from_secs(30);
+
+/// The most objects that are read of a server.
+pub const PLAN_OBJECTS: usize = 100_000;
+
+/// Lists that are read at the same time.
+pub const PLAN_LISTS: usize = 8;
+
+/// Objects that are stored in one step.
+pub const PLAN_COMMIT: usize = 500;
+
+/// The most changes of objects that a plan plays. One machine's life has about fifty.
+pub const PLAN_CHANGES: u64 = 1_000_000;
+
+/// A plan ends if nothing happens for this long, in simulated time: whatever it waits for does not come.
+pub const PLAN_QUIET: Duration = Duration::from_secs(2 * 3600);
+
+/// The largest number of actions that are printed or returned; the others are counted.
+pub const PLAN_ACTIONS: usize = 100_000;

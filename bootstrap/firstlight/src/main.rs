@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use clap::FromArgMatches;
 use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::{
-    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, serve,
-    status, stop, undo, up, verbs, wait,
+    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, plan,
+    serve, status, stop, undo, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
@@ -107,6 +107,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Bundle(command) => bundle::run(&command).await,
             Command::Up(options) => up::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
+            Command::Plan(options) => plan::run(&options).await,
             Command::Wait(options) => wait::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,

@@ -149,6 +149,11 @@ impl Plane {
         definitions.get(group, plural)?.annotations.get(MANIFEST_HASH).cloned()
     }
 
+    /// Returns the dependencies on the outside.
+    pub fn doors(&self) -> &Doors {
+        &self.doors
+    }
+
     /// Returns a client of this plane that acts as an administrator named `name`.
     pub fn client(&self, name: &str) -> Client {
         Client::new(self.server.client_service(User::master(name)), "default")

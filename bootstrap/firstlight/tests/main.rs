@@ -14,6 +14,7 @@ mod leader_election;
 mod metal;
 mod picture;
 mod place;
+mod plan;
 mod pods;
 mod providers;
 mod replicas;

@@ -15,7 +15,8 @@ use crate::server::Server;
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The version of new clusters.
 pub const OLD: &str = "v1.35.0";
-const NEW: &str = "v1.36.0";
+/// The version to which they are upgraded.
+pub const NEW: &str = "v1.36.0";
 /// The type of a merge patch.
 pub const MERGE: &str = "application/merge-patch+json";
 /// Simulated start-up durations of an upgrade: one control plane machine (10 + 2 + 2), then three workers one
@@ -59,13 +60,17 @@ async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Resul
     })
 }
 
-/// Creates a cluster of one control plane machine and this many workers, and waits until every Machine has
-/// its Node.
+/// Creates a cluster of this many control plane machines and workers, and waits until every Machine has its Node.
 ///
 /// # Errors
 /// Fails if that takes too long.
-pub async fn bring_up(bench: &Bench, server: &Server, name: &str, workers: i64) -> Result<()> {
-    for (path, object) in cluster(name, 1, workers, OLD, false) {
+pub async fn bring_up(
+    bench: &Bench,
+    server: &Server,
+    name: &str,
+    (control_plane, workers): (i64, i64),
+) -> Result<()> {
+    for (path, object) in cluster(name, control_plane, workers, OLD, false) {
         server.send(Method::POST, &path, "application/json", Some(&object)).await?;
     }
     wait_available(bench, server, name).await?;
@@ -73,7 +78,7 @@ pub async fn bring_up(bench: &Bench, server: &Server, name: &str, workers: i64) 
     server
         .until(&bench.clock, machines, INTERVAL, |list| {
             let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-            items.len() as i64 == 1 + workers
+            items.len() as i64 == control_plane + workers
                 && items.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
         })
         .await

@@ -12,6 +12,7 @@ mod netboot;
 mod objects;
 mod operations;
 mod pivot;
+mod plans;
 mod server;
 mod start;
 mod versions;
@@ -74,5 +75,6 @@ async fn main() -> Result<()> {
     durability::run(&bench).await?;
     watches::run(&bench).await?;
     pivot::run(&bench).await?;
+    plans::run(&bench).await?;
     netboot::run(&bench)
 }

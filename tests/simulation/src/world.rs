@@ -3,18 +3,17 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::names::CONTROLLER_USER;
-use firstlight::plane::{Doors, Plane};
+use firstlight::plane::Plane;
+use firstlight::simulation::{self, paused_runtime};
 use machinery::clock::Clock;
-use machinery::random::Random;
 use runtime_extensions::{Caller, Client};
 use store::{Batch, Engine as _, Memory, Store};
 
 use test_plane::requests::{Counting, Requests};
-use tokio::runtime::Runtime;
 
 use crate::network::Cables;
 
@@ -53,21 +52,12 @@ const RESTART: Duration = Duration::from_secs(1);
 /// A disk with the definitions of all kinds. They are the same in each world, and take as long as the life of a small cluster to install.
 static INSTALLED: OnceLock<Result<Memory, String>> = OnceLock::new();
 
-fn paused_runtime() -> Result<Runtime> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    runtime.context("cannot start a runtime")
-}
-
 /// Starts the server once on an empty disk, and returns the disk.
 fn install() -> Result<Memory> {
     let disk = Memory::default();
     paused_runtime()?.block_on(async {
         let clock = Clock::simulated(epoch());
-        let (random, network) = (Random::seeded(0), Arc::new(Cables::default()));
-        let doors = Doors { clock: clock.clone(), random, network };
-        let store = Store::open(disk.clone(), clock).await?;
-        let keys = pki::TokenKeys::generate(&doors.random)?;
-        Plane::start(store, &doors, None, keys).await
+        simulation::start(disk.clone(), &clock, 0, Arc::new(Cables::default())).await
     })?;
     Ok(disk)
 }
@@ -160,14 +150,9 @@ impl World {
 
     async fn start(&self, clock: &Clock) -> Result<Life> {
         let network = Cables::default();
-        let doors = Doors {
-            clock: clock.clone(),
-            random: Random::seeded(self.seed.wrapping_mul(1_000_003).wrapping_add(self.lives)),
-            network: Arc::new(network.clone()),
-        };
-        let store = Store::open(self.disk.clone(), clock.clone()).await?;
-        let plane =
-            Plane::start(store.clone(), &doors, None, pki::TokenKeys::generate(&doors.random)?).await?;
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.lives);
+        let (store, plane) =
+            simulation::start(self.disk.clone(), clock, seed, Arc::new(network.clone())).await?;
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests)
             .edited_by(plane.server.client_service(access::User::master("user")));

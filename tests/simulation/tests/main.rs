@@ -13,6 +13,7 @@ mod metal_clusters;
 mod metal_hosts;
 mod metal_redfish;
 mod metal_remediation;
+mod plan;
 mod pools;
 mod ports;
 mod quorum;

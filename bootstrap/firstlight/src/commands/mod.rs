@@ -12,6 +12,7 @@ pub mod logs;
 pub mod man_pages;
 pub mod metal;
 pub mod pivot;
+pub mod plan;
 pub mod serve;
 pub mod status;
 pub mod stop;

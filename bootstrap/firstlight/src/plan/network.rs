@@ -1,0 +1,33 @@
+//! The network of a plan: each host has its own ports, and only simulated workload clusters listen.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use engine::network::{BoxStream, Listener, Network, SimulatedNetwork};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+/// The hosts, by name or address. A host that nobody listens on refuses each connection.
+#[derive(Clone, Default)]
+pub(super) struct Hosts(Arc<Mutex<BTreeMap<String, SimulatedNetwork>>>);
+
+impl Hosts {
+    fn host(&self, name: &str) -> SimulatedNetwork {
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        self.0.lock().entry(name.to_owned()).or_default().clone()
+    }
+}
+
+impl Network for Hosts {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
+        let network = self.host(host);
+        async move { network.dial(host, port).await }.boxed()
+    }
+
+    fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+        let network = self.host(host);
+        async move { network.listen(host, port).await }.boxed()
+    }
+}

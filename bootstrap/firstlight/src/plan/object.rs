@@ -1,0 +1,82 @@
+//! Reads objects as the API server returns them. Pure.
+
+use serde_json::Value;
+
+/// The label that names the Cluster of an object.
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+/// The kind and the name of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference<'a> {
+    /// The API group.
+    pub group: &'a str,
+    /// The kind.
+    pub kind: &'a str,
+    /// The namespace; empty for objects that are in none.
+    pub namespace: &'a str,
+    /// The name.
+    pub name: &'a str,
+}
+
+impl<'a> Reference<'a> {
+    /// Returns the reference to an object.
+    pub fn of(object: &'a Value) -> Self {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        Self {
+            group,
+            kind: object["kind"].as_str().unwrap_or_default(),
+            namespace: namespace(object),
+            name: name(object),
+        }
+    }
+
+    /// Reads a reference such as `spec.infrastructureRef` of an object in `namespace`; `None` if there is none.
+    pub fn read(reference: &'a Value, namespace: &'a str) -> Option<Self> {
+        Some(Self {
+            group: reference["apiGroup"].as_str()?,
+            kind: reference["kind"].as_str()?,
+            namespace,
+            name: reference["name"].as_str()?,
+        })
+    }
+
+    /// Returns the key under which the object is known in a plan.
+    pub fn key(&self) -> String {
+        format!("{}/{}/{}/{}", self.group, self.kind, self.namespace, self.name)
+    }
+}
+
+/// Returns the name of an object.
+pub fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// Returns the namespace of an object; empty if it is in none.
+pub fn namespace(object: &Value) -> &str {
+    object["metadata"]["namespace"].as_str().unwrap_or_default()
+}
+
+/// Returns the label of an object.
+pub fn label<'a>(object: &'a Value, label: &str) -> Option<&'a str> {
+    object["metadata"]["labels"].get(label)?.as_str()
+}
+
+/// Returns whether the deletion of the object has begun.
+pub fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Returns namespace and name of the Cluster that an object belongs to, such as `default/blue`; `None` if it belongs to none.
+pub fn cluster_of(object: &Value) -> Option<String> {
+    let reference = Reference::of(object);
+    let is_cluster = (reference.group, reference.kind) == ("cluster.x-k8s.io", "Cluster");
+    let named = object["spec"]["clusterName"].as_str().or_else(|| label(object, CLUSTER_NAME));
+    let cluster = if is_cluster { reference.name } else { named? };
+    Some(format!("{}/{cluster}", reference.namespace))
+}
+
+/// Returns whether an infrastructure object, or any other of a provider, says that it is provisioned, in one of the contract's versions.
+pub fn is_provisioned(object: &Value) -> bool {
+    object["status"]["initialization"]["provisioned"] == true || object["status"]["ready"] == true
+}

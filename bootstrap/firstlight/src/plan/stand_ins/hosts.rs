@@ -1,0 +1,209 @@
+//! The machines of other providers as members of their simulated workload clusters: their Nodes, and for a control plane its static Pods.
+//!
+//! Invariant: a workload cluster answers only when all machines that are provisioned have their Nodes. So no controller takes a machine that
+//! was running before for one that has lost its Node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::{Manager, NamespacedName, Objects};
+use k8s_openapi::api::core::v1::Secret;
+use machinery::hash::fnv1a_64;
+use serde_json::Value;
+use simulated::Backend;
+use simulated::workload::Authorities;
+use simulated::workload::objects::Host;
+use simulated::workload::part::Part;
+
+use super::plan::is_foreign;
+use crate::plan::certificates::endpoint;
+use crate::plan::object::{Reference, is_deleting, is_provisioned, label, name, namespace};
+use crate::plan::view::View;
+
+/// The host of a control plane without Machines. It has no Node.
+const CONTROL_PLANE: &str = "control-plane";
+
+/// The running machines.
+pub(super) struct Hosts {
+    manager: Manager,
+    secrets: Objects<Secret>,
+    /// By the host of the endpoint.
+    backends: BTreeMap<String, Backend>,
+    /// The running machines, by the key of their infrastructure object.
+    running: BTreeMap<String, Guest>,
+    failures: Vec<String>,
+}
+
+/// A machine that runs.
+#[derive(Clone)]
+struct Guest {
+    host: Host,
+    cluster: NamespacedName,
+    /// Host and port of the API server.
+    endpoint: (String, u16),
+    parts: &'static [Part],
+}
+
+impl Hosts {
+    pub(super) fn new(manager: &Manager) -> Self {
+        Self {
+            manager: manager.clone(),
+            secrets: manager.objects(),
+            backends: BTreeMap::new(),
+            running: BTreeMap::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Starts the machines that are provisioned, and stops those that are deleted. Returns the clusters whose machines cannot start yet,
+    /// because they have no certificate authorities.
+    pub(super) async fn run(&mut self, view: &View) -> BTreeSet<NamespacedName> {
+        let wanted = guests(view);
+        let gone: Vec<String> =
+            self.running.keys().filter(|key| !wanted.contains_key(*key)).cloned().collect();
+        for key in gone {
+            if let Some(guest) = self.running.remove(&key) {
+                self.stop(&guest).await;
+            }
+        }
+        let mut new: Vec<(&String, &Guest)> =
+            wanted.iter().filter(|(key, _)| !self.running.contains_key(*key)).collect();
+        if new.is_empty() {
+            return BTreeSet::new();
+        }
+        // A control plane is there before others join it.
+        new.sort_by_key(|(key, guest)| (!guest.host.control_plane, *key));
+        self.secrets.wait_until_synced().await;
+        let mut secretless = BTreeSet::new();
+        for (key, guest) in new {
+            match self.start(guest).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    secretless.insert(guest.cluster.clone());
+                    continue;
+                }
+                // It would fail again.
+                Err(error) => self.failures.push(format!("the stand-in for {key} cannot start: {error}")),
+            }
+            self.running.insert(key.clone(), guest.clone());
+        }
+        self.open(&wanted).await;
+        secretless
+    }
+
+    /// Returns what went wrong, each a sentence.
+    pub(super) fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// Starts a machine. Returns whether it runs: the authorities of its cluster may not be there yet.
+    async fn start(&mut self, guest: &Guest) -> Result<bool, String> {
+        let Ok(authorities) = Authorities::of_secrets(&self.secrets, &guest.cluster) else {
+            return Ok(false);
+        };
+        let backend = self.backend(&guest.endpoint.0).clone();
+        let port = Some(guest.endpoint.1);
+        let started = backend.start(&guest.cluster, port, &BTreeSet::new()).await;
+        let (workload, _) = started.map_err(|error| error.to_string())?;
+        for part in guest.parts {
+            workload.start(&guest.host, *part, &authorities).await.map_err(|error| error.to_string())?;
+        }
+        Ok(true)
+    }
+
+    async fn stop(&mut self, guest: &Guest) {
+        let backend = self.backend(&guest.endpoint.0).clone();
+        let Some(workload) = backend.get(&guest.cluster).await else { return };
+        if let Err(error) = workload.stop(&guest.host.name).await {
+            self.failures.push(format!("the stand-in for Node {} cannot stop: {error}", guest.host.name));
+        }
+    }
+
+    /// Opens the clusters whose machines run.
+    async fn open(&mut self, wanted: &BTreeMap<String, Guest>) {
+        let mut nodes: BTreeMap<&NamespacedName, (&str, BTreeSet<String>)> = BTreeMap::new();
+        for guest in wanted.values() {
+            let (_, names) =
+                nodes.entry(&guest.cluster).or_insert_with(|| (guest.endpoint.0.as_str(), BTreeSet::new()));
+            if guest.parts.contains(&Part::Node) {
+                names.insert(guest.host.name.clone());
+            }
+        }
+        for (cluster, (host, names)) in nodes {
+            if let Some(workload) = self.backend(host).clone().get(cluster).await {
+                workload.open_when_complete(&names);
+            }
+        }
+    }
+
+    fn backend(&mut self, host: &str) -> &Backend {
+        let manager = &self.manager;
+        self.backends.entry(host.to_owned()).or_insert_with(|| Backend::new(manager, host))
+    }
+}
+
+/// Returns the machines that run, by the key of their infrastructure object, or of their control plane.
+fn guests(view: &View) -> BTreeMap<String, Guest> {
+    let machines = view.of_kind("Machine").filter_map(|machine| guest(view, machine));
+    let clusters = view.of_kind("Cluster").filter_map(|cluster| control_plane(view, cluster));
+    machines.chain(clusters).collect()
+}
+
+fn guest(view: &View, machine: &Value) -> Option<(String, Guest)> {
+    let space = namespace(machine);
+    let found = view.referenced(&machine["spec"]["infrastructureRef"], space)?;
+    if !is_foreign(found) || !is_provisioned(found) || is_deleting(found) {
+        return None;
+    }
+    let cluster_name = machine["spec"]["clusterName"].as_str()?;
+    let reference =
+        Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name: cluster_name };
+    let cluster = view.get(&reference)?;
+    let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
+    let id = machine["spec"]["providerID"].as_str().or_else(|| found["spec"]["providerID"].as_str());
+    let node = machine["status"]["nodeRef"]["name"].as_str().unwrap_or_else(|| name(machine));
+    let host = Host {
+        version: machine["spec"]["version"].as_str().unwrap_or_default().to_owned(),
+        provider_id: id.map(str::to_owned),
+        ..host(node, is_control_plane, found, cluster)?
+    };
+    let parts: &[Part] =
+        if is_control_plane { &[Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Node] };
+    let cluster_name = NamespacedName::new(space, cluster_name);
+    Some((
+        Reference::of(found).key(),
+        Guest { host, cluster: cluster_name, endpoint: endpoint(cluster)?, parts },
+    ))
+}
+
+/// Returns the API server of a cluster whose control plane has no Machines.
+fn control_plane(view: &View, cluster: &Value) -> Option<(String, Guest)> {
+    let found = view.referenced(&cluster["spec"]["controlPlaneRef"], namespace(cluster))?;
+    let status = &found["status"];
+    let is_initialized =
+        status["initialization"]["controlPlaneInitialized"] == true || status["initialized"] == true;
+    if !is_foreign(found) || !is_initialized || is_deleting(found) {
+        return None;
+    }
+    let version = found["spec"]["version"].as_str().unwrap_or_default().to_owned();
+    let host = Host { version, ..host(CONTROL_PLANE, true, found, cluster)? };
+    let name = NamespacedName::new(namespace(cluster), name(cluster));
+    let parts = &[Part::ApiServer];
+    Some((Reference::of(found).key(), Guest { host, cluster: name, endpoint: endpoint(cluster)?, parts }))
+}
+
+fn host(node: &str, control_plane: bool, object: &Value, cluster: &Value) -> Option<Host> {
+    let id = |object: &Value| {
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        fnv1a_64(uid.as_bytes())
+    };
+    Some(Host {
+        name: node.to_owned(),
+        version: String::new(),
+        control_plane,
+        member_id: id(object),
+        cluster_id: id(cluster),
+        provider_id: None,
+        labels: BTreeMap::new(),
+        addresses: vec![endpoint(cluster)?.0],
+    })
+}

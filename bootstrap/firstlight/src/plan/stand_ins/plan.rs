@@ -1,0 +1,127 @@
+//! What the stand-ins of other providers do next, from the objects alone. Pure.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::plan::object::{Reference, is_deleting, is_provisioned, label, namespace};
+use crate::plan::view::View;
+
+/// How long what is not simulated takes to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Durations {
+    /// A worker: from its bootstrap data to its Node.
+    pub machine: Duration,
+    /// A machine of a control plane, or a control plane without Machines.
+    pub control_plane: Duration,
+    /// The infrastructure that the machines of a cluster share.
+    pub infrastructure: Duration,
+}
+
+/// What a provider would do with an object of its.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The infrastructure of a cluster is there, and its endpoint is known.
+    ProvisionCluster,
+    /// The machine runs, and has its Node.
+    ProvisionMachine,
+    /// The bootstrap data exist.
+    CreateData,
+    /// The control plane has the version and the replicas that its spec wants.
+    FollowControlPlane,
+    /// Nothing is left of the object.
+    Release,
+}
+
+/// A step, and how long it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The key of the object.
+    pub key: String,
+    /// The step.
+    pub step: Step,
+    /// How long it takes.
+    pub after: Duration,
+}
+
+/// The kinds of providers whose controllers run in a plan.
+const BUILT_IN: [&str; 5] =
+    ["DevCluster", "DevMachine", "DevMachinePool", "KubeadmConfig", "KubeadmControlPlane"];
+
+/// Returns whether an object is one of a provider that a stand-in represents.
+pub fn is_foreign(object: &Value) -> bool {
+    let Reference { group, kind, .. } = Reference::of(object);
+    let of_core = ["cluster.x-k8s.io", "ipam.cluster.x-k8s.io"].contains(&group);
+    !of_core && !BUILT_IN.contains(&kind) && !kind.ends_with("Template")
+}
+
+/// Returns all steps that are due at some time from now on.
+pub fn wishes(view: &View, durations: &Durations) -> Vec<Wish> {
+    let mut wishes = Vec::new();
+    for cluster in view.of_kind("Cluster").filter(|cluster| !is_paused(cluster)) {
+        let referenced = |field: &str| {
+            let object = view.referenced(&cluster["spec"][field], namespace(cluster))?;
+            (is_foreign(object) && !is_deleting(object)).then_some(object)
+        };
+        if let Some(found) = referenced("infrastructureRef").filter(|found| !is_provisioned(found)) {
+            wishes.push(wish(found, Step::ProvisionCluster, durations.infrastructure));
+        }
+        let is_behind = |found: &&Value| has_infrastructure(cluster) && !is_as_wanted(found);
+        if let Some(found) = referenced("controlPlaneRef").filter(is_behind) {
+            wishes.push(wish(found, Step::FollowControlPlane, durations.control_plane));
+        }
+    }
+    for machine in view.of_kind("Machine").filter(|machine| !is_deleting(machine)) {
+        wishes.extend(of_machine(view, machine, durations));
+    }
+    let finalizers =
+        |object: &Value| object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
+    let released = view.all().map(|(_, object)| object);
+    let released = released.filter(|object| is_deleting(object) && is_foreign(object) && finalizers(object));
+    wishes.extend(released.map(|object| wish(object, Step::Release, Duration::ZERO)));
+    wishes
+}
+
+fn of_machine(view: &View, machine: &Value, durations: &Durations) -> Option<Wish> {
+    let space = namespace(machine);
+    let name = machine["spec"]["clusterName"].as_str()?;
+    let cluster =
+        view.get(&Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name })?;
+    if is_paused(cluster) || !has_infrastructure(cluster) {
+        return None;
+    }
+    let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
+    let bootstrap = &machine["spec"]["bootstrap"];
+    if !bootstrap["dataSecretName"].is_string() {
+        let config = view.referenced(&bootstrap["configRef"], space).filter(|config| is_foreign(config))?;
+        let is_turn =
+            is_control_plane || cluster["status"]["initialization"]["controlPlaneInitialized"] == true;
+        let is_due = is_turn && !config["status"]["dataSecretName"].is_string() && !is_deleting(config);
+        return is_due.then(|| wish(config, Step::CreateData, Duration::ZERO));
+    }
+    let found = view.referenced(&machine["spec"]["infrastructureRef"], space)?;
+    let is_due = is_foreign(found) && !is_deleting(found) && !is_provisioned(found);
+    let after = if is_control_plane { durations.control_plane } else { durations.machine };
+    is_due.then(|| wish(found, Step::ProvisionMachine, after))
+}
+
+fn wish(object: &Value, step: Step, after: Duration) -> Wish {
+    Wish { key: Reference::of(object).key(), step, after }
+}
+
+fn is_paused(cluster: &Value) -> bool {
+    cluster["spec"]["paused"] == true
+}
+
+fn has_infrastructure(cluster: &Value) -> bool {
+    cluster["status"]["initialization"]["infrastructureProvisioned"] == true
+}
+
+/// Returns whether a control plane says that it has what its spec wants, in one of the contract's versions.
+fn is_as_wanted(control_plane: &Value) -> bool {
+    let (spec, status) = (&control_plane["spec"], &control_plane["status"]);
+    let initialized =
+        status["initialization"]["controlPlaneInitialized"] == true || status["initialized"] == true;
+    let is_same = |field: &str| spec[field].is_null() || spec[field] == status[field];
+    initialized && is_same("version") && is_same("replicas")
+}

@@ -1,0 +1,62 @@
+//! Plans that begin with nothing.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::DateTime;
+use firstlight::manifests::read::{Document, parse, read_all};
+use firstlight::plan::action::Verb;
+use firstlight::plan::stand_ins::plan::Durations;
+use firstlight::plan::{Ending, Plan, Settings, State, play};
+
+pub const SETTINGS: Settings = Settings {
+    durations: Durations {
+        machine: Duration::from_secs(180),
+        control_plane: Duration::from_secs(240),
+        infrastructure: Duration::from_secs(60),
+    },
+    limit: Duration::from_secs(24 * 3600),
+    begin: match DateTime::from_timestamp(1_800_000_000, 0) {
+        Some(time) => time,
+        None => DateTime::UNIX_EPOCH,
+    },
+};
+
+pub fn example(path: &str) -> Vec<Document> {
+    read_all(&[PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(path)]).unwrap()
+}
+
+fn created(plan: &Plan, kind: &str) -> usize {
+    plan.actions.iter().filter(|action| action.kind == kind && action.action == Verb::Create).count()
+}
+
+#[test]
+fn the_creation_of_a_cluster_of_a_class_is_played_and_is_the_same_each_time() {
+    let documents = example("clusterclass");
+    let plan = play(&State::default(), &documents, &SETTINGS).unwrap();
+    assert_eq!(plan.ending, Ending::Finished, "{plan:#?}");
+    assert_eq!((created(&plan, "Cluster"), created(&plan, "KubeadmControlPlane")), (1, 1));
+    assert_eq!(plan.machines.created, usize::try_from(plan.machines.wanted).unwrap());
+    assert_eq!(created(&plan, "Machine"), plan.machines.created);
+    assert!(plan.machines.created >= 7 && plan.machines.deleted == 0, "{:?}", plan.machines);
+    assert!(plan.seconds > 0);
+    assert_eq!(play(&State::default(), &documents, &SETTINGS).unwrap(), plan);
+}
+
+#[test]
+fn a_missing_class_is_refused_as_by_an_apply_or_waited_for() {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  topology:\n    classRef: {name: absent}\n    version: v1.36.0\n";
+    let documents = parse("cluster.yaml", cluster).unwrap();
+    let plan = play(&State::default(), &documents, &SETTINGS).unwrap();
+    assert_eq!(plan.ending, Ending::Unfinished);
+    let text = format!("{:?}", plan.remaining);
+    assert!(text.contains("absent"), "{text}");
+}
+
+#[test]
+fn what_admission_refuses_is_the_error_of_an_apply() {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  topology:\n    classRef: {name: a}\n    version: one\n";
+    let documents = parse("cluster.yaml", cluster).unwrap();
+    let error = play(&State::default(), &documents, &SETTINGS).unwrap_err().to_string();
+    assert!(error.starts_with("cluster.yaml:7: "), "{error}");
+}
