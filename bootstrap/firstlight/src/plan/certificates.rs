@@ -9,7 +9,7 @@ use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, Leaf};
 use serde_json::{Value, json};
 
-use super::load::create;
+use super::create::create;
 use super::object::{name, namespace};
 use crate::plane::Doors;
 

@@ -13,10 +13,11 @@ use registry::{Context, Input, PatchBody, Registry, Subresource};
 use serde_json::{Value, json};
 use store::{Key, Memory, Operation, Revision, Store};
 
+use super::certificates;
+use super::create::create;
 use super::network::Hosts;
 use super::object::{Reference, name, namespace};
 use super::state::State;
-use super::{SEED, certificates};
 use crate::limits::PLAN_COMMIT;
 use crate::names::FIELD_MANAGER;
 use crate::plane::Plane;
@@ -25,18 +26,25 @@ use crate::simulation;
 /// What a user should know of the difference between the server and its copy, each a sentence.
 pub type Notes = Vec<String>;
 
-/// Fills `disk`, which is empty, with `state`. `wanted` are the namespaces of the manifests.
+/// Fills `disk`, which is empty, with `state`. `wanted` are the namespaces of the manifests. Random numbers come from `seed`, which must not be
+/// that of the server that runs on the disk later: both would draw the same UIDs.
 ///
 /// No server runs while the objects are stored. Its garbage collector would see them one after the other, and delete those whose owners
 /// come later.
 ///
 /// # Errors
 /// The objects cannot be stored.
-pub fn load(disk: &Memory, state: &State, wanted: &BTreeSet<&str>, clock: &Clock) -> Result<Notes> {
+pub fn load(
+    disk: &Memory,
+    state: &State,
+    wanted: &BTreeSet<&str>,
+    clock: &Clock,
+    seed: u64,
+) -> Result<Notes> {
     let mut notes = Notes::new();
     let network = Arc::new(Hosts::default());
     let operations = simulation::paused_runtime()?.block_on(async {
-        let (_, plane) = simulation::start(disk.clone(), clock, SEED + 1, network).await?;
+        let (_, plane) = simulation::start(disk.clone(), clock, seed, network).await?;
         install(&plane.registry, state, &mut notes).await;
         create_namespaces(&plane.client(FIELD_MANAGER), state, wanted).await?;
         operations(&plane.registry, state, &mut notes)
@@ -68,21 +76,6 @@ pub async fn create_secrets(plane: &Plane, state: &State) -> Result<()> {
         create(&client, &format!("/api/v1/namespaces/{namespace}/secrets"), &secret).await?;
     }
     Ok(())
-}
-
-/// Creates an object, unless it exists.
-///
-/// # Errors
-/// The simulated server refuses it.
-pub(super) async fn create(client: &kube::Client, path: &str, object: &Value) -> Result<()> {
-    let request = http::Request::post(path)
-        .header(http::header::CONTENT_TYPE, "application/json")
-        .body(object.to_string().into_bytes())?;
-    match client.request::<Value>(request).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot create {} at {path}", name(object))),
-    }
 }
 
 /// Installs the kinds that this program does not have: those of other providers.

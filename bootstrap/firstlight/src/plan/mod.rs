@@ -9,6 +9,7 @@
 
 pub mod action;
 mod certificates;
+mod create;
 pub mod follow;
 mod load;
 mod network;
@@ -109,7 +110,7 @@ pub fn play(state: &State, documents: &[Document], settings: &Settings) -> Resul
     let mut notes = state.notes();
     if state.server.is_some() {
         let namespaces: BTreeSet<&str> = documents.iter().map(Document::namespace).collect();
-        notes.extend(load::load(&disk, state, &namespaces, &Clock::simulated(settings.begin))?);
+        notes.extend(load::load(&disk, state, &namespaces, &Clock::simulated(settings.begin), SEED + 1)?);
     }
     let runtime = simulation::paused_runtime()?;
     runtime.block_on(async { Box::pin(run(disk, state, documents, settings, notes)).await })

@@ -13,7 +13,8 @@ use schemas::deletion_grace::ANNOTATION;
 
 use super::deletion::Step;
 use super::observe::Observed;
-use super::plan::{Plan, is_initialized, is_provisioned};
+use super::plan::Plan;
+use super::progress::{is_initialized, is_provisioned};
 use crate::change::{Event, Reference};
 
 /// Returns the step of a deletion that can still be undone; `None` if the Cluster's objects can be deleted.

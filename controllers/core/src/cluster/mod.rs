@@ -7,6 +7,7 @@ mod grace;
 mod kubeconfig;
 mod observe;
 mod plan;
+mod progress;
 mod status;
 mod sums;
 mod v1beta1;

@@ -15,7 +15,7 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
 use super::observe::Observed;
-use super::plan::{is_initialized, is_provisioned, other_endpoint};
+use super::progress::{is_initialized, is_provisioned, other_endpoint};
 use super::sums;
 use crate::change::Reference;
 use crate::contract::{self, Field};

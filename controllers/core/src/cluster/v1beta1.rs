@@ -9,7 +9,7 @@ use schemas::cluster::Cluster;
 use schemas::meta::V1Beta1Condition;
 
 use super::observe::Observed;
-use super::plan::{is_control_plane_initialized, is_infrastructure_provisioned, is_initialized};
+use super::progress::{is_control_plane_initialized, is_infrastructure_provisioned, is_initialized};
 use crate::change::Reference;
 
 const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
