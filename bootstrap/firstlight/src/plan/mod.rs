@@ -204,7 +204,8 @@ impl Stage {
                 || self.follower.changes >= PLAN_CHANGES;
             let is_quiet = now - last > duration(REST) && self.later.due.is_none() && self.is_idle();
             // Nothing is different as long as nothing changes.
-            if !is_over && !(is_quiet && checked != Some(self.follower.changes)) {
+            let is_new = is_quiet && checked != Some(self.follower.changes);
+            if !is_over && !is_new {
                 continue;
             }
             checked = Some(self.follower.changes);

@@ -239,6 +239,9 @@ fn is_forbidden(error: &kube::Error) -> bool {
 }
 
 fn parse(items: &[Box<RawValue>]) -> Result<Vec<Value>> {
-    let read = |item: &Box<RawValue>| serde_json::from_str(item.get());
-    items.iter().map(read).collect::<Result<_, _>>().context("the answer of the server cannot be read")
+    items
+        .iter()
+        .map(|item| serde_json::from_str(item.get()))
+        .collect::<Result<_, _>>()
+        .context("the answer of the server cannot be read")
 }

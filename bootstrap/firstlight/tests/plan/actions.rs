@@ -97,8 +97,11 @@ fn another_template_is_a_rotation() {
 
 #[test]
 fn what_controllers_fill_in_and_parts_of_machines_are_not_told() {
-    let provided = machine(json!({"spec": {"providerID": "id", "bootstrap": {"dataSecretName": "m"}}}));
-    assert_eq!(of(Some(machine(json!({}))), Some(provided)), None);
+    let reference = json!({"name": "m"});
+    let new = machine(json!({"spec": {"bootstrap": {"configRef": reference}}}));
+    let provided =
+        json!({"spec": {"providerID": "id", "bootstrap": {"configRef": reference, "dataSecretName": "m"}}});
+    assert_eq!(of(Some(new), Some(machine(provided))), None);
     for label in ["cluster.x-k8s.io/set-name", "cluster.x-k8s.io/control-plane"] {
         let part = json!({
             "apiVersion": "infrastructure.example/v1", "kind": "CloudMachine",

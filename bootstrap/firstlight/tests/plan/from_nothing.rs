@@ -44,19 +44,17 @@ fn the_creation_of_a_cluster_of_a_class_is_played_and_is_the_same_each_time() {
 }
 
 #[test]
-fn a_missing_class_is_refused_as_by_an_apply_or_waited_for() {
-    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  topology:\n    classRef: {name: absent}\n    version: v1.36.0\n";
-    let documents = parse("cluster.yaml", cluster).unwrap();
-    let plan = play(&State::default(), &documents, &SETTINGS).unwrap();
-    assert_eq!(plan.ending, Ending::Unfinished);
-    let text = format!("{:?}", plan.remaining);
-    assert!(text.contains("absent"), "{text}");
-}
-
-#[test]
-fn what_admission_refuses_is_the_error_of_an_apply() {
-    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  topology:\n    classRef: {name: a}\n    version: one\n";
-    let documents = parse("cluster.yaml", cluster).unwrap();
-    let error = play(&State::default(), &documents, &SETTINGS).unwrap_err().to_string();
-    assert!(error.starts_with("cluster.yaml:7: "), "{error}");
+fn what_an_apply_refuses_is_its_error() {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n";
+    for (spec, expected) in [
+        (
+            "  topology:\n    classRef: {name: absent}\n    version: v1.36.0\n",
+            "the ClusterClass default/absent does not exist",
+        ),
+        ("  clusterNetwork:\n    services: {cidrBlocks: [nowhere]}\n", "cidrBlocks"),
+    ] {
+        let documents = parse("cluster.yaml", &format!("{cluster}{spec}")).unwrap();
+        let error = play(&State::default(), &documents, &SETTINGS).unwrap_err().to_string();
+        assert!(error.starts_with("cluster.yaml:") && error.contains(expected), "{error}");
+    }
 }
