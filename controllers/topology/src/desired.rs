@@ -25,7 +25,7 @@ use crate::current::Parts;
 use crate::limits::ALL_TEMPLATES_BYTES_MAX;
 use crate::names::Random;
 
-/// Makes the desired objects. `random` gives five random characters for a name; it is drawn for objects that exist, too, so that the draws do not depend on them.
+/// Makes the desired objects. `random` gives five random characters for a name; it is not drawn for objects that exist.
 ///
 /// # Errors
 /// [`DesiredError`] says what of the class or the Cluster is wrong.

@@ -37,29 +37,37 @@ const NAME_MAX: usize = 63;
 /// Where names get their five random characters from.
 pub type Random<'a> = &'a mut dyn FnMut() -> String;
 
-/// Returns the prefix with random characters at its end; it is cut so that they fit.
-pub(crate) fn with_prefix(prefix: &str, random: Random<'_>) -> String {
-    let random = random();
+/// Returns the random characters of a new name. For an object that exists and keeps its name (`current`), none are drawn: what a reconcile
+/// draws depends only on what it creates, so that a seed reproduces its simulation.
+fn draw(current: Option<&str>, random: Random<'_>) -> String {
+    if current.is_some_and(|name| !name.is_empty()) { "xxxxx".to_owned() } else { random() }
+}
+
+/// Returns the prefix with random characters at its end; it is cut so that they fit. `current` is the name of the object if it exists.
+pub(crate) fn with_prefix(prefix: &str, current: Option<&str>, random: Random<'_>) -> String {
+    let random = draw(current, random);
     format!("{}{random}", cut(prefix, NAME_MAX.saturating_sub(random.len())))
 }
 
-/// Renders the template of a name. A name that is too long is cut and gets other random characters.
+/// Renders the template of a name. A name that is too long is cut and gets other random characters. `current` is the name of the object if
+/// it exists.
 ///
 /// # Errors
 /// A sentence with what is wrong in the template.
 pub(crate) fn from_template(
     template: &str,
     values: &naming::Values<'_>,
+    current: Option<&str>,
     random: Random<'_>,
 ) -> Result<String, String> {
-    let drawn = random();
+    let drawn = draw(current, random);
     let mut all = values.to_vec();
     all.push(("random", &drawn));
     let name = naming::render(template, &all)?;
     if name.len() <= NAME_MAX {
         return Ok(name);
     }
-    Ok(with_prefix(&name, random))
+    Ok(with_prefix(&name, current, random))
 }
 
 /// Returns at most the first `length` bytes of a text, without splitting a character.

@@ -15,9 +15,19 @@ fn folder() -> PathBuf {
 static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
-    let machines =
-        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "undo", "upstream_class", "verbs"]
-            .contains(&name);
+    let machines = [
+        "cluster",
+        "clusterctl",
+        "install",
+        "killed",
+        "missing",
+        "pivot",
+        "plan",
+        "undo",
+        "upstream_class",
+        "verbs",
+    ]
+    .contains(&name);
     run_file(&folder().join(format!("{name}.txt")), machines);
 }
 
@@ -92,6 +102,7 @@ transcripts! {
     missing,
     older,
     pivot,
+    plan,
     portforward,
     processes,
     start,

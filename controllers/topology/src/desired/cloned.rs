@@ -36,7 +36,7 @@ impl<'a> Copy<'a> {
         let prefix = format!("{}-{topology_name}-", cluster.metadata.name.as_deref().unwrap_or_default());
         Self {
             cluster,
-            name: kept(current, names::with_prefix(&prefix, random)),
+            name: kept(current, names::with_prefix(&prefix, current, random)),
             labels: Texts::from([(label.to_owned(), topology_name.to_owned())]),
             annotations: Texts::new(),
             is_owned: true,

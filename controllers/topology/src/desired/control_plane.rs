@@ -25,7 +25,7 @@ pub fn machines_template(inputs: &Inputs<'_>, random: Random<'_>) -> Result<Opti
         current.map(|current| object::text(&current.object, &reference_path(inputs.contract, "name")));
     let copy = Copy {
         cluster,
-        name: cloned::kept(current, names::with_prefix(&prefix, random)),
+        name: cloned::kept(current, names::with_prefix(&prefix, current, random)),
         labels: Texts::new(),
         annotations: Texts::new(),
         is_owned: true,
@@ -54,14 +54,13 @@ pub fn compute(
     let class = &inputs.blueprint.class.spec.control_plane;
     let naming = class.naming.as_ref().and_then(|naming| naming.template.as_deref()).unwrap_or(NAME);
     let values = [("cluster.name", cluster.metadata.name.as_deref().unwrap_or_default())];
-    let new = names::from_template(naming, &values, random).map_err(|message| DesiredError::Name {
-        field: "spec.controlPlane.naming.template".into(),
-        message,
+    let current = cluster.spec.control_plane_ref.as_ref().map(|reference| reference.name.as_str());
+    let new = names::from_template(naming, &values, current, random).map_err(|message| {
+        DesiredError::Name { field: "spec.controlPlane.naming.template".into(), message }
     })?;
     let nothing = ControlPlaneTopology::default();
     let topology = parts.control_plane().unwrap_or(&nothing);
     let both = metadata::of_both(topology.metadata.as_ref(), class.metadata.as_ref());
-    let current = cluster.spec.control_plane_ref.as_ref().map(|reference| reference.name.as_str());
     let copy = Copy {
         cluster,
         name: cloned::kept(current, new),

@@ -16,11 +16,10 @@ pub fn compute(inputs: &Inputs<'_>, random: Random<'_>) -> Result<Value, Desired
     let class = &inputs.blueprint.class.spec.infrastructure;
     let naming = class.naming.as_ref().and_then(|naming| naming.template.as_deref()).unwrap_or(NAME);
     let values = [("cluster.name", cluster.metadata.name.as_deref().unwrap_or_default())];
-    let new = names::from_template(naming, &values, random).map_err(|message| DesiredError::Name {
-        field: "spec.infrastructure.naming.template".into(),
-        message,
-    })?;
     let current = cluster.spec.infrastructure_ref.as_ref().map(|reference| reference.name.as_str());
+    let new = names::from_template(naming, &values, current, random).map_err(|message| {
+        DesiredError::Name { field: "spec.infrastructure.naming.template".into(), message }
+    })?;
     let copy = Copy {
         cluster,
         name: cloned::kept(current, new),

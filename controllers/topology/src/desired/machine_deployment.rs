@@ -42,8 +42,8 @@ pub fn compute(
         .template(&templates.bootstrap.object);
     let infrastructure_template = copy(current.map(|current| &current.infrastructure_template), random)
         .template(&templates.infrastructure.object);
-    let name = name(inputs, class, topology, random)?;
-    let name = cloned::kept(current.and_then(|current| current.object.metadata.name.as_deref()), name);
+    let current_name = current.and_then(|current| current.object.metadata.name.as_deref());
+    let name = cloned::kept(current_name, name(inputs, class, topology, current_name, random)?);
     let references = (reference(&bootstrap_template), reference(&infrastructure_template));
     let object = machine_deployment(inputs, class, topology, name, references);
     let health_check = health_check::of_machine_deployment(inputs, class, topology, &object);
@@ -54,12 +54,13 @@ fn name(
     inputs: &Inputs<'_>,
     class: &MachineDeploymentClass,
     topology: &MachineDeploymentTopology,
+    current: Option<&str>,
     random: Random<'_>,
 ) -> Result<String, DesiredError> {
     let naming = class.naming.as_ref().and_then(|naming| naming.template.as_deref()).unwrap_or(NAME);
     let cluster = inputs.current.cluster.metadata.name.as_deref().unwrap_or_default();
     let values = [("cluster.name", cluster), ("machineDeployment.topologyName", &topology.name)];
-    names::from_template(naming, &values, random).map_err(|message| DesiredError::Name {
+    names::from_template(naming, &values, current, random).map_err(|message| DesiredError::Name {
         field: format!("spec.workers.machineDeployments[{}].naming.template", class.class),
         message,
     })

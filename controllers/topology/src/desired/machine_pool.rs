@@ -43,8 +43,8 @@ pub fn compute(
     let bootstrap_template = make(&templates.bootstrap.object, bootstrap, random)?;
     let infrastructure = current.map(|current| &current.infrastructure_template);
     let infrastructure_template = make(&templates.infrastructure.object, infrastructure, random)?;
-    let name = name(inputs, class, topology, random)?;
-    let name = cloned::kept(current.and_then(|current| current.object.metadata.name.as_deref()), name);
+    let current_name = current.and_then(|current| current.object.metadata.name.as_deref());
+    let name = cloned::kept(current_name, name(inputs, class, topology, current_name, random)?);
     let references = (reference(&bootstrap_template), reference(&infrastructure_template));
     let object = machine_pool(inputs, class, topology, name, references);
     Ok(DesiredWorkers { object, bootstrap_template, infrastructure_template, health_check: None })
@@ -54,12 +54,13 @@ fn name(
     inputs: &Inputs<'_>,
     class: &MachinePoolClass,
     topology: &MachinePoolTopology,
+    current: Option<&str>,
     random: Random<'_>,
 ) -> Result<String, DesiredError> {
     let naming = class.naming.as_ref().and_then(|naming| naming.template.as_deref()).unwrap_or(NAME);
     let cluster = inputs.current.cluster.metadata.name.as_deref().unwrap_or_default();
     let values = [("cluster.name", cluster), ("machinePool.topologyName", &topology.name)];
-    names::from_template(naming, &values, random).map_err(|message| DesiredError::Name {
+    names::from_template(naming, &values, current, random).map_err(|message| DesiredError::Name {
         field: format!("spec.workers.machinePools[{}].naming.template", class.class),
         message,
     })

@@ -66,7 +66,7 @@ impl TopologyController {
         prefix: &str,
     ) -> Result<()> {
         let mut random = || self.manager.random().name_suffix();
-        desired["metadata"]["name"] = names::with_prefix(prefix, &mut random).into();
+        desired["metadata"]["name"] = names::with_prefix(prefix, None, &mut random).into();
         let (version, kind) = version_and_kind(desired);
         let objects = self.external.objects_at(version, kind).await?;
         self.apply_to(cluster, &objects, None, desired).await?;
