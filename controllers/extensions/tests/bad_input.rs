@@ -123,12 +123,23 @@ async fn twenty_megabytes() {
     case.has_no_answer(long(PLAIN_ANSWER_BYTES + 1), "the answer is longer than 3 MiB").await;
 }
 
+/// Nothing is decompressed, so that a short answer cannot be a long one.
+#[tokio::test]
+async fn a_compressed_answer() {
+    const GZIP: &[u8] =
+        &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab, 0xae, 5, 0, 0x43, 0xbf, 0xa6, 0xa3, 2, 0, 0, 0];
+    let case = Case::of(Hook::GeneratePatches).await;
+    let why = "the answer cannot be read: expected value at line 1 column 1";
+    case.has_no_answer(Behaviour::Answers(200, Bytes::from_static(GZIP)), why).await;
+}
+
 #[tokio::test]
 async fn no_answer_in_time() {
     let case = Case::of(Hook::BeforeClusterDelete).await;
     case.has_no_answer(Behaviour::IsSilent, "context deadline exceeded").await;
+    case.has_no_answer(Behaviour::Drips, "context deadline exceeded").await;
     let waits: Vec<String> = case.extension.received().into_iter().map(|received| received.query).collect();
-    assert_eq!(waits, ["timeout=1s", "timeout=1s"]);
+    assert_eq!(waits, ["timeout=1s"; 4]);
 }
 
 #[tokio::test]

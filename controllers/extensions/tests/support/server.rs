@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,8 +12,9 @@ use bytes::Bytes;
 use engine::network::{BoxStream, Listener, Network};
 use http::header::LOCATION;
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use machinery::clock::Clock;
@@ -38,6 +40,8 @@ pub enum Behaviour {
     Redirects(String),
     /// It never answers.
     IsSilent,
+    /// It answers one byte each tenth of a second, without an end.
+    Drips,
     /// It closes the connection.
     Closes,
 }
@@ -146,7 +150,18 @@ async fn serve(stream: BoxStream, acceptor: TlsAcceptor, state: Arc<Mutex<State>
     drop(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 
-async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A body that has one byte more each tenth of a second.
+fn dripping() -> Body {
+    let bytes = futures::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Some((Ok(Frame::data(Bytes::from_static(b" "))), ()))
+    });
+    BodyExt::boxed_unsync(StreamBody::new(bytes))
+}
+
+async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let (path, query) =
         (request.uri().path().to_owned(), request.uri().query().unwrap_or_default().to_owned());
     let body = request.into_body().collect().await.unwrap().to_bytes();
@@ -157,16 +172,18 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> io::Res
         state.received.push(Received { path, query, body: serde_json::from_slice(&body).unwrap() });
         state.behaviours.get(&below).cloned()
     };
-    let response =
-        |code: u16, body: Bytes| Ok(Response::builder().status(code).body(Full::new(body)).unwrap());
+    let response = |code: u16, body: Bytes| {
+        Ok(Response::builder().status(code).body(Full::new(body).boxed_unsync()).unwrap())
+    };
     match behaviour {
         None => response(404, Bytes::from_static(b"no such handler")),
         Some(Behaviour::Says(value)) => response(200, value.to_string().into()),
         Some(Behaviour::Answers(code, body)) => response(code, body),
         Some(Behaviour::Redirects(url)) => {
             let redirect = Response::builder().status(302).header(LOCATION, url);
-            Ok(redirect.body(Full::default()).unwrap())
+            Ok(redirect.body(Full::default().boxed_unsync()).unwrap())
         }
+        Some(Behaviour::Drips) => Ok(Response::new(dripping())),
         Some(Behaviour::IsSilent) => Ok(std::future::pending::<Result<_, Infallible>>().await.unwrap()),
         Some(Behaviour::Closes) => Err(io::ErrorKind::ConnectionAborted.into()),
     }

@@ -250,7 +250,10 @@ fn not_reconciled(class: &ClusterClass) -> Option<String> {
         None => Some("VariablesReady is not reported yet".to_owned()),
         Some(ready) if ready.status == "False" => Some(format!("VariablesReady is False: {}", ready.message)),
         Some(_) if observed != generation => {
-            Some(format!("status.observedGeneration must be {generation}, but is {observed}"))
+            // A class with a template that cannot be used never gets there.
+            let versions = class.condition("RefVersionsUpToDate").filter(|found| found.status == "Unknown");
+            let why = versions.map(|found| format!(": {}", found.message)).unwrap_or_default();
+            Some(format!("status.observedGeneration must be {generation}, but is {observed}{why}"))
         }
         Some(_) => None,
     };

@@ -3,14 +3,17 @@
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 mod at_rest;
+mod bad_input;
 mod changes;
 mod creation;
 mod discovery;
 mod extension;
 mod failing_extensions;
+mod hostile;
 mod kills;
 mod life;
 mod patches;
 mod places;
 mod plans;
+mod rebases;
 mod upgrade;
