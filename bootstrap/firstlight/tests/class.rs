@@ -117,6 +117,14 @@ fn a_cluster_is_rendered_from_files() {
         let (code, _, errors) = run(folder.path(), &[&files[..], more].concat());
         assert!(code == Some(1) && errors.contains(error), "{errors}");
     }
+    std::fs::write(
+        folder.path().join("text.yaml"),
+        CLUSTER.split("  topology:").next().unwrap().to_owned() + "  topology: text\n",
+    )
+    .unwrap();
+    let (code, _, errors) =
+        run(folder.path(), &["render", "-f", "text.yaml", "--kubernetes-version", "v1.36.0"]);
+    assert!(code == Some(1) && errors.contains("the Cluster has no spec.topology"), "{errors}");
     let (code, _, errors) = run(folder.path(), &["render", "-f", "small/cluster.yaml"]);
     let error = "spec.topology.classRef of the Cluster refers to ClusterClass default/base, which is not in the manifests";
     assert!(code == Some(1) && errors.contains(error), "{errors}");

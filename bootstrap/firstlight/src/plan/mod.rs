@@ -50,6 +50,8 @@ const SEED: u64 = 1;
 const REST: Duration = Duration::from_secs(5);
 /// How long the copy of a server may take to come to rest before the change is applied, in simulated time.
 const SETTLE: Duration = Duration::from_secs(300);
+/// The field manager of `kubectl apply` without `--server-side`, as messages show it.
+const CLIENT_SIDE_APPLY: &str = "\"kubectl-client-side-apply\"";
 /// The families of controllers that act in a plan.
 const CONTROLLERS: &str = "core,kubeadm,ipam,simulated";
 
@@ -132,9 +134,9 @@ async fn run(
     }
     let client = plane.client("firstlight-plan");
     let undone = check_all(&plane.registry, &client, documents).await?;
-    notes.extend(
-        undone.iter().map(|undone| format!("others have set a value that is changed back: {undone}")),
-    );
+    // What the user applied with kubectl before is nobody else's.
+    let of_others = undone.iter().filter(|undone| undone.managers != CLIENT_SIDE_APPLY);
+    notes.extend(of_others.map(|undone| format!("others have set a value that is changed back: {undone}")));
     stage.follower.begin(clock.now());
     let begin = clock.now();
     apply_all(&plane.registry, &client, documents).await?;

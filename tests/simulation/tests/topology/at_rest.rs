@@ -13,7 +13,7 @@ use super::life::{create, missing, until};
 const MINUTES: Duration = Duration::from_secs(30 * 60);
 
 /// Returns the writes that are not leases of simulated machines or events.
-fn writes(trace: &[String]) -> Vec<&String> {
+pub fn writes(trace: &[String]) -> Vec<&String> {
     trace.iter().filter(|write| !write.contains("/leases/") && !write.contains("/events")).collect()
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 mod at_rest;
+mod bad_input;
 mod changes;
 mod creation;
 mod discovery;
@@ -14,5 +15,6 @@ mod life;
 mod patches;
 mod places;
 mod plans;
+mod rebases;
 mod undo;
 mod upgrade;

@@ -7,7 +7,7 @@ use cluster_topology::Desired;
 use cluster_topology::desired::Contract;
 use cluster_topology::offline;
 use schemas::cluster::Cluster;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::manifests::read::read_all;
 
@@ -36,6 +36,12 @@ pub fn cluster(objects: &[Value], name: Option<&str>) -> Result<Value> {
     }
 }
 
+/// Returns the topology of the Cluster.
+pub fn topology(cluster: &mut Value) -> Result<&mut Map<String, Value>> {
+    let topology = cluster.pointer_mut("/spec/topology").and_then(Value::as_object_mut);
+    topology.context("the Cluster has no spec.topology")
+}
+
 /// Sets a variable of the topology: `NAME=VALUE`, with the value in YAML.
 pub fn set_variable(cluster: &mut Value, assignment: &str) -> Result<()> {
     let (name, text) = assignment
@@ -43,9 +49,7 @@ pub fn set_variable(cluster: &mut Value, assignment: &str) -> Result<()> {
         .with_context(|| format!("{assignment:?} has no value; write NAME=VALUE, with the value in YAML"))?;
     let value = machinery::decode::yaml(text.as_bytes()).map_err(anyhow::Error::msg);
     let value = value.with_context(|| format!("the value of {name} is not YAML"))?.value;
-    let topology = cluster.pointer_mut("/spec/topology").and_then(Value::as_object_mut);
-    let topology = topology.context("the Cluster has no spec.topology")?;
-    let variables = topology.entry("variables").or_insert_with(|| Value::Array(Vec::new()));
+    let variables = topology(cluster)?.entry("variables").or_insert_with(|| Value::Array(Vec::new()));
     let variables =
         variables.as_array_mut().context("spec.topology.variables of the Cluster is not a list")?;
     variables.retain(|variable| variable["name"] != name);

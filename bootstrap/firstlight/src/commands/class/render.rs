@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
@@ -41,8 +41,7 @@ pub fn run(options: &RenderOptions) -> Result<()> {
         manifests::set_variable(&mut cluster, assignment)?;
     }
     if let Some(version) = &options.kubernetes_version {
-        let topology = cluster.pointer_mut("/spec/topology");
-        topology.context("the Cluster has no spec.topology")?["version"] = json!(version);
+        manifests::topology(&mut cluster)?.insert("version".to_owned(), json!(version));
     }
     let rendered = manifests::render(&objects, &cluster)?;
     match options.output {
