@@ -2,47 +2,26 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{GOES, live};
+use super::{
+    AVAILABLE_UNKNOWN, CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, MISSING_TEMPLATE,
+    NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, PROVISIONED, TOPOLOGY_ERROR, live,
+};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-errors.txt");
 const MISSING: &str = include_str!("../../../data/lifecycles/class-missing.txt");
 
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-        "here, a Node is not looked at any more when its Machine goes",
-    ),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
-    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
-    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
-    (
-        "... annotation pending-hooks removed",
-        "there, the annotation is lost and set again by two controllers; here, it goes once",
-    ),
-    ("1 Cluster ... TopologyReconciled=False ReconcileFailed: ...", "an error has words of its own"),
+const EXCEPTIONS: &[Exception] = &[
+    NODE_OF_A_DELETED_MACHINE,
+    PROVISIONED,
+    CONTROL_PLANE_WITHOUT_MACHINES,
+    AVAILABLE_UNKNOWN,
+    PENDING_HOOKS,
+    TOPOLOGY_ERROR,
     (
         "1 Cluster ... Available=False NotAvailable: ...TopologyReconciled: ...",
         "an error has words of its own",
     ),
-    (
-        "1 ClusterClass ... RefVersionsUpToDate=Unknown InternalError: Please check controller logs for errors...",
-        "here, the condition says which template is missing",
-    ),
+    MISSING_TEMPLATE,
     (
         "Cluster demo TopologyReconciled=False ReconcileFailed",
         "here, the reason is ClusterClassNotReconciled",
@@ -64,33 +43,8 @@ const UNFINISHED: &[(&str, &str)] = &[(
     "create a cluster of the class whose template is missing",
     "there, only the condition of the topology was written when the next step was taken",
 )];
-const MISSING_EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-        "here, a Node is not looked at any more when its Machine goes",
-    ),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
-    (
-        "... annotation pending-hooks removed",
-        "there, the annotation is lost and set again by two controllers; here, it goes once",
-    ),
-    ("1 Cluster ... TopologyReconciled=False ReconcileFailed: ...", "an error has words of its own"),
-];
+const MISSING_EXCEPTIONS: &[Exception] =
+    &[NODE_OF_A_DELETED_MACHINE, AVAILABLE_UNKNOWN, PENDING_HOOKS, TOPOLOGY_ERROR];
 
 #[test]
 fn errors_are_told_where_upstream_tells_them() {

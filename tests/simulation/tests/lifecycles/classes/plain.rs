@@ -2,7 +2,10 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{GOES, live};
+use super::{
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_OF_A_DELETED_MACHINE, PROVISIONED, READY_UNKNOWN,
+    live,
+};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/topology.txt");
 
@@ -23,32 +26,11 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     ("delete the cluster", GOES),
 ];
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-        "here, a Node is not looked at any more when its Machine goes",
-    ),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
-    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
-    (
-        "... Ready=Unknown ReadyUnknown",
-        "here, the parts of a Machine are known when its status is first written",
-    ),
+const EXCEPTIONS: &[Exception] = &[
+    NODE_OF_A_DELETED_MACHINE,
+    PROVISIONED,
+    CONTROL_PLANE_WITHOUT_MACHINES,
+    READY_UNKNOWN,
     (
         "... MachinesReady=Unknown ReadyUnknown",
         "here, the parts of a Machine are known when its status is first written",

@@ -2,7 +2,7 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{GOES, live};
+use super::{AVAILABLE_UNKNOWN, Exception, GOES, MISSING_TEMPLATE, PENDING_HOOKS, PROVISIONED, live};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-rebase.txt");
 
@@ -19,32 +19,11 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     ("delete the cluster", GOES),
 ];
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
-    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
-    (
-        "... annotation pending-hooks removed",
-        "there, the annotation is lost and set again by two controllers; here, it goes once",
-    ),
-    (
-        "1 ClusterClass ... RefVersionsUpToDate=Unknown InternalError: Please check controller logs for errors...",
-        "here, the condition says which template is missing",
-    ),
+const EXCEPTIONS: &[Exception] = &[
+    PROVISIONED,
+    AVAILABLE_UNKNOWN,
+    PENDING_HOOKS,
+    MISSING_TEMPLATE,
     (
         "...ClusterClass other-kind-infra RefVersionsUpToDate=True RefVersionsUpToDate",
         "here, the provider whose kind the class names is not installed",

@@ -2,7 +2,10 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{GOES, live};
+use super::{
+    AVAILABLE_UNKNOWN, CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_OF_A_DELETED_MACHINE,
+    PENDING_HOOKS, PROVISIONED, READY_UNKNOWN, live,
+};
 
 const CHAINED: &str = include_str!("../../../data/lifecycles/class-upgrade-chained.txt");
 const CONCURRENCY: &str = include_str!("../../../data/lifecycles/class-upgrade-concurrency.txt");
@@ -66,69 +69,16 @@ const CONCURRENCY_ORDERS: &[(&str, &str)] = &[
     ),
     ("delete the cluster", GOES),
 ];
-const CHAINED_EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-        "here, a Node is not looked at any more when its Machine goes",
-    ),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
-    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
-    (
-        "... Ready=Unknown ReadyUnknown",
-        "here, the parts of a Machine are known when its status is first written",
-    ),
-    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
-    (
-        "... annotation pending-hooks removed",
-        "there, the annotation is lost and set again by two controllers; here, it goes once",
-    ),
+const CHAINED_EXCEPTIONS: &[Exception] = &[
+    NODE_OF_A_DELETED_MACHINE,
+    PROVISIONED,
+    CONTROL_PLANE_WITHOUT_MACHINES,
+    READY_UNKNOWN,
+    AVAILABLE_UNKNOWN,
+    PENDING_HOOKS,
 ];
-const CONCURRENCY_EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "... Deleting=True DeletionCompleted",
-        "here, an object is gone at the moment at which its deletion is completed",
-    ),
-    ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
-    (
-        "...=True NoReplicas",
-        "here, Machines are created and gone within the reconcile that begins and ends it",
-    ),
-    ("... phase=ScalingDown", "here, a phase that ends in the same reconcile is not written"),
-    (
-        "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-        "here, a Node is not looked at any more when its Machine goes",
-    ),
-    (
-        "...=Unknown WaitingForAvailableReplicasSet",
-        "here, the numbers are known when the status is first written",
-    ),
-    ("... phase=Provisioned", "here, the Node is there when the provider ID is"),
-    ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone"),
-    (
-        "... Ready=Unknown ReadyUnknown",
-        "here, the parts of a Machine are known when its status is first written",
-    ),
-    (
-        "... annotation pending-hooks removed",
-        "there, the annotation is lost and set again by two controllers; here, it goes once",
-    ),
-];
+const CONCURRENCY_EXCEPTIONS: &[Exception] =
+    &[NODE_OF_A_DELETED_MACHINE, PROVISIONED, CONTROL_PLANE_WITHOUT_MACHINES, READY_UNKNOWN, PENDING_HOOKS];
 
 #[test]
 fn an_upgrade_is_held_and_deferred() {
