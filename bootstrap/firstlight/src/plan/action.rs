@@ -1,9 +1,11 @@
 //! What changes of objects mean for the reader of a plan. Pure.
 
+use engine::names::{CONTROL_PLANE, CONTROL_PLANE_NAME, DEPLOYMENT_NAME, POOL_NAME, SET_NAME};
+use machinery::meta::{is_deleting, name, namespace};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::object::{Reference, is_deleting, label, name, namespace};
+use super::object::{Reference, label};
 use super::view::{Change, View};
 
 /// What happens to an object.
@@ -23,8 +25,7 @@ pub enum Verb {
 /// Kinds of which nobody plans anything.
 const UNPLANNED: [&str; 4] = ["IPAddress", "IPAddressClaim", "ClusterResourceSetBinding", "MachineDrainRule"];
 /// The labels of Machines, which their infrastructure and bootstrap objects have, too.
-const OF_MACHINES: [&str; 3] =
-    ["cluster.x-k8s.io/set-name", "cluster.x-k8s.io/control-plane", "cluster.x-k8s.io/pool-name"];
+const OF_MACHINES: [&str; 3] = [SET_NAME, CONTROL_PLANE, POOL_NAME];
 /// Fields that controllers fill in, by kind; the kind `""` stands for all.
 const FILLED_IN: [(&str, &str); 9] = [
     ("", "spec.controlPlaneEndpoint"),
@@ -81,11 +82,9 @@ fn why_created(object: &Value) -> String {
     let version =
         object["spec"]["version"].as_str().or(object["spec"]["template"]["spec"]["version"].as_str());
     let version = version.map(|version| format!("version {version}"));
-    let owner = match label(object, "cluster.x-k8s.io/deployment-name") {
+    let owner = match label(object, DEPLOYMENT_NAME) {
         Some(deployment) => Some(format!("MachineDeployment {deployment}")),
-        None => {
-            label(object, "cluster.x-k8s.io/control-plane-name").map(|name| format!("control plane {name}"))
-        }
+        None => label(object, CONTROL_PLANE_NAME).map(|name| format!("control plane {name}")),
     };
     let replicas = object["spec"]["replicas"].as_i64().filter(|_| object["kind"] != "MachineSet");
     let replicas = replicas.map(|replicas| format!("{replicas} replicas"));
@@ -119,7 +118,7 @@ fn why_deleted(object: &Value, view: &View) -> String {
 /// Returns that a Machine has another version than what its owner wants, before its conditions say so.
 fn outdated(machine: &Value, view: &View) -> Option<String> {
     let version = machine["spec"]["version"].as_str()?;
-    let deployment = label(machine, "cluster.x-k8s.io/deployment-name")?;
+    let deployment = label(machine, DEPLOYMENT_NAME)?;
     let reference = Reference {
         group: "cluster.x-k8s.io",
         kind: "MachineDeployment",

@@ -5,12 +5,12 @@ use anyhow::{Context as _, Result};
 use engine::names::{CLUSTER_NAME, SECRET_TYPE};
 use kube::Client;
 use kubeadm::certificates::{CERTIFICATE_KEY, PRIVATE_KEY, Purpose, Recipe};
+use machinery::meta::{name, namespace};
 use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, Leaf};
 use serde_json::{Value, json};
 
 use super::create::create;
-use super::object::{name, namespace};
 use crate::plane::Doors;
 
 const ALL: [Purpose; 5] = [

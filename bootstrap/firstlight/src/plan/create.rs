@@ -1,9 +1,8 @@
 //! Creates objects in the simulated server.
 
 use anyhow::{Context as _, Result};
+use machinery::meta::name;
 use serde_json::Value;
-
-use super::object::name;
 
 /// Creates an object, unless it exists.
 ///

@@ -1,5 +1,6 @@
 //! Follows the changes of a plan, and adds up what the reader wants to know of them.
 
+use machinery::meta::{is_deleting, namespace};
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use store::Event;
 
 use super::action::{Verb, action};
-use super::object::{Reference, cluster_of, is_deleting};
+use super::object::{Reference, cluster_of};
 use super::view::View;
 use super::waits::Waits;
 use crate::limits::PLAN_ACTIONS;
@@ -203,7 +204,7 @@ impl Follower {
         let replicas = |object: &Value| object["spec"]["replicas"].as_i64();
         let deployments = self.view.of_kind("MachineDeployment").filter(is_in).filter_map(replicas);
         let control_planes = self.view.of_kind("Cluster").filter(is_in).filter_map(|object| {
-            let space = super::object::namespace(object);
+            let space = namespace(object);
             replicas(self.view.referenced(&object["spec"]["controlPlaneRef"], space)?)
         });
         deployments.chain(control_planes).sum()

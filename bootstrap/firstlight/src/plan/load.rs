@@ -3,6 +3,7 @@
 //! Invariant: nothing is deleted or started because of what could not be read. An owner that is not there is removed from its objects, so
 //! that the garbage collector leaves them alone, and Secrets, which are never read, have stand-ins.
 
+use machinery::meta::{name, namespace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use store::{Key, Memory, Operation, Revision, Store};
 use super::certificates;
 use super::create::create;
 use super::network::Hosts;
-use super::object::{Reference, name, namespace};
+use super::object::Reference;
 use super::state::State;
 use crate::limits::PLAN_COMMIT;
 use crate::names::FIELD_MANAGER;

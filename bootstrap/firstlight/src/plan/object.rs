@@ -1,9 +1,8 @@
 //! Reads objects as the API server returns them. Pure.
 
+use machinery::meta;
+use schemas::names::CLUSTER_NAME;
 use serde_json::Value;
-
-/// The label that names the Cluster of an object.
-const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// The kind and the name of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,13 +20,11 @@ pub struct Reference<'a> {
 impl<'a> Reference<'a> {
     /// Returns the reference to an object.
     pub fn of(object: &'a Value) -> Self {
-        let api_version = object["apiVersion"].as_str().unwrap_or_default();
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
         Self {
-            group,
-            kind: object["kind"].as_str().unwrap_or_default(),
-            namespace: namespace(object),
-            name: name(object),
+            group: meta::group_version(meta::api_version(object)).0,
+            kind: meta::kind(object),
+            namespace: meta::namespace(object),
+            name: meta::name(object),
         }
     }
 
@@ -47,24 +44,9 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Returns the name of an object.
-pub fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-/// Returns the namespace of an object; empty if it is in none.
-pub fn namespace(object: &Value) -> &str {
-    object["metadata"]["namespace"].as_str().unwrap_or_default()
-}
-
 /// Returns the label of an object.
 pub fn label<'a>(object: &'a Value, label: &str) -> Option<&'a str> {
-    object["metadata"]["labels"].get(label)?.as_str()
-}
-
-/// Returns whether the deletion of the object has begun.
-pub fn is_deleting(object: &Value) -> bool {
-    object["metadata"]["deletionTimestamp"].is_string()
+    meta::labels(object)?.get(label)?.as_str()
 }
 
 /// Returns namespace and name of the Cluster that an object belongs to, such as `default/blue`; `None` if it belongs to none.

@@ -1,5 +1,7 @@
 //! What a change waits for: gates, holds, hooks and checks, as the conditions of objects say it. Pure.
 
+use engine::names::PAUSED;
+use machinery::meta::{is_deleting, name, namespace};
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -7,7 +9,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::action::spoken;
-use super::object::{is_deleting, name};
 use super::view::View;
 use crate::tree::conditions::{condition, is_true};
 use crate::tree::model::{Objects, State, entries};
@@ -155,8 +156,7 @@ fn general(line: &str, object: &Value) -> String {
 }
 
 fn is_paused(object: &Value) -> bool {
-    object["spec"]["paused"] == true
-        || object["metadata"]["annotations"]["cluster.x-k8s.io/paused"].is_string()
+    object["spec"]["paused"] == true || object["metadata"]["annotations"][PAUSED].is_string()
 }
 
 /// Returns what of these clusters is not as it should be.
@@ -197,9 +197,7 @@ fn objects(view: &View, clusters: &BTreeSet<String>) -> Objects {
     let of_kind = |kind: &str| -> Vec<Value> { view.of_kind(kind).filter(is_in).cloned().collect() };
     let found = of_kind("Cluster");
     let referenced = |field: &str| -> Vec<Value> {
-        let of = |cluster: &Value| {
-            view.referenced(&cluster["spec"][field], super::object::namespace(cluster)).cloned()
-        };
+        let of = |cluster: &Value| view.referenced(&cluster["spec"][field], namespace(cluster)).cloned();
         found.iter().filter_map(of).collect()
     };
     Objects {

@@ -3,12 +3,13 @@
 
 use anyhow::{Context as _, Result};
 use machinery::clock::rfc3339;
+use machinery::meta::{name, namespace};
 use serde_json::{Value, json};
 
 use super::StandIns;
 use super::plan::Step;
 use crate::plan::certificates;
-use crate::plan::object::{Reference, cluster_of, name, namespace};
+use crate::plan::object::{Reference, cluster_of};
 use crate::plan::view::View;
 
 /// The port of the endpoint of a cluster that has none yet.

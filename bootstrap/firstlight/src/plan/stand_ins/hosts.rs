@@ -3,6 +3,7 @@
 //! Invariant: a workload cluster answers only when all machines that are provisioned have their Nodes. So no controller takes a machine that
 //! was running before for one that has lost its Node.
 
+use machinery::meta::{is_deleting, name, namespace};
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Manager, NamespacedName, Objects};
@@ -16,7 +17,7 @@ use simulated::workload::part::Part;
 
 use super::plan::is_foreign;
 use crate::plan::certificates::endpoint;
-use crate::plan::object::{Reference, is_deleting, is_provisioned, label, name, namespace};
+use crate::plan::object::{Reference, is_provisioned, label};
 use crate::plan::view::View;
 
 /// The host of a control plane without Machines. It has no Node.
@@ -158,7 +159,7 @@ fn guest(view: &View, machine: &Value) -> Option<(String, Guest)> {
     let reference =
         Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name: cluster_name };
     let cluster = view.get(&reference)?;
-    let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
+    let is_control_plane = label(machine, engine::names::CONTROL_PLANE).is_some();
     let id = machine["spec"]["providerID"].as_str().or_else(|| found["spec"]["providerID"].as_str());
     let node = machine["status"]["nodeRef"]["name"].as_str().unwrap_or_else(|| name(machine));
     let host = Host {

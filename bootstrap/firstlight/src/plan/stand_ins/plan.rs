@@ -1,10 +1,12 @@
 //! What the stand-ins of other providers do next, from the objects alone. Pure.
 
+use engine::names::CONTROL_PLANE;
+use machinery::meta::{is_deleting, namespace};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::plan::object::{Reference, is_deleting, is_provisioned, label, namespace};
+use crate::plan::object::{Reference, is_provisioned, label};
 use crate::plan::view::View;
 
 /// How long what is not simulated takes to start.
@@ -90,7 +92,7 @@ fn of_machine(view: &View, machine: &Value, durations: &Durations) -> Option<Wis
     if is_paused(cluster) || !has_infrastructure(cluster) {
         return None;
     }
-    let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
+    let is_control_plane = label(machine, CONTROL_PLANE).is_some();
     let bootstrap = &machine["spec"]["bootstrap"];
     if !bootstrap["dataSecretName"].is_string() {
         let config = view.referenced(&bootstrap["configRef"], space).filter(|config| is_foreign(config))?;
