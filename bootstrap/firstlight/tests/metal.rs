@@ -17,20 +17,18 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
-use crate::place::options;
+use crate::place::{Place, options};
 
 struct Server {
-    process: Process,
+    place: Place,
     client: Client,
-    _place: tempfile::TempDir,
 }
 
 impl Server {
     async fn start() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
-        let client = process.plane.client("test");
-        Self { process, client, _place: place }
+        let place = Place::start("none", &[]).await;
+        let client = place.process.plane.client("test");
+        Self { place, client }
     }
 
     async fn import(&self, file: &str, text: &str) -> Result<String, String> {
@@ -114,7 +112,7 @@ async fn hosts_of_a_list() {
         again.contains("hosts.csv:3: Secret node-1-bmc: secrets \"node-1-bmc\" already exists"),
         "{again}"
     );
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +132,7 @@ async fn hosts_of_a_yaml_list() {
         (false, "wake-on-lan")
     );
     assert_eq!(server.counts().await, (2, 1));
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,7 +191,7 @@ async fn one_wrong_line_and_nothing_is_created() {
     }
     let elsewhere = import(&server.client, "nowhere", "hosts.csv", CSV, false).await.unwrap_err().to_string();
     assert!(elsewhere.contains("namespaces \"nowhere\" not found"), "{elsewhere}");
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,7 +236,7 @@ async fn power_and_restarts() {
     assert!(by_hand.starts_with("default/node-2 has no BMC: if an agent runs on it"), "{by_hand}");
     let unmanaged = restart(client, "default", "node-4", &soft).await.unwrap_err().to_string();
     assert!(unmanaged.contains("its power is not managed"), "{unmanaged}");
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -265,7 +263,7 @@ async fn the_subresource_answers_as_others_do() {
     let resources = listed["resources"].as_array().unwrap();
     let reboot = resources.iter().find(|one| one["name"] == "baremetalhosts/reboot").unwrap();
     assert_eq!((&reboot["kind"], &reboot["verbs"]), (&json!("Reboot"), &json!(["create"])));
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -301,7 +299,7 @@ async fn unknown_machines_are_approved() {
     let wrong = agent("52-54-00-00-00-03", json!({ "instruction": { "id": "1", "action": "Deploy" } }));
     let error = agents.create(&PostParams::default(), &wrong).await.unwrap_err().to_string();
     assert!(error.contains("Deploy needs an image: set image"), "{error}");
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,6 @@
 
 use access::User;
 use firstlight::commands::undo::undo_cluster;
-use firstlight::process::Process;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
@@ -13,22 +12,20 @@ use kube::{Api, Client};
 use schemas::cluster::{Cluster, Machine};
 use serde_json::{Value, json};
 
-use crate::place::options;
+use crate::place::Place;
 
 const ANNOTATION: &str = schemas::deletion_grace::ANNOTATION;
 
 struct Server {
-    process: Process,
+    place: Place,
     client: Client,
-    _place: tempfile::TempDir,
 }
 
 impl Server {
     async fn start() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
-        let client = process.plane.client("test");
-        Self { process, client, _place: place }
+        let place = Place::start("none", &[]).await;
+        let client = place.process.plane.client("test");
+        Self { place, client }
     }
 
     fn clusters(&self) -> Api<Cluster> {
@@ -113,7 +110,7 @@ async fn a_cluster_is_as_before() {
     // Its next deletion waits again.
     server.delete("one").await;
     undo_cluster(&server.client, "default", "one").await.unwrap();
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,7 +164,7 @@ async fn what_has_begun_is_not_undone() {
     namespaces.delete("team", &DeleteParams::default()).await.unwrap();
     let refused = undo_cluster(&server.client, "team", "other").await.unwrap_err().to_string();
     assert!(refused.ends_with("its namespace team is being deleted"), "{refused}");
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,7 +189,7 @@ async fn the_period_is_checked() {
     let added = server.patch("one", period("1m")).await.unwrap_err();
     assert!(added.ends_with("cannot be added, because the Cluster is being deleted"), "{added}");
     server.refused("one").await;
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -227,7 +224,7 @@ async fn bodies_and_preconditions() {
     let resources = listed["resources"].as_array().unwrap();
     let undo = resources.iter().find(|one| one["name"] == "clusters/undo").unwrap();
     assert_eq!((&undo["kind"], &undo["verbs"]), (&json!("Undo"), &json!(["update"])));
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -261,7 +258,7 @@ async fn who_may_delete_may_not_undo() {
     }
     let client = |name: &str| {
         let user = User { name: name.into(), groups: vec!["system:authenticated".into()], ..User::default() };
-        Client::new(server.process.plane.server.client_service(user), "default")
+        Client::new(server.place.process.plane.server.client_service(user), "default")
     };
     let (code, refused) = server.undo(&client("deleter"), "one", Value::Null).await.unwrap_err();
     assert_eq!(code, 403);
@@ -272,7 +269,7 @@ async fn who_may_delete_may_not_undo() {
     let patched = clusters.patch("one", &PatchParams::default(), &patch).await.unwrap();
     assert!(patched.metadata.deletion_timestamp.is_some());
     server.undo(&client("undoer"), "one", Value::Null).await.unwrap();
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
 
 /// The Cluster's controller ends the period by removing the annotation. Either that comes first, or the undoing.
@@ -299,5 +296,5 @@ async fn one_of_two_comes_first() {
         server.undo(&server.client, "twice", Value::Null)
     );
     assert_ne!(first.is_ok(), second.is_ok(), "only one has undone it");
-    server.process.stop().await;
+    server.place.process.stop().await;
 }
