@@ -3,6 +3,7 @@
 //!
 //! Objects are `serde_json::Value`, because the API server serves kinds that it learns at runtime.
 
+pub mod allowance;
 pub mod apply;
 pub mod clock;
 pub mod decode;

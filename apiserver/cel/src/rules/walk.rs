@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use machinery::allowance::{self, Left};
 use machinery::field::FieldError;
 use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::schema::{self, OldItems, Rule, Schema};
@@ -19,27 +20,13 @@ thread_local! {
     static EVALUATIONS: Cell<u64> = const { Cell::new(0) };
     static SPENT: Cell<u64> = const { Cell::new(0) };
     /// What the rules of limited work may still cost, or `None` outside of it.
-    static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+    static LEFT: Left = const { Cell::new(None) };
 }
 
 /// Runs `work` with the limit [`MAX_CEL_OBJECT_COST`] for all rules that it evaluates, as if they were those of one object.
 /// Beyond the limit, values with rules are errors. Inside of work that is limited, the limit is the same one.
 pub fn limited<T>(work: impl FnOnce() -> T) -> T {
-    if LEFT.get().is_some() {
-        return work();
-    }
-    LEFT.set(Some(MAX_CEL_OBJECT_COST));
-    // Also if the work panics: the thread goes on with other work.
-    let _end = EndOfLimit;
-    work()
-}
-
-struct EndOfLimit;
-
-impl Drop for EndOfLimit {
-    fn drop(&mut self) {
-        LEFT.set(None);
-    }
+    allowance::limited(&LEFT, MAX_CEL_OBJECT_COST, work)
 }
 
 /// Returns the cost of all rules that this thread has evaluated, in cel-go's units.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use regex::Regex;
 
 pub use self::size::size;
+use crate::allowance::{self, Left};
 use crate::limits::{MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, MAX_SHARED_PATTERNS};
 
 /// A pattern that is compiled at its first use. Equality and cloning ignore it, because it derives from the schema.
@@ -42,27 +43,13 @@ static SHARED: Mutex<BTreeMap<String, Arc<Regex>>> = Mutex::new(BTreeMap::new())
 
 thread_local! {
     /// The number of states that this thread may still compile, or `None` without a limit.
-    static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+    static LEFT: Left = const { Cell::new(None) };
 }
 
 /// Runs `work` with a limit of [`MAX_PATTERNS_SIZE`] states for all patterns that it compiles. Patterns beyond the
 /// limit fail to compile. Inside of work that is limited, the limit is the same one.
 pub fn limited<T>(work: impl FnOnce() -> T) -> T {
-    if LEFT.get().is_some() {
-        return work();
-    }
-    LEFT.set(Some(MAX_PATTERNS_SIZE));
-    // Also if the work panics: the thread goes on with other work.
-    let _end = EndOfLimit;
-    work()
-}
-
-struct EndOfLimit;
-
-impl Drop for EndOfLimit {
-    fn drop(&mut self) {
-        LEFT.set(None);
-    }
+    allowance::limited(&LEFT, MAX_PATTERNS_SIZE, work)
 }
 
 /// Compiles a pattern like [`compile`] and caches it. The cache is for patterns of schemas and rules, not for those of
