@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use engine::Result;
-use engine::in_place::{Decision, Objects, Progress, Updater};
+use engine::in_place::{Decision, Objects, Progress, Subject, Updater};
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
 use runtime_extensions::Client;
@@ -40,22 +40,14 @@ impl Updater for InPlaceUpdater {
         self.of(cluster).is_present(cluster)
     }
 
-    fn can_update_machine<'a>(
+    fn can_update<'a>(
         &'a self,
+        subject: Subject,
         cluster: &'a Cluster,
         current: &'a Objects,
         desired: &'a Objects,
     ) -> BoxFuture<'a, Result<Decision>> {
-        self.of(cluster).can_update_machine(cluster, current, desired)
-    }
-
-    fn can_update_machine_set<'a>(
-        &'a self,
-        cluster: &'a Cluster,
-        current: &'a Objects,
-        desired: &'a Objects,
-    ) -> BoxFuture<'a, Result<Decision>> {
-        self.of(cluster).can_update_machine_set(cluster, current, desired)
+        self.of(cluster).can_update(subject, cluster, current, desired)
     }
 
     fn update_machine<'a>(

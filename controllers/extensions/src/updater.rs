@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::in_place::{Decision, Objects, Progress, Updater, nobody};
+use engine::in_place::{Decision, Objects, Progress, Subject, Updater, nobody};
 use engine::{Error, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -62,30 +62,26 @@ impl Updater for Client {
         .boxed()
     }
 
-    fn can_update_machine<'a>(
+    fn can_update<'a>(
         &'a self,
+        subject: Subject,
         cluster: &'a Cluster,
         current: &'a Objects,
         desired: &'a Objects,
     ) -> BoxFuture<'a, Result<Decision>> {
         async move {
-            let request = in_place::machine_request(current, desired);
-            let decide = |patches: &_| in_place::of_machine(current, desired, patches);
-            self.decide(Hook::CanUpdateMachine, cluster, &request, decide).await
-        }
-        .boxed()
-    }
-
-    fn can_update_machine_set<'a>(
-        &'a self,
-        cluster: &'a Cluster,
-        current: &'a Objects,
-        desired: &'a Objects,
-    ) -> BoxFuture<'a, Result<Decision>> {
-        async move {
-            let request = in_place::machine_set_request(current, desired);
-            let decide = |patches: &_| in_place::of_machine_set(current, desired, patches);
-            self.decide(Hook::CanUpdateMachineSet, cluster, &request, decide).await
+            match subject {
+                Subject::Machine => {
+                    let request = in_place::machine_request(current, desired);
+                    let decide = |patches: &_| in_place::of_machine(current, desired, patches);
+                    self.decide(Hook::CanUpdateMachine, cluster, &request, decide).await
+                }
+                Subject::MachineSet => {
+                    let request = in_place::machine_set_request(current, desired);
+                    let decide = |patches: &_| in_place::of_machine_set(current, desired, patches);
+                    self.decide(Hook::CanUpdateMachineSet, cluster, &request, decide).await
+                }
+            }
         }
         .boxed()
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::in_place::{Progress, Updater, nobody};
+use engine::in_place::{Progress, Subject, Updater, nobody};
 use engine::network::{Network, RealNetwork};
 use runtime_extensions::Hook;
 use runtime_extensions::answers::{MachinePatches, MachineSetPatches, Patch};
@@ -225,10 +225,10 @@ async fn an_extension_is_asked_and_updates() {
     // The same as those see it who own machines.
     let cluster = serde_json::from_value(json!({"metadata": {"name": "c", "namespace": "default"}})).unwrap();
     assert!(client.is_present(&cluster).await.unwrap());
-    let decision = client.can_update_machine(&cluster, &current, &desired).await.unwrap();
+    let decision = client.can_update(Subject::Machine, &cluster, &current, &desired).await.unwrap();
     assert_eq!(decision, Decision::InPlace);
     let (old, new) = (machine_set("v1", 1), machine_set("v2", 2));
-    let decision = client.can_update_machine_set(&cluster, &old, &new).await.unwrap();
+    let decision = client.can_update(Subject::MachineSet, &cluster, &old, &new).await.unwrap();
     assert!(matches!(decision, Decision::Rollout(_)), "the extension makes no patches: {decision:?}");
     let progress = client.update_machine(&cluster, &desired).await.unwrap();
     let waits = Progress::Waits { message: "half done".to_owned(), retry_after: Duration::from_secs(3) };
@@ -237,7 +237,8 @@ async fn an_extension_is_asked_and_updates() {
     assert_eq!(client.update_machine(&cluster, &desired).await.unwrap(), Progress::Done);
     let refusal = json!({"status": "Failure", "message": "no"});
     extension.answers(Hook::CanUpdateMachine, "can", refusal);
-    let error = client.can_update_machine(&cluster, &current, &desired).await.unwrap_err().to_string();
+    let error =
+        client.can_update(Subject::Machine, &cluster, &current, &desired).await.unwrap_err().to_string();
     assert_eq!(error, "CanUpdateMachine of can.ext answered \"Failure\": no");
 }
 
@@ -249,7 +250,7 @@ async fn without_an_extension_machines_are_replaced() {
     let cluster = serde_json::from_value(json!({"metadata": {"name": "c", "namespace": "default"}})).unwrap();
     assert!(!client.is_present(&cluster).await.unwrap());
     let machine = machine("v1", 1, json!([]));
-    assert_eq!(client.can_update_machine(&cluster, &machine, &machine).await.unwrap(), nobody());
+    assert_eq!(client.can_update(Subject::Machine, &cluster, &machine, &machine).await.unwrap(), nobody());
     let error = client.update_machine(&cluster, &machine).await.unwrap_err().to_string();
     assert_eq!(error, "no extension is registered for the hook UpdateMachine");
 }

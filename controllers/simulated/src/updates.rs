@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use engine::in_place::{self, Decision, Objects, Progress, SPEC, TEMPLATE_SPEC};
+use engine::in_place::{self, Decision, Objects, Progress, SPEC, Subject, TEMPLATE_SPEC};
 use engine::names::CONTROL_PLANE;
 use engine::object::annotation;
 use engine::{Error, NamespacedName, Result};
@@ -161,22 +161,18 @@ impl in_place::Updater for Updater {
         async move { Ok(is_asked(cluster)) }.boxed()
     }
 
-    fn can_update_machine<'a>(
+    fn can_update<'a>(
         &'a self,
+        subject: Subject,
         _: &'a Cluster,
         current: &'a Objects,
         desired: &'a Objects,
     ) -> BoxFuture<'a, Result<Decision>> {
-        async move { Ok(decide(current, desired, DevMachine::KIND, SPEC)) }.boxed()
-    }
-
-    fn can_update_machine_set<'a>(
-        &'a self,
-        _: &'a Cluster,
-        current: &'a Objects,
-        desired: &'a Objects,
-    ) -> BoxFuture<'a, Result<Decision>> {
-        async move { Ok(decide(current, desired, DevMachineTemplate::KIND, TEMPLATE_SPEC)) }.boxed()
+        let (kind, path) = match subject {
+            Subject::Machine => (DevMachine::KIND, SPEC),
+            Subject::MachineSet => (DevMachineTemplate::KIND, TEMPLATE_SPEC),
+        };
+        async move { Ok(decide(current, desired, kind, path)) }.boxed()
     }
 
     fn update_machine<'a>(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::in_place::{self, Decision, Objects};
+use engine::in_place::{self, Decision, Objects, Subject};
 use engine::{NamespacedName, Result};
 use schemas::cluster::MachineSet;
 
@@ -52,7 +52,9 @@ impl MachineDeploymentController {
         let (current, desired) = (self.objects(&current).await?, self.objects(&desired).await?);
         let decision = match cannot_move(&current, &desired) {
             Some(why) => Decision::Rollout(vec![why]),
-            None => self.updater.can_update_machine_set(&observed.cluster, &current, &desired).await?,
+            None => {
+                self.updater.can_update(Subject::MachineSet, &observed.cluster, &current, &desired).await?
+            }
         };
         tracing::debug!(machineset = %names[0], to = %names[1], ?decision, "update in place");
         self.decisions.keep(pair, decision.clone(), clock.monotonic());

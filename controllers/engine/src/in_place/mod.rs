@@ -1,6 +1,6 @@
 //! Updates of machines in place: the marks that controllers leave for each other, and the interface to whoever changes the machines.
 //!
-//! The owner of a Machine decides with [`Updater::can_update_machine`] or [`Updater::can_update_machine_set`], marks the Machine and its objects, and writes
+//! The owner of a Machine decides with [`Updater::can_update`], marks the Machine and its objects, and writes
 //! their new spec. Then the Machine controller calls [`Updater::update_machine`] until it is done, and removes the marks
 //! (`contract/controllers.md`, §2 to §5).
 
@@ -122,6 +122,15 @@ pub fn dynamic_value(object: &DynamicObject, resource: &ApiResource) -> Value {
     value
 }
 
+/// What is to be updated in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// One Machine, with its objects (hook `CanUpdateMachine`).
+    Machine,
+    /// All Machines of a MachineSet, by its templates (hook `CanUpdateMachineSet`).
+    MachineSet,
+}
+
 /// Whether new machines are needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -150,17 +159,10 @@ pub trait Updater: Send + Sync + 'static {
     /// Returns whether anybody updates machines of this Cluster. If not, nothing else need be asked.
     fn is_present<'a>(&'a self, cluster: &'a Cluster) -> BoxFuture<'a, Result<bool>>;
 
-    /// Decides whether a Machine can get from the current to the desired state (hook `CanUpdateMachine`).
-    fn can_update_machine<'a>(
+    /// Decides whether the machines of `subject` can get from the current to the desired state.
+    fn can_update<'a>(
         &'a self,
-        cluster: &'a Cluster,
-        current: &'a Objects,
-        desired: &'a Objects,
-    ) -> BoxFuture<'a, Result<Decision>>;
-
-    /// Decides whether the Machines of a MachineSet can get from the current to the desired templates (hook `CanUpdateMachineSet`).
-    fn can_update_machine_set<'a>(
-        &'a self,
+        subject: Subject,
         cluster: &'a Cluster,
         current: &'a Objects,
         desired: &'a Objects,
@@ -191,17 +193,9 @@ impl Updater for NoUpdater {
         async { Ok(false) }.boxed()
     }
 
-    fn can_update_machine<'a>(
+    fn can_update<'a>(
         &'a self,
-        _: &'a Cluster,
-        _: &'a Objects,
-        _: &'a Objects,
-    ) -> BoxFuture<'a, Result<Decision>> {
-        async { Ok(nobody()) }.boxed()
-    }
-
-    fn can_update_machine_set<'a>(
-        &'a self,
+        _: Subject,
         _: &'a Cluster,
         _: &'a Objects,
         _: &'a Objects,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::external::{Clone, clone_template};
 use engine::in_place::{
-    self, Decision, Objects, PENDING_HOOKS, STARTED, STARTED_MESSAGE, UPDATE_IN_PROGRESS,
+    self, Decision, Objects, PENDING_HOOKS, STARTED, STARTED_MESSAGE, Subject, UPDATE_IN_PROGRESS,
 };
 use engine::{NamespacedName, object};
 use kube::api::DynamicObject;
@@ -48,7 +48,7 @@ impl ControlPlaneController {
         let Some((current, desired)) = self.objects_of(observed, member).await? else {
             return Ok(Decision::Rollout(vec!["an object of the Machine does not exist".to_owned()]));
         };
-        Ok(self.updater.can_update_machine(&observed.cluster, &current, &desired).await?)
+        Ok(self.updater.can_update(Subject::Machine, &observed.cluster, &current, &desired).await?)
     }
 
     /// Returns the Machine with its objects as they are, and as they should be; `None` if one of them does not exist.
