@@ -115,7 +115,7 @@ fn why_deleted(object: &Value, view: &View) -> String {
     }
 }
 
-/// Returns that a Machine has another version than what its owner wants, before its conditions say so.
+/// Returns why a Machine is outdated: it has not the version that its owner wants. Its conditions may not say so yet.
 fn outdated(machine: &Value, view: &View) -> Option<String> {
     let version = machine["spec"]["version"].as_str()?;
     let deployment = label(machine, DEPLOYMENT_NAME)?;

@@ -24,7 +24,7 @@ pub struct Action {
     /// When it is done: a new Machine is available, a deleted object is gone; absent if that is at once, or does not happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_seconds: Option<i64>,
-    /// What happens.
+    /// What is done with the object.
     pub action: Verb,
     /// The kind of the object.
     pub kind: String,

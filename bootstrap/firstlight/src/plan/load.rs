@@ -1,6 +1,6 @@
 //! Fills the simulated server with the state of a real one. Objects keep their UIDs, owners, status and times.
 //!
-//! Invariant: nothing is deleted or started because of what could not be read. An owner that is not there is removed from its objects, so
+//! Invariant: objects that could not be read cause no deletion and no start. An owner that is not there is removed from its objects, so
 //! that the garbage collector leaves them alone, and Secrets, which are never read, have stand-ins.
 
 use machinery::meta::{name, namespace};

@@ -9,11 +9,11 @@ use serde_json::Value;
 pub struct Reference<'a> {
     /// The API group.
     pub group: &'a str,
-    /// The kind.
+    /// The kind, such as `Machine`.
     pub kind: &'a str,
     /// The namespace; empty for objects that are in none.
     pub namespace: &'a str,
-    /// The name.
+    /// The name of the object.
     pub name: &'a str,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Reads a reference such as `spec.infrastructureRef` of an object in `namespace`; `None` if there is none.
+    /// Reads a reference such as `spec.infrastructureRef` of an object in `namespace`; `None` if it names no object.
     pub fn read(reference: &'a Value, namespace: &'a str) -> Option<Self> {
         Some(Self {
             group: reference["apiGroup"].as_str()?,

@@ -34,7 +34,7 @@ const REQUIRED: [(&str, &str); 5] = [
 pub struct State {
     /// The server that was read, for example `https://127.0.0.1:6443`; `None` if a plan begins with nothing.
     pub server: Option<String>,
-    /// CustomResourceDefinitions.
+    /// The CustomResourceDefinitions of the server.
     pub definitions: Vec<Value>,
     /// The kinds that were read.
     pub kinds: Vec<Kind>,
@@ -95,7 +95,7 @@ impl State {
         Ok(state)
     }
 
-    /// Returns what a reader should know of what was read, each a sentence.
+    /// Returns what could not be read, each as a sentence for the user.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.unread.is_empty() {

@@ -23,7 +23,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Returns the object, or what it was.
+    /// Returns the object after the change, or before it if the object is gone.
     pub fn object(&self) -> &Value {
         self.new.as_ref().or(self.old.as_ref()).unwrap_or(&Value::Null)
     }
@@ -45,7 +45,7 @@ impl View {
         })
     }
 
-    /// Adds objects.
+    /// Returns the view with these objects added.
     #[must_use]
     pub fn with(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
         self.0.extend(objects.into_iter().map(|object| (Reference::of(&object).key(), object)));

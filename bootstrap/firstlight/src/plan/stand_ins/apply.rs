@@ -12,7 +12,7 @@ use crate::plan::certificates;
 use crate::plan::object::{Reference, cluster_of};
 use crate::plan::view::View;
 
-/// The port of the endpoint of a cluster that has none yet.
+/// The port that an endpoint gets if the Cluster has none yet.
 const PORT: u16 = 6443;
 
 impl StandIns {
@@ -47,7 +47,7 @@ impl StandIns {
         }
     }
 
-    /// Gives the cluster of an object an endpoint if it has none, and its Secrets.
+    /// Sets the endpoint of the Cluster that an object belongs to, unless it has one, and creates the Secrets of the Cluster.
     async fn give_endpoint(&self, view: &View, object: &Value) -> Result<()> {
         let owner = cluster_of(object).unwrap_or_default();
         let (space, cluster) = owner.split_once('/').unwrap_or_default();

@@ -40,7 +40,7 @@ pub enum Step {
 pub struct Wish {
     /// The key of the object.
     pub key: String,
-    /// The step.
+    /// What the stand-in does with the object.
     pub step: Step,
     /// How long it takes.
     pub after: Duration,
