@@ -1,5 +1,6 @@
 //! An extension that fails half of the time, and a process that is killed in between.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -90,11 +91,44 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
     }
     if !objects::<Cluster>(life).all().is_empty() {
         let clusters = Api::<Cluster>::namespaced(life.plane.client("user"), "default");
-        clusters.delete("demo", &DeleteParams::default()).await?;
+        match clusters.delete("demo", &DeleteParams::default()).await {
+            Ok(_) => {}
+            // The life before deleted it, and it went between the look at the cache and the request.
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     at_last(life, left).await.context("deleted")?;
     *next = Next::Done;
     Ok(())
+}
+
+/// Goes on from the first step of the user to the last, in as many lives as needed: `extension` fails half of the time, and the process is
+/// killed at these writes. Returns the number of lives.
+pub fn live_through<Step: PartialEq + Debug>(
+    extension: &Extension,
+    (seed, kills): (u64, &[u64]),
+    (mut next, last): (Step, Step),
+    go_on: impl AsyncFn(&Life, &mut Step) -> Result<()>,
+) -> u64 {
+    extension.fail_half(seed);
+    let mut world = extension.world(seed);
+    for write in kills {
+        let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
+        world.requests.plan(Kill { write: *write, moment });
+    }
+    while next != last {
+        let lived = world.live(async |life, requests| {
+            tokio::select! {
+                biased;
+                () = requests.killed() => Ok(()),
+                done = go_on(life, &mut next) => done,
+            }
+        });
+        lived.unwrap_or_else(|error| panic!("seed {seed}, life {}, {next:?}: {error:#}", world.lives()));
+        assert!(world.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
+    }
+    world.lives()
 }
 
 /// Lives with an extension that fails, and is killed at these writes, as far as it comes to them. Returns the number of lives.
@@ -104,24 +138,8 @@ fn lives(seed: u64, kills: &[u64]) -> u64 {
     hooks.dedup();
     let extension = Extension::new(&hooks);
     extension.answer("GenerateUpgradePlan", plan);
-    extension.fail_half(seed);
-    let mut world = extension.world(seed);
-    for write in kills {
-        let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
-        world.requests.plan(Kill { write: *write, moment });
-    }
-    let mut next = Next::Create;
-    while next != Next::Done {
-        let lived = world.live(async |life, requests| {
-            tokio::select! {
-                biased;
-                () = requests.killed() => Ok(()),
-                done = go_on(life, &extension, &mut next) => done,
-            }
-        });
-        lived.unwrap_or_else(|error| panic!("seed {seed}, {next:?}: {error:#}"));
-        assert!(world.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
-    }
+    let go_on = async |life: &Life, next: &mut Next| go_on(life, &extension, next).await;
+    let lives = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on);
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed * 3 > extension.asked().len(), "seed {seed}: {failed} calls failed");
     for hook in &hooks {
@@ -131,7 +149,7 @@ fn lives(seed: u64, kills: &[u64]) -> u64 {
     steps.retain(|(hook, version)| is_of_life(hook, version, !kills.is_empty()));
     let expected: Vec<_> = LIFE.iter().map(|(hook, to)| ((*hook).to_owned(), (*to).to_owned())).collect();
     assert_eq!(steps, expected, "seed {seed}");
-    world.lives()
+    lives
 }
 
 /// Returns whether a hook belongs to the life. If a process ends after it has recorded that the control plane takes the next version, but before

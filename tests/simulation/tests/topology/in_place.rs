@@ -17,10 +17,9 @@ use schemas::cluster::{Machine, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
 use simulation::world::{Life, World};
-use test_plane::requests::{Kill, Moment};
 
 use super::extension::Extension;
-use super::failing_extensions::at_last;
+use super::failing_extensions::{at_last, live_through};
 use super::life::{CLASS, CLUSTER, change, missing, objects, open, until};
 use super::places::add;
 
@@ -182,27 +181,11 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
 /// Upgrades with an extension that fails half of the time, killed at these writes. Returns how many lives it took.
 fn lives(seed: u64, kills: &[u64]) -> u64 {
     let extension = extension();
-    let mut world = extension.world(seed);
-    extension.fail_half(seed);
-    for write in kills {
-        let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
-        world.requests.plan(Kill { write: *write, moment });
-    }
-    let mut next = Next::Create;
-    while next != Next::Done {
-        let lived = world.live(async |life, requests| {
-            tokio::select! {
-                biased;
-                () = requests.killed() => Ok(()),
-                done = go_on(life, &extension, &mut next) => done,
-            }
-        });
-        lived.unwrap_or_else(|error| panic!("seed {seed}, life {}, {next:?}: {error:#}", world.lives()));
-        assert!(world.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
-    }
+    let go_on = async |life: &Life, next: &mut Next| go_on(life, &extension, next).await;
+    let lives = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on);
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed > 3, "seed {seed}: {failed} of {} calls failed", extension.asked().len());
-    world.lives()
+    lives
 }
 
 #[test]
