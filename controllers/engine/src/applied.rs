@@ -16,6 +16,9 @@ use machinery::hash::{fnv1a_32, fnv1a_64};
 #[derive(Default)]
 pub struct Applied(Mutex<BTreeMap<(String, String), Last>>);
 
+/// No field manager has this name.
+const LEFT: &str = "";
+
 /// What was applied last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Last {
@@ -29,6 +32,16 @@ impl Applied {
     /// Forgets a deleted object.
     pub fn forget(&self, uid: &str) {
         self.0.lock().retain(|(known, _), _| known != uid);
+    }
+
+    /// Returns whether [`Applied::leave`] was called with the same arguments.
+    pub(crate) fn is_left(&self, uid: &str, removed: u32, version: u64) -> bool {
+        self.last(uid, LEFT) == Some(Last { applied: removed, contained: Some((0, version)) })
+    }
+
+    /// Remembers that an object keeps, in this version, metadata which its template does not have, because it belongs to others.
+    pub(crate) fn leave(&self, uid: &str, removed: u32, version: u64) {
+        self.set(uid, LEFT, Last { applied: removed, contained: Some((0, version)) });
     }
 
     fn last(&self, uid: &str, manager: &str) -> Option<Last> {

@@ -36,6 +36,7 @@ pub mod owners;
 pub mod patch;
 pub mod paused;
 pub mod planned;
+pub mod propagated;
 pub mod queue;
 mod quota;
 mod resync;

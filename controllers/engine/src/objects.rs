@@ -94,6 +94,17 @@ impl<K: Kind> Objects<K> {
         }
     }
 
+    /// Reads the whole object, `managedFields` included. The answer does not enter the cache.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn get_whole(&self, key: &NamespacedName) -> Result<Value> {
+        let what = self.what("get", key);
+        let request = self.request(key.scope()).get(&key.name, &GetParams::default());
+        let text = self.text(&what, request).await?;
+        machinery::decode::own(text.as_bytes()).map_err(|error| Error::json(what, error))
+    }
+
     /// Creates `object`.
     pub async fn create(&self, object: &K) -> Result<Arc<K>> {
         let key = NamespacedName::of(object);

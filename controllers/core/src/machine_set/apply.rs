@@ -1,6 +1,7 @@
 //! Carries out the plan of a MachineSet.
 
-use engine::{Error, Outcome, Result, unless_gone};
+use engine::object::uid;
+use engine::{Error, Outcome, Result, owners, unless_gone};
 use schemas::cluster::MachineSet;
 
 use super::create::FIELD_MANAGER;
@@ -13,12 +14,14 @@ const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
 
 impl MachineSetController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
-    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
+    pub(super) async fn execute(&self, observed: &Observed, mut plan: Plan) -> Outcome<MachineSet> {
+        let mut errors: Vec<Error> =
+            std::mem::take(&mut plan.errors).into_iter().map(Error::Failed).collect();
         errors.extend(apply_external(&self.external, &plan.external).await);
         for remediation in &plan.remediate {
             errors.extend(self.remediate(remediation).await.err());
         }
+        errors.extend(self.remove_metadata(&mut plan).await);
         for (current, wanted) in &plan.sync {
             let result =
                 self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(current), wanted).await;
@@ -80,6 +83,21 @@ impl MachineSetController {
             }
         }
         Outcome { wanted: Some(plan.set), errors, action: plan.action }
+    }
+
+    /// Removes labels and annotations that the template has no more. If that fails, the Machine keeps them, too, so that they are known the next time.
+    async fn remove_metadata(&self, plan: &mut Plan) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for (part, removed) in &plan.remove_metadata {
+            let (objects, managers) = (self.external.handle(part), [FIELD_MANAGER, METADATA_FIELD_MANAGER]);
+            let result = objects.remove_propagated(&self.applied, &managers, &part.object, removed).await;
+            if let Err(error) = result {
+                let machine = owners::controller(part.object.as_ref()).map(|owner| owner.uid.as_str());
+                plan.sync.retain(|(synced, _)| Some(uid(synced.as_ref())) != machine);
+                errors.push(error);
+            }
+        }
+        errors
     }
 
     /// Writes the Machine's condition, then deletes it. In the other order, a process that ends in between would leave a Machine whose

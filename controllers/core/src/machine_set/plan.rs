@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME};
 use engine::object::{annotation, is_deleting, uid};
+use engine::propagated::Removed;
 use engine::{Action, ExternalObject, conditions, owners};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub update: Vec<(Arc<Machine>, Machine)>,
     /// Bootstrap and infrastructure objects whose labels and annotations follow the template.
     pub sync_parts: Vec<(ExternalObject, DynamicObject)>,
+    /// Bootstrap and infrastructure objects with labels and annotations that the template has no more.
+    pub remove_metadata: Vec<(ExternalObject, Removed)>,
     /// Bootstrap and infrastructure objects without a Machine, to be deleted.
     pub delete_parts: Vec<ExternalObject>,
     /// Machines whose condition `OwnerRemediated` changes, and those of them that are deleted then.
@@ -190,9 +193,11 @@ impl Plan {
     /// Adds the start of an update. It writes all that would be propagated to the Machine and its objects.
     fn start(&mut self, start: Start) {
         self.sync.retain(|(machine, _)| uid(machine.as_ref()) != uid(start.machine.as_ref()));
-        self.sync_parts.retain(|(part, _)| {
-            !start.parts.iter().any(|(started, _)| uid(started.object.as_ref()) == uid(part.object.as_ref()))
-        });
+        let is_started = |part: &ExternalObject| {
+            start.parts.iter().any(|(started, _)| uid(started.object.as_ref()) == uid(part.object.as_ref()))
+        };
+        self.sync_parts.retain(|(part, _)| !is_started(part));
+        self.remove_metadata.retain(|(part, _)| !is_started(part));
         self.starts.push(start);
     }
 

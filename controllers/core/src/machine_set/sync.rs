@@ -1,11 +1,13 @@
 //! Propagates the template fields that need no rollout to existing Machines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::ExternalObject;
 use engine::object::{is_deleting, uid};
 use engine::owners;
+use engine::propagated::Removed;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use schemas::cluster::{Machine, MachineDeletionSpec, MachineSet};
 
@@ -30,21 +32,23 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
         }
         plan.sync.push((machine.clone(), create::existing(&observed.set, machine)));
     }
-    let followed: BTreeSet<&str> = observed
+    let followed: BTreeMap<&str, &Arc<Machine>> = observed
         .machines
         .iter()
         .filter(|machine| !is_deleting(machine.as_ref()))
-        .map(|machine| uid(machine.as_ref()))
+        .map(|machine| (uid(machine.as_ref()), machine))
         .collect();
     let (labels, annotations) = (create::labels(&observed.set), create::annotations(&observed.set));
     for part in &observed.parts {
         // The MachineSet's own objects have no labels to update yet.
         let owner = owners::controller(part.object.as_ref());
-        if !is_deleting(part.object.as_ref())
-            && owner.is_some_and(|owner| followed.contains(owner.uid.as_str()))
-        {
-            plan.sync_parts
-                .extend(metadata(&labels, &annotations, part).map(|wanted| (part.clone(), wanted)));
+        let machine = owner.and_then(|owner| followed.get(owner.uid.as_str()));
+        let Some(machine) = machine.filter(|_| !is_deleting(part.object.as_ref())) else { continue };
+        let wanted = metadata(&labels, &annotations, part);
+        let removed = Removed::of(&machine.metadata, &part.object.metadata, &wanted.metadata);
+        plan.remove_metadata.extend(removed.map(|removed| (part.clone(), removed)));
+        if !has_all(&part.object.metadata, &wanted.metadata) {
+            plan.sync_parts.push((part.clone(), wanted));
         }
     }
 }
@@ -75,20 +79,23 @@ fn adopted(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
     wanted
 }
 
-/// Returns the labels and annotations to apply to a bootstrap or infrastructure object; `None` if it already
-/// has them.
+/// Returns whether an object has all labels and annotations.
+fn has_all(present: &ObjectMeta, wanted: &ObjectMeta) -> bool {
+    let has = |present: Option<&BTreeMap<String, String>>, wanted: Option<&BTreeMap<String, String>>| {
+        let mut wanted = wanted.into_iter().flatten();
+        wanted.all(|(key, value)| present.and_then(|present| present.get(key)) == Some(value))
+    };
+    has(present.labels.as_ref(), wanted.labels.as_ref())
+        && has(present.annotations.as_ref(), wanted.annotations.as_ref())
+}
+
+/// Returns the labels and annotations to apply to a bootstrap or infrastructure object.
 fn metadata(
     labels: &BTreeMap<String, String>,
     annotations: &BTreeMap<String, String>,
     part: &ExternalObject,
-) -> Option<DynamicObject> {
-    let has = |present: Option<&BTreeMap<String, String>>, wanted: &BTreeMap<String, String>| {
-        wanted.iter().all(|(key, value)| present.and_then(|present| present.get(key)) == Some(value))
-    };
+) -> DynamicObject {
     let meta = &part.object.metadata;
-    if has(meta.labels.as_ref(), labels) && has(meta.annotations.as_ref(), annotations) {
-        return None;
-    }
     let name = meta.name.as_deref().unwrap_or_default();
     let mut wanted = DynamicObject::new(name, &part.resource);
     wanted.data = serde_json::json!({});
@@ -96,5 +103,5 @@ fn metadata(
     wanted.metadata.uid.clone_from(&meta.uid);
     wanted.metadata.labels = Some(labels.clone());
     wanted.metadata.annotations = Some(annotations.clone()).filter(|annotations| !annotations.is_empty());
-    Some(wanted)
+    wanted
 }

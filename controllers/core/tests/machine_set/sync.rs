@@ -102,4 +102,15 @@ fn labels_and_annotations_of_a_machines_objects() {
     assert_eq!(wanted.metadata.name.as_deref(), Some("a"));
     assert_eq!(json!(wanted.metadata.labels), all);
     assert_eq!(json!(wanted.metadata.annotations), json!({"note": "x"}));
+    assert!(plan.remove_metadata.is_empty(), "{:?}", plan.remove_metadata);
+    // A label that the template has no more is removed while the Machine still has it, too.
+    let mut more = all.clone();
+    more["team"] = json!("blue");
+    observed.machines = vec![machine("b", json!({"/metadata/labels": more})), machine("a", json!({}))];
+    observed.parts = vec![part("b", more.clone()), part("a", more)];
+    let plan = self::plan(&observed);
+    let [(part, removed)] = plan.remove_metadata.as_slice() else { panic!("{:?}", plan.remove_metadata) };
+    assert_eq!(part.object.metadata.name.as_deref(), Some("b"));
+    assert_eq!(removed.labels.iter().map(String::as_str).collect::<Vec<_>>(), ["team"]);
+    assert!(removed.annotations.is_empty());
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::external::{Clone, clone_template};
+use engine::propagated::Removed;
 use engine::{NamespacedName, Objects, object, owners, unless_gone};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DynamicObject, TypeMeta};
@@ -14,7 +15,7 @@ use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
 use super::record;
 use crate::error::{Error, Result};
-use crate::names::{MANAGER, METADATA_MANAGER};
+use crate::names::{CERTIFICATES_EXPIRY, MANAGER, METADATA_MANAGER};
 
 impl ControlPlaneController {
     /// Creates infrastructure object, KubeadmConfig and Machine, in this order; after a failure, deletes what
@@ -144,14 +145,39 @@ impl ControlPlaneController {
             }
             let managed = observed.is_etcd_managed();
             let wanted = desired::existing_machine(control_plane, &cluster, managed, &machine);
+            self.remove_metadata(observed, member, &machine.metadata, &wanted.metadata).await?;
             self.machines.apply_changed(&self.applied, MANAGER, Some(&machine), &wanted).await?;
             self.sync_metadata(observed, member, &cluster).await?;
         }
         Ok(())
     }
 
-    /// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object. A
-    /// separate field manager makes sure that those removed from the spec disappear from the objects, too.
+    /// Removes labels and annotations from the KubeadmConfig and the infrastructure object that the Machine has, but is not to have any more.
+    async fn remove_metadata(
+        &self,
+        observed: &Observed,
+        member: &ControlPlaneMachine,
+        machine: &ObjectMeta,
+        wanted: &ObjectMeta,
+    ) -> Result<()> {
+        let mut wanted = wanted.clone();
+        // It is on both, and comes from no template.
+        wanted.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
+        let managers = [MANAGER, METADATA_MANAGER];
+        if let Some(config) = &member.config
+            && let Some(removed) = Removed::of(machine, &config.metadata, &wanted)
+        {
+            self.configs.remove_propagated(&self.applied, &managers, config, &removed).await?;
+        }
+        if let Some((objects, object)) = self.infrastructure_of(observed, member).await?
+            && let Some(removed) = Removed::of(machine, &object.metadata, &wanted)
+        {
+            objects.remove_propagated(&self.applied, &managers, &object, &removed).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object.
     async fn sync_metadata(
         &self,
         observed: &Observed,

@@ -7,8 +7,9 @@ use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use schemas::HasConditions;
-use schemas::bootstrap::KubeadmConfigTemplate;
+use schemas::bootstrap::{KubeadmConfig, KubeadmConfigTemplate};
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck};
+use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
 use simulation::world::{Life, World};
 
@@ -35,6 +36,50 @@ async fn come_up(life: &Life) -> Result<()> {
     until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")
 }
 
+/// Returns the label of the Machines and of each of their objects.
+fn labels_of_machines(life: &Life) -> Vec<Option<String>> {
+    fn of<K: engine::Kind<DynamicType = ()>>(life: &Life) -> Vec<Option<String>> {
+        let all = objects::<K>(life).all();
+        all.iter().map(|object| label(object.as_ref(), LABEL).map(str::to_owned)).collect()
+    }
+    [of::<Machine>(life), of::<KubeadmConfig>(life), of::<DevMachine>(life)].concat()
+}
+
+/// A label that the class has no more leaves the Machines and their objects, but for the one that belongs to somebody else.
+async fn without_labels(life: &Life) -> Result<()> {
+    ensure!(labels_of_machines(life) == vec![Some("red".to_owned()); 9], "{:?}", labels_of_machines(life));
+    let theirs = objects::<DevMachine>(life).all();
+    let theirs = theirs.first().context("a DevMachine")?;
+    let api = Api::<DevMachine>::namespaced(life.plane.client("user"), "default");
+    let apply = json!({"apiVersion": DevMachine::API_VERSION, "kind": DevMachine::KIND, "metadata": {"labels": {LABEL: "red"}}});
+    let stranger = theirs.metadata.name.as_deref().unwrap_or_default();
+    api.patch(stranger, &PatchParams::apply("stranger"), &Patch::Apply(&apply)).await?;
+    // The change is a merge patch, in which only lists are replaced as a whole.
+    let of_the_control_plane = json!({"labels": {LABEL: null, "other": "yes"}});
+    set::<ClusterClass>(life, "small", "/controlPlane/metadata", of_the_control_plane).await?;
+    set::<ClusterClass>(
+        life,
+        "small",
+        "/workers/machineDeployments/0/metadata",
+        json!({"labels": {"other": "yes"}}),
+    )
+    .await?;
+    until(life, |life| {
+        let red = labels_of_machines(life).into_iter().flatten().count();
+        if red == 1 {
+            missing(life, 2, "v1.34.0")
+        } else {
+            vec![format!("{red} red objects: {:?}", labels_of_machines(life))]
+        }
+    })
+    .await
+    .context("labels that the class has no more")?;
+    let (name, value) = (name(stranger), Some("red"));
+    let left = objects::<DevMachine>(life).get(&name).context("the DevMachine of the stranger")?;
+    ensure!(label(left.as_ref(), LABEL) == value, "{:?}", left.metadata.labels);
+    Ok(())
+}
+
 /// Labels of the class reach all Machines, which stay. Another template replaces them.
 async fn of_the_class(life: &Life) -> Result<()> {
     come_up(life).await?;
@@ -49,6 +94,7 @@ async fn of_the_class(life: &Life) -> Result<()> {
     })
     .await
     .context("labels of the class")?;
+    without_labels(life).await?;
     ensure!(machines(life) == before, "labels of a class change Machines in place");
 
     let text = CLASS.replace("metadata: {name: workers}", "metadata: {name: others}");

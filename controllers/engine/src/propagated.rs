@@ -1,0 +1,135 @@
+//! Labels and annotations that a Machine and its objects got from a template, and that the template has no more.
+//!
+//! The field manager that created an object owns its first labels, so that an apply by the field manager of its metadata does not remove them. They are
+//! removed only while the Machine still has them. So a controller updates the objects of a Machine first, and then the Machine: a process that ends
+//! in between goes on with the same labels.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use machinery::hash::fnv1a_32;
+use serde_json::{Map, Value, json};
+
+use crate::applied::Applied;
+use crate::error::Result;
+use crate::in_place::UPDATE_IN_PROGRESS;
+use crate::object::{self, Kind, NamespacedName};
+use crate::objects::Objects;
+
+/// The keys of labels and annotations that are to be removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Keys of labels.
+    pub labels: BTreeSet<String>,
+    /// Keys of annotations.
+    pub annotations: BTreeSet<String>,
+}
+
+impl Removed {
+    /// Returns what `part` and the Machine have in common, and `wanted` does not have; `None` if there is nothing.
+    /// A Machine that is updated in place has marks that no template has, so nothing of it is removed.
+    pub fn of(machine: &ObjectMeta, part: &ObjectMeta, wanted: &ObjectMeta) -> Option<Self> {
+        let is_updated =
+            machine.annotations.as_ref().is_some_and(|present| present.contains_key(UPDATE_IN_PROGRESS));
+        let removed = Self {
+            labels: common(&machine.labels, &part.labels, &wanted.labels),
+            annotations: common(&machine.annotations, &part.annotations, &wanted.annotations),
+        };
+        (!is_updated && removed != Self::default()).then_some(removed)
+    }
+}
+
+type Texts = Option<BTreeMap<String, String>>;
+
+fn common(machine: &Texts, part: &Texts, wanted: &Texts) -> BTreeSet<String> {
+    let has = |texts: &Texts, key: &str| texts.as_ref().is_some_and(|texts| texts.contains_key(key));
+    let of_part = part.iter().flatten();
+    let common = of_part.filter(|(key, value)| {
+        let of_machine = machine.as_ref().and_then(|texts| texts.get(*key));
+        of_machine == Some(value) && !has(wanted, key)
+    });
+    common.map(|(key, _)| key.clone()).collect()
+}
+
+impl<K: Kind> Objects<K> {
+    /// Removes labels and annotations that nobody owns but `managers`. What others own, or have set to another value since, stays.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it. A conflict means that the object has changed meanwhile.
+    pub async fn remove_propagated(
+        &self,
+        applied: &Applied,
+        managers: &[&str],
+        object: &Arc<K>,
+        removed: &Removed,
+    ) -> Result<()> {
+        let (uid, version) = (object::uid(object.as_ref()), object::version(object.as_ref()));
+        let hash = fnv1a_32(format!("{removed:?}").as_bytes());
+        if applied.is_left(uid, hash, version) {
+            return Ok(());
+        }
+        let key = NamespacedName::of(object.as_ref());
+        let whole = self.get_whole(&key).await?;
+        let owned = |field: &str, keys: &BTreeSet<String>| -> Map<String, Value> {
+            let keys = keys.iter().filter(|key| is_owned_by(&whole, field, key, managers));
+            keys.map(|key| (key.clone(), Value::Null)).collect()
+        };
+        let (labels, annotations) =
+            (owned("labels", &removed.labels), owned("annotations", &removed.annotations));
+        let is_same = whole["metadata"]["uid"] == uid;
+        if !is_same || labels.is_empty() && annotations.is_empty() {
+            applied.leave(uid, hash, version);
+            return Ok(());
+        }
+        let resource_version = &whole["metadata"]["resourceVersion"];
+        let patch = json!({"metadata": {"resourceVersion": resource_version, "labels": labels, "annotations": annotations}});
+        self.merge(&key, None, patch).await?;
+        Ok(())
+    }
+}
+
+/// Returns whether one of `managers` owns the label or annotation, and nobody else does.
+fn is_owned_by(object: &Value, field: &str, key: &str, managers: &[&str]) -> bool {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let owns = |entry: &&Value| {
+        entry["fieldsV1"]["f:metadata"][format!("f:{field}")].get(format!("f:{key}")).is_some()
+    };
+    let mut owners =
+        entries.into_iter().flatten().filter(owns).map(|entry| entry["manager"].as_str()).peekable();
+    owners.peek().is_some() && owners.all(|owner| owner.is_some_and(|owner| managers.contains(&owner)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(labels: Value, annotations: Value) -> ObjectMeta {
+        let meta = json!({"labels": labels, "annotations": annotations});
+        serde_json::from_value(meta).expect("metadata")
+    }
+
+    #[test]
+    fn only_what_the_machine_has_too_is_removed() {
+        let machine = meta(json!({"a": "1", "b": "1", "c": "1"}), json!({"note": "x"}));
+        let part = meta(json!({"a": "1", "b": "2", "c": "1", "d": "1"}), json!({"note": "x", "cloned": "y"}));
+        let wanted = meta(json!({"c": "2"}), json!({}));
+        let removed = Removed::of(&machine, &part, &wanted).expect("something is removed");
+        assert_eq!(removed.labels, BTreeSet::from(["a".to_owned()]));
+        assert_eq!(removed.annotations, BTreeSet::from(["note".to_owned()]));
+        let all = meta(json!({"a": "1", "b": "1", "c": "1"}), json!({"note": "x"}));
+        assert_eq!(Removed::of(&machine, &part, &all), None);
+        let updated = meta(json!({"a": "1"}), json!({UPDATE_IN_PROGRESS: ""}));
+        assert_eq!(Removed::of(&updated, &part, &wanted), None);
+    }
+
+    #[test]
+    fn what_others_own_stays() {
+        let entry = |manager: &str, key: &str| json!({"manager": manager, "fieldsV1": {"f:metadata": {"f:labels": {format!("f:{key}"): {}}}}});
+        let object = json!({"metadata": {"managedFields":
+            [entry("capi-machineset", "a"), entry("capi-machineset", "b"), entry("kubectl", "b"), entry("kubectl", "c")]}});
+        let owned = ["a", "b", "c", "d"]
+            .map(|key| is_owned_by(&object, "labels", key, &["capi-machineset", "other"]));
+        assert_eq!(owned, [true, false, false, false]);
+    }
+}
