@@ -136,6 +136,36 @@ async fn an_applied_cluster_keeps_its_defaults() {
     place.process.stop().await;
 }
 
+/// The policy of docs/classes.md keeps Clusters from classes of other namespaces.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_says_which_namespaces_have_classes() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let page = include_str!("../../../docs/classes.md");
+    let policy = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    for text in policy.split("---\n") {
+        let object: Value = serde_saphyr::from_str(text).unwrap();
+        let plural = match object["kind"].as_str().unwrap() {
+            "ValidatingAdmissionPolicy" => "validatingadmissionpolicies",
+            _ => "validatingadmissionpolicybindings",
+        };
+        ask(&client, "POST", &format!("/apis/admissionregistration.k8s.io/v1/{plural}"), JSON, &object)
+            .await
+            .unwrap();
+    }
+    let create = async |name: &str, namespace: Value| {
+        let mut cluster = cluster(name, json!([]));
+        cluster["spec"]["topology"]["classRef"]["namespace"] = namespace;
+        ask(&client, "POST", &path("default", "clusters", ""), JSON, &cluster).await
+    };
+    let answer = create("one", json!("somebody-else")).await;
+    refused(answer, "Invalid", "the class must be in the namespace of the Cluster, or in classes");
+    for (name, namespace) in [("two", json!("classes")), ("three", json!("default")), ("four", json!(null))] {
+        create(name, namespace).await.unwrap();
+    }
+    place.process.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_comes_from_the_pool_of_its_claim() {
     let place = Place::start("none", &[]).await;

@@ -9,6 +9,7 @@ mod creation;
 mod discovery;
 mod extension;
 mod failing_extensions;
+mod hostile;
 mod in_place;
 mod kills;
 mod life;

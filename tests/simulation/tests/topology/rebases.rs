@@ -18,6 +18,7 @@ use simulation::world::{Life, World};
 use test_plane::requests::Requests;
 
 use super::at_rest::writes;
+use super::changes::topology_reconciled;
 use super::life::{CLASS, CLUSTER, left, name, objects, open, set, until};
 
 /// Machines of a Cluster: one of the control plane, and two workers.
@@ -211,6 +212,46 @@ async fn in_opposite_directions(life: &Life, requests: &Requests) -> Result<()> 
         .context("they are gone at once")
 }
 
+/// The name of the template that the Cluster's workers use.
+fn workers_template(life: &Life) -> Result<String> {
+    let all = objects::<KubeadmConfigTemplate>(life).all();
+    let mut owned = all.iter().filter(|template| label(template.as_ref(), TOPOLOGY_OWNED).is_some());
+    owned.next().and_then(|template| template.metadata.name.clone()).context("a template")
+}
+
+/// A class names the template that was made for a Cluster of it: what a patch made of that template is patched once more. The Cluster says what is wrong, its Machines stay,
+/// and another template or class mends it.
+async fn from_its_own_template(life: &Life, requests: &Requests) -> Result<()> {
+    const TEMPLATE: &str = "/workers/machineDeployments/0/bootstrap/templateRef/name";
+    create(life, &[("demo", "other")]).await?;
+    let made = workers_template(life)?;
+    let is_told = |life: &Life| {
+        let (reason, message) = topology_reconciled(life);
+        let is_told = reason == "ReconcileFailed" && message.contains("kubeletExtraArgs: duplicate entries");
+        if is_told { Vec::new() } else { vec![format!("{reason}: {message}")] }
+    };
+    for mended in ["others", "small"] {
+        set::<ClusterClass>(life, "other", TEMPLATE, json!(made)).await?;
+        until(life, is_told).await.with_context(|| format!("before {mended}"))?;
+        life.clock.sleep(Duration::from_secs(3600)).await;
+        ensure!(machines(life, "demo").len() == MACHINES && ever_created(requests).len() == MACHINES);
+        ensure!(workers_template(life)? == made, "the template is still used");
+        if mended == "small" {
+            rebase(life, "demo", "small").await?;
+            until(life, |life| missing(life, "demo", "small")).await.context("another class")?;
+        } else {
+            set::<ClusterClass>(life, "other", TEMPLATE, json!(mended)).await?;
+            until(life, |life| missing(life, "demo", "other")).await.context("another template")?;
+        }
+    }
+    // The template of the class is gone with its last use. A class that nobody uses fails alone.
+    let class = objects::<ClusterClass>(life).get(&name("other")).context("the class")?;
+    let found = class.condition("RefVersionsUpToDate").map(|found| found.message.clone());
+    ensure!(found.as_ref().is_some_and(|message| message.contains(&made)), "{found:?}");
+    set::<ClusterClass>(life, "other", TEMPLATE, json!("others")).await?;
+    check_rest(life, requests).await
+}
+
 #[test]
 fn a_cluster_goes_to_and_fro_between_two_classes() {
     World::new(51).live(async |life, requests| one_after_the_other(life, requests).await).expect("seed 51");
@@ -228,4 +269,9 @@ fn two_clusters_change_places() {
     World::new(53)
         .live(async |life, requests| in_opposite_directions(life, requests).await)
         .expect("seed 53");
+}
+
+#[test]
+fn a_class_that_names_a_template_of_its_cluster_is_told_and_mended() {
+    World::new(54).live(async |life, requests| from_its_own_template(life, requests).await).expect("seed 54");
 }

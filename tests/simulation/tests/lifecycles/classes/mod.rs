@@ -1,6 +1,7 @@
 //! Recorded lives of Clusters of a class, with the requests of their users.
 
 mod changes;
+mod deletion;
 mod errors;
 mod plain;
 mod rebase;
