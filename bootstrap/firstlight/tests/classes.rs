@@ -154,7 +154,7 @@ async fn a_policy_says_which_namespaces_have_classes() {
             .unwrap();
     }
     let create = async |name: &str, namespace: Value| {
-        let mut cluster = cluster(name, json!([]));
+        let mut cluster = cluster(name, Value::Null);
         cluster["spec"]["topology"]["classRef"]["namespace"] = namespace;
         ask(&client, "POST", &path("default", "clusters", ""), JSON, &cluster).await
     };

@@ -122,9 +122,9 @@ impl Follower {
         if let Some((verb, reason)) = action(&change, &self.view) {
             self.add(after, verb, reason, &change.key, change.object());
         }
-        self.close(after, &change.key, change.new.as_ref());
+        self.close(after, &change.key, change.new.as_deref());
         if self.applied.is_some() {
-            self.waits.observe(now, &change.key, change.new.as_ref());
+            self.waits.observe(now, &change.key, change.new.as_deref());
             self.is_counted &= !counts(change.object());
         }
     }

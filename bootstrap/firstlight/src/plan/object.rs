@@ -4,6 +4,10 @@ use machinery::meta;
 use schemas::names::CLUSTER_NAME;
 use serde_json::Value;
 
+/// The kinds of providers whose controllers run in a plan.
+const BUILT_IN: [&str; 5] =
+    ["DevCluster", "DevMachine", "DevMachinePool", "KubeadmConfig", "KubeadmControlPlane"];
+
 /// The kind and the name of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference<'a> {
@@ -61,4 +65,11 @@ pub fn cluster_of(object: &Value) -> Option<String> {
 /// Returns whether an infrastructure object, or any other of a provider, says that it is provisioned, in one of the contract's versions.
 pub fn is_provisioned(object: &Value) -> bool {
     object["status"]["initialization"]["provisioned"] == true || object["status"]["ready"] == true
+}
+
+/// Returns whether an object is one of a provider that a stand-in represents.
+pub fn is_foreign(object: &Value) -> bool {
+    let Reference { group, kind, .. } = Reference::of(object);
+    let of_core = ["cluster.x-k8s.io", "ipam.cluster.x-k8s.io"].contains(&group);
+    !of_core && !BUILT_IN.contains(&kind) && !kind.ends_with("Template")
 }

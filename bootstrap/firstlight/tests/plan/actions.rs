@@ -1,5 +1,7 @@
 //! What changes of objects mean for the reader of a plan, as a table.
 
+use std::sync::Arc;
+
 use firstlight::plan::action::{Verb, action};
 use firstlight::plan::view::{Change, View};
 use serde_json::{Value, json};
@@ -27,7 +29,10 @@ fn merge(object: &mut Value, more: &Value) {
 }
 
 fn of(old: Option<Value>, new: Option<Value>) -> Option<(Verb, String)> {
-    action(&Change { key: "key".to_owned(), old, new }, &View::default())
+    action(
+        &Change { key: "key".to_owned(), old: old.map(Arc::new), new: new.map(Arc::new) },
+        &View::default(),
+    )
 }
 
 #[test]

@@ -15,9 +15,8 @@ use simulated::workload::Authorities;
 use simulated::workload::objects::Host;
 use simulated::workload::part::Part;
 
-use super::plan::is_foreign;
 use crate::plan::certificates::endpoint;
-use crate::plan::object::{Reference, is_provisioned, label};
+use crate::plan::object::{Reference, is_foreign, is_provisioned, label};
 use crate::plan::view::View;
 
 /// The host of a control plane without Machines. It has no Node.
@@ -53,6 +52,11 @@ impl Hosts {
             running: BTreeMap::new(),
             failures: Vec::new(),
         }
+    }
+
+    /// Returns whether no machine runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty()
     }
 
     /// Starts the machines that are provisioned, and stops those that are deleted. Returns the clusters whose machines cannot start yet,

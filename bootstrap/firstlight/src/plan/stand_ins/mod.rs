@@ -12,7 +12,7 @@ use engine::{Manager, NamespacedName};
 use kube::Client;
 
 use super::certificates;
-use super::object::Reference;
+use super::object::{Reference, is_foreign};
 use super::view::View;
 use crate::plane::Plane;
 use hosts::Hosts;
@@ -62,6 +62,10 @@ impl StandIns {
 
     /// Takes the steps that are due. Returns what is to be done later.
     pub async fn step(&mut self, view: &View, now: DateTime<Utc>) -> Later {
+        if !view.has_foreign() && self.hosts.is_empty() {
+            self.since.clear();
+            return Later::default();
+        }
         let wishes = wishes(view, &self.durations);
         let wanted: BTreeSet<(String, Step)> =
             wishes.iter().map(|wish| (wish.key.clone(), wish.step)).collect();
@@ -103,7 +107,7 @@ impl StandIns {
         };
         let Some(cluster) = view.get(&reference) else { return };
         let control_plane = view.referenced(&cluster["spec"]["controlPlaneRef"], reference.namespace);
-        if !control_plane.is_some_and(plan::is_foreign) {
+        if !control_plane.is_some_and(is_foreign) {
             return;
         }
         if let Err(error) = certificates::ensure(&self.client, self.plane.doors(), cluster).await {

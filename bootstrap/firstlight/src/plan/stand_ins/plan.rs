@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::plan::object::{Reference, is_provisioned, label};
+use crate::plan::object::{Reference, is_foreign, is_provisioned, label};
 use crate::plan::view::View;
 
 /// How long what is not simulated takes to start.
@@ -44,17 +44,6 @@ pub struct Wish {
     pub step: Step,
     /// How long it takes.
     pub after: Duration,
-}
-
-/// The kinds of providers whose controllers run in a plan.
-const BUILT_IN: [&str; 5] =
-    ["DevCluster", "DevMachine", "DevMachinePool", "KubeadmConfig", "KubeadmControlPlane"];
-
-/// Returns whether an object is one of a provider that a stand-in represents.
-pub fn is_foreign(object: &Value) -> bool {
-    let Reference { group, kind, .. } = Reference::of(object);
-    let of_core = ["cluster.x-k8s.io", "ipam.cluster.x-k8s.io"].contains(&group);
-    !of_core && !BUILT_IN.contains(&kind) && !kind.ends_with("Template")
 }
 
 /// Returns all steps that are due at some time from now on.
