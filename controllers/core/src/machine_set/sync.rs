@@ -38,17 +38,22 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
         .filter(|machine| !is_deleting(machine.as_ref()))
         .map(|machine| (uid(machine.as_ref()), machine))
         .collect();
-    let (labels, annotations) = (create::labels(&observed.set), create::annotations(&observed.set));
+    let annotations = create::annotations(&observed.set);
+    let wanted = ObjectMeta {
+        labels: Some(create::labels(&observed.set)),
+        annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
+        ..ObjectMeta::default()
+    };
     for part in &observed.parts {
         // The MachineSet's own objects have no labels to update yet.
         let owner = owners::controller(part.object.as_ref());
         let machine = owner.and_then(|owner| followed.get(owner.uid.as_str()));
         let Some(machine) = machine.filter(|_| !is_deleting(part.object.as_ref())) else { continue };
-        let wanted = metadata(&labels, &annotations, part);
-        let removed = Removed::of(&machine.metadata, &part.object.metadata, &wanted.metadata);
+        let present = &part.object.metadata;
+        let removed = Removed::of(&machine.metadata, present, &wanted);
         plan.remove_metadata.extend(removed.map(|removed| (part.clone(), removed)));
-        if !has_all(&part.object.metadata, &wanted.metadata) {
-            plan.sync_parts.push((part.clone(), wanted));
+        if !has_all(present, &wanted) {
+            plan.sync_parts.push((part.clone(), with_metadata(part, &wanted)));
         }
     }
 }
@@ -89,19 +94,16 @@ fn has_all(present: &ObjectMeta, wanted: &ObjectMeta) -> bool {
         && has(present.annotations.as_ref(), wanted.annotations.as_ref())
 }
 
-/// Returns the labels and annotations to apply to a bootstrap or infrastructure object.
-fn metadata(
-    labels: &BTreeMap<String, String>,
-    annotations: &BTreeMap<String, String>,
-    part: &ExternalObject,
-) -> DynamicObject {
+/// Returns what is applied to a bootstrap or infrastructure object to give it labels and annotations.
+fn with_metadata(part: &ExternalObject, wanted: &ObjectMeta) -> DynamicObject {
     let meta = &part.object.metadata;
-    let name = meta.name.as_deref().unwrap_or_default();
-    let mut wanted = DynamicObject::new(name, &part.resource);
-    wanted.data = serde_json::json!({});
-    wanted.metadata.namespace.clone_from(&meta.namespace);
-    wanted.metadata.uid.clone_from(&meta.uid);
-    wanted.metadata.labels = Some(labels.clone());
-    wanted.metadata.annotations = Some(annotations.clone()).filter(|annotations| !annotations.is_empty());
-    wanted
+    let mut object = DynamicObject::new(meta.name.as_deref().unwrap_or_default(), &part.resource);
+    object.data = serde_json::json!({});
+    object.metadata = ObjectMeta {
+        name: object.metadata.name,
+        namespace: meta.namespace.clone(),
+        uid: meta.uid.clone(),
+        ..wanted.clone()
+    };
+    object
 }
