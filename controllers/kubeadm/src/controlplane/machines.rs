@@ -8,6 +8,7 @@ use engine::{NamespacedName, Objects, object, owners, unless_gone};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DynamicObject, TypeMeta};
 use schemas::bootstrap::KubeadmConfig;
+use schemas::cluster::Machine;
 use serde_json::json;
 
 use super::desired::{self, Entry};
@@ -16,6 +17,9 @@ use super::observed::{ControlPlaneMachine, Observed};
 use super::record;
 use crate::error::{Error, Result};
 use crate::names::{CERTIFICATES_EXPIRY, MANAGER, METADATA_MANAGER};
+
+/// The infrastructure object of a Machine, and the handle for its kind.
+type Infrastructure = (Objects<DynamicObject>, Arc<DynamicObject>);
 
 impl ControlPlaneController {
     /// Creates infrastructure object, KubeadmConfig and Machine, in this order; after a failure, deletes what
@@ -145,34 +149,36 @@ impl ControlPlaneController {
             }
             let managed = observed.is_etcd_managed();
             let wanted = desired::existing_machine(control_plane, &cluster, managed, &machine);
-            self.remove_metadata(observed, member, &machine.metadata, &wanted.metadata).await?;
+            let infrastructure = self.infrastructure_of(observed, member).await?;
+            let config = member.config.as_ref();
+            self.remove_metadata(config, infrastructure.as_ref(), &machine, &wanted).await?;
             self.machines.apply_changed(&self.applied, MANAGER, Some(&machine), &wanted).await?;
-            self.sync_metadata(observed, member, &cluster).await?;
+            self.sync_metadata(observed, config, infrastructure.as_ref(), &cluster).await?;
         }
         Ok(())
     }
 
-    /// Removes labels and annotations from the KubeadmConfig and the infrastructure object that the Machine has, but is not to have any more.
+    /// Removes labels and annotations from the KubeadmConfig and the infrastructure object that the Machine still has, and `wanted` lacks.
     async fn remove_metadata(
         &self,
-        observed: &Observed,
-        member: &ControlPlaneMachine,
-        machine: &ObjectMeta,
-        wanted: &ObjectMeta,
+        config: Option<&Arc<KubeadmConfig>>,
+        infrastructure: Option<&Infrastructure>,
+        machine: &Machine,
+        wanted: &Machine,
     ) -> Result<()> {
-        let mut wanted = wanted.clone();
-        // It is on both, and comes from no template.
+        let mut wanted = wanted.metadata.clone();
+        // The Machine and the KubeadmConfig have this annotation, but no template does.
         wanted.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
         let managers = [MANAGER, METADATA_MANAGER];
-        if let Some(config) = &member.config
-            && let Some(removed) = Removed::of(machine, &config.metadata, &wanted)
+        if let Some(config) = config
+            && let Some(removed) = Removed::of(&machine.metadata, &config.metadata, &wanted)
         {
             self.configs.remove_propagated(&self.applied, &managers, config, &removed).await?;
         }
-        if let Some((objects, object)) = self.infrastructure_of(observed, member).await?
-            && let Some(removed) = Removed::of(machine, &object.metadata, &wanted)
+        if let Some((objects, object)) = infrastructure
+            && let Some(removed) = Removed::of(&machine.metadata, &object.metadata, &wanted)
         {
-            objects.remove_propagated(&self.applied, &managers, &object, &removed).await?;
+            objects.remove_propagated(&self.applied, &managers, object, &removed).await?;
         }
         Ok(())
     }
@@ -181,7 +187,8 @@ impl ControlPlaneController {
     async fn sync_metadata(
         &self,
         observed: &Observed,
-        member: &ControlPlaneMachine,
+        config: Option<&Arc<KubeadmConfig>>,
+        infrastructure: Option<&Infrastructure>,
         cluster: &str,
     ) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
@@ -193,19 +200,19 @@ impl ControlPlaneController {
             }})
         };
         let applied = &self.applied;
-        if let Some(config) = &member.config {
+        if let Some(config) = config {
             let resource =
                 TypeMeta { api_version: KubeadmConfig::API_VERSION.into(), kind: KubeadmConfig::KIND.into() };
             let (key, wanted) =
                 (NamespacedName::of(config.as_ref()), configuration(&resource, &config.metadata));
             self.configs.apply_changed_value(applied, METADATA_MANAGER, Some(config), &key, wanted).await?;
         }
-        if let Some((objects, object)) = self.infrastructure_of(observed, member).await? {
+        if let Some((objects, object)) = infrastructure {
             let kind = objects.dynamic_type();
             let resource = TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
             let (key, wanted) =
                 (NamespacedName::of(object.as_ref()), configuration(&resource, &object.metadata));
-            objects.apply_changed_value(applied, METADATA_MANAGER, Some(&object), &key, wanted).await?;
+            objects.apply_changed_value(applied, METADATA_MANAGER, Some(object), &key, wanted).await?;
         }
         Ok(())
     }
@@ -215,7 +222,7 @@ impl ControlPlaneController {
         &self,
         observed: &Observed,
         member: &ControlPlaneMachine,
-    ) -> Result<Option<(Objects<DynamicObject>, Arc<DynamicObject>)>> {
+    ) -> Result<Option<Infrastructure>> {
         if member.cloned_from.is_none() {
             return Ok(None);
         }
