@@ -1,6 +1,7 @@
 //! What a Cluster of a class does when its class, its workers or somebody else change.
 
 use anyhow::{Context, Result, ensure};
+use engine::NamespacedName;
 use engine::names::TOPOLOGY_OWNED;
 use engine::object::label;
 use firstlight::manifests::apply::apply_all;
@@ -24,9 +25,23 @@ fn machines(life: &Life) -> Vec<String> {
     names
 }
 
-/// Returns reason and message of the condition of the topology.
+/// Returns reason and message of the condition of the topology of the Cluster default/demo.
 pub fn topology_reconciled(life: &Life) -> (String, String) {
-    let cluster = objects::<Cluster>(life).get(&name("demo"));
+    topology_of(life, &name("demo"))
+}
+
+/// Waits until the condition of the topology of a Cluster has this reason, and this part in its message.
+pub async fn until_told(life: &Life, cluster: &NamespacedName, reason: &str, part: &str) -> Result<()> {
+    let told = |life: &Life| {
+        let (found, message) = topology_of(life, cluster);
+        let is_told = found == reason && message.contains(part);
+        if is_told { Vec::new() } else { vec![format!("{part}: {found}: {message}")] }
+    };
+    until(life, told).await
+}
+
+fn topology_of(life: &Life, cluster: &NamespacedName) -> (String, String) {
+    let cluster = objects::<Cluster>(life).get(cluster);
     let condition = cluster.and_then(|cluster| cluster.condition("TopologyReconciled").cloned());
     condition.map(|condition| (condition.reason, condition.message)).unwrap_or_default()
 }
@@ -121,14 +136,9 @@ async fn of_a_missing_template(life: &Life) -> Result<()> {
     documents.extend(parse("cluster.yaml", CLUSTER)?);
     let client = life.plane.client("user");
     apply_all(&life.plane.registry, &client, &documents).await?;
-    until(life, |life| {
-        let (reason, message) = topology_reconciled(life);
-        let told =
-            reason == "ClusterClassNotReconciled" && message.contains("DevClusterTemplate infrastructure");
-        if told { Vec::new() } else { vec![format!("{reason}: {message}")] }
-    })
-    .await
-    .context("the missing template")?;
+    until_told(life, &name("demo"), "ClusterClassNotReconciled", "DevClusterTemplate infrastructure")
+        .await
+        .context("the missing template")?;
     let class = objects::<ClusterClass>(life).get(&name("small")).context("the class")?;
     let versions = class.condition("RefVersionsUpToDate").context("a condition")?;
     ensure!(versions.message.contains("DevClusterTemplate infrastructure"), "{versions:?}");
@@ -215,13 +225,7 @@ async fn of_a_paused_cluster(life: &Life) -> Result<()> {
     let before = machines(life);
     set::<Cluster>(life, "demo", "/paused", json!(true)).await?;
     change(life, "/variables/0/value", json!(64)).await?;
-    until(life, |life| {
-        let (reason, message) = topology_reconciled(life);
-        let is_told = reason == "Paused" && message.contains("spec.paused");
-        if is_told { Vec::new() } else { vec![format!("{reason}: {message}")] }
-    })
-    .await
-    .context("paused")?;
+    until_told(life, &name("demo"), "Paused", "spec.paused").await.context("paused")?;
     life.clock.sleep(std::time::Duration::from_secs(3600)).await;
     ensure!(machines(life) == before, "{:?}", machines(life));
     set::<Cluster>(life, "demo", "/paused", json!(false)).await?;

@@ -6,36 +6,14 @@ use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use schemas::HasConditions;
-use schemas::cluster::{Cluster, ClusterClass};
+use schemas::cluster::ClusterClass;
 use serde_json::json;
 use simulation::world::{Life, World};
 
-use super::life::{CLASS, CLUSTER, missing, objects, open, until};
+use super::changes::until_told;
+use super::life::{CLASS, CLUSTER, missing, open, until};
 
 const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: tenant}\n";
-/// Kinds of somebody else, in whose place a class would make objects that its author may not.
-const STRANGERS: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: jobtemplates.batch.example}
-spec:
-  group: batch.example
-  scope: Namespaced
-  names: {kind: JobTemplate, plural: jobtemplates}
-  versions:
-    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: jobs.batch.example}
-spec:
-  group: batch.example
-  scope: Namespaced
-  names: {kind: Job, plural: jobs}
-  versions:
-    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-";
 const TEMPLATE: &str = "
 apiVersion: batch.example/v1
 kind: JobTemplate
@@ -43,11 +21,30 @@ metadata: {name: infrastructure}
 spec: {template: {spec: {command: rm}}}
 ";
 
+/// The definition of a kind of somebody else, in whose place a class would make objects that its author may not.
+fn definition(kind: &str, plural: &str) -> String {
+    format!(
+        "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.batch.example}}
+spec:
+  group: batch.example
+  scope: Namespaced
+  names: {{kind: {kind}, plural: {plural}}}
+  versions:
+    - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}
+"
+    )
+}
+
 /// A class and a Cluster in another namespace, whose infrastructure is to be a Job.
 async fn create_hostile(life: &Life) -> Result<()> {
     let client = life.plane.client("user");
-    let mut documents = parse("strangers.yaml", STRANGERS)?;
-    documents.extend(parse("namespace.yaml", NAMESPACE)?);
+    let mut documents = parse("namespace.yaml", NAMESPACE)?;
+    for (kind, plural) in [("JobTemplate", "jobtemplates"), ("Job", "jobs")] {
+        documents.extend(parse("definition.yaml", &definition(kind, plural))?);
+    }
     apply_all(&life.plane.registry, &client, &documents).await?;
     let mut documents = parse("template.yaml", TEMPLATE)?;
     documents.extend(parse("class.yaml", CLASS)?);
@@ -72,29 +69,28 @@ fn strangers(life: &Life, kind: &str, plural: &str) -> Api<DynamicObject> {
     Api::namespaced_with(life.plane.client("user"), "tenant", &resource)
 }
 
-async fn until_told(life: &Life, reason: &str, part: &str) -> Result<()> {
-    let told = |life: &Life| {
-        let cluster = objects::<Cluster>(life).get(&NamespacedName::new("tenant", "demo"));
-        let condition = cluster.and_then(|cluster| cluster.condition("TopologyReconciled").cloned());
-        let is_told = condition
-            .as_ref()
-            .is_some_and(|condition| condition.reason == reason && condition.message.contains(part));
-        if is_told { Vec::new() } else { vec![format!("{condition:?}")] }
-    };
-    until(life, told).await.with_context(|| part.to_owned())
-}
-
 async fn of_a_stranger(life: &Life) -> Result<()> {
     open(life).await;
     create_hostile(life).await?;
-    until_told(life, "ClusterClassNotReconciled", "jobtemplates.batch.example has none of the labels")
-        .await?;
+    let cluster = NamespacedName::new("tenant", "demo");
+    until_told(
+        life,
+        &cluster,
+        "ClusterClassNotReconciled",
+        "jobtemplates.batch.example has none of the labels",
+    )
+    .await?;
     // Not even somebody who can write the status of the class gets a Job from it.
     let classes = Api::<ClusterClass>::namespaced(life.plane.client("user"), "tenant");
     let reconciled = json!({"status": {"observedGeneration": 1}});
     classes.patch_status("small", &PatchParams::default(), &Patch::Merge(reconciled)).await?;
-    until_told(life, "ReconcileFailed", "JobTemplate (batch.example/v1) is no template of a provider")
-        .await?;
+    until_told(
+        life,
+        &cluster,
+        "ReconcileFailed",
+        "JobTemplate (batch.example/v1) is no template of a provider",
+    )
+    .await?;
     let mut documents = parse("class.yaml", CLASS)?;
     documents.extend(parse("cluster.yaml", CLUSTER)?);
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;

@@ -12,7 +12,7 @@ use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::{Value, json};
 use simulation::world::Life;
 
-use super::changes::topology_reconciled;
+use super::changes::until_told;
 use super::extension::Extension;
 use super::life::{CLASS, CLUSTER, change, left, missing, name, objects, open, until, workers};
 use super::places::add;
@@ -74,15 +74,6 @@ fn arguments(life: &Life) -> Result<Vec<String>> {
     Ok(list.iter().map(|argument| argument["name"].as_str().unwrap_or_default().to_owned()).collect())
 }
 
-async fn until_failed(life: &Life, part: &str) -> Result<()> {
-    until(life, |life| {
-        let (reason, message) = topology_reconciled(life);
-        let is_told = reason == "ReconcileFailed" && message.contains(part);
-        if is_told { Vec::new() } else { vec![format!("{part}: {reason}: {message}")] }
-    })
-    .await
-}
-
 /// Answers of an extension, and what the condition says about them.
 fn nonsense() -> Vec<(Value, &'static str)> {
     let of = |items: Value| json!({"status": "Success", "items": items});
@@ -104,7 +95,7 @@ async fn live(life: &Life, extension: &Extension) -> Result<()> {
     extension.answer(GENERATE, patched);
     extension.answer(VALIDATE, |_| json!({"status": "Failure", "message": "too many kubelets"}));
     create(life).await?;
-    until_failed(life, "too many kubelets").await?;
+    until_told(life, &name("demo"), "ReconcileFailed", "too many kubelets").await?;
     ensure!(left(life) == ["Cluster default/demo"], "nothing is created: {:?}", left(life));
 
     extension.answer(VALIDATE, |_| json!({"status": "Success"}));
@@ -129,7 +120,7 @@ async fn live(life: &Life, extension: &Extension) -> Result<()> {
             serde_json::from_str(&text).unwrap_or_default()
         });
         change(life, "/variables/0/value", json!(50 + position)).await?;
-        until_failed(life, part).await?;
+        until_told(life, &name("demo"), "ReconcileFailed", part).await?;
         ensure!((arguments(life)?, workers(life)) == before, "{part}: something was changed");
     }
     extension.answer(GENERATE, patched);

@@ -6,9 +6,9 @@ use firstlight::manifests::read::parse;
 use serde_json::{Value, json};
 use simulation::world::Life;
 
-use super::changes::topology_reconciled;
+use super::changes::until_told;
 use super::extension::{Extension, UPGRADE};
-use super::life::{CLASS, CLUSTER, change, missing, open, until};
+use super::life::{CLASS, CLUSTER, change, missing, name, open, until};
 use super::places::{add, remove};
 use super::upgrade::versions;
 
@@ -55,12 +55,7 @@ async fn live(life: &Life, extension: &Extension) -> Result<()> {
         if position == 0 {
             change(life, "/version", json!("v1.36.0")).await?;
         }
-        until(life, |life| {
-            let (reason, message) = topology_reconciled(life);
-            let is_told = reason == "ReconcileFailed" && message.contains(part);
-            if is_told { Vec::new() } else { vec![format!("{part}: {reason}: {message}")] }
-        })
-        .await?;
+        until_told(life, &name("demo"), "ReconcileFailed", part).await?;
         ensure!(versions(life) == before, "{part}: {:?}", versions(life));
     }
     ensure!(extension.asked().iter().all(|asked| asked.hook == PLANNER), "no hook is called without a plan");
