@@ -1,8 +1,10 @@
-//! Labels and annotations that a Machine and its objects got from a template, and that the template has no more.
+//! Labels and annotations that a Machine and its objects got from a template, and that the template no longer has.
 //!
-//! The field manager that created an object owns its first labels, so that an apply by the field manager of its metadata does not remove them. They are
-//! removed only while the Machine still has them. So a controller updates the objects of a Machine first, and then the Machine: a process that ends
-//! in between goes on with the same labels.
+//! The field manager that created an object owns its first labels, so an apply by the field manager of its metadata does not remove them. They are
+//! found by the Machine, which still has them.
+//!
+//! Invariant: a controller removes them from the objects of a Machine before it removes them from the Machine. So a process that ends in between
+//! finds them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +29,7 @@ pub struct Removed {
 }
 
 impl Removed {
-    /// Returns what `part` and the Machine have in common, and `wanted` does not have; `None` if there is nothing.
+    /// Returns the keys that `part` and the Machine have with the same value and `wanted` lacks; `None` if there are none.
     /// A Machine that is updated in place has marks that no template has, so nothing of it is removed.
     pub fn of(machine: &ObjectMeta, part: &ObjectMeta, wanted: &ObjectMeta) -> Option<Self> {
         let is_updated =

@@ -115,7 +115,7 @@ fn why_deleted(object: &Value, view: &View) -> String {
     }
 }
 
-/// Returns why a Machine is outdated: it has not the version that its owner wants. Its conditions may not say so yet.
+/// Compares the version of a Machine with its MachineDeployment, because the conditions of the Machine may be older. Returns both versions if they differ.
 fn outdated(machine: &Value, view: &View) -> Option<String> {
     let version = machine["spec"]["version"].as_str()?;
     let deployment = label(machine, DEPLOYMENT_NAME)?;

@@ -85,7 +85,7 @@ impl MachineSetController {
         Outcome { wanted: Some(plan.set), errors, action: plan.action }
     }
 
-    /// Removes labels and annotations that the template has no more. If that fails, the Machine keeps them, too, so that they are known the next time.
+    /// Removes labels and annotations that the template no longer has. If that fails, the Machine keeps them, so that the next reconcile finds them again.
     async fn remove_metadata(&self, plan: &mut Plan) -> Vec<Error> {
         let mut errors = Vec::new();
         for (part, removed) in &plan.remove_metadata {

@@ -35,7 +35,7 @@ pub struct Plan {
     pub update: Vec<(Arc<Machine>, Machine)>,
     /// Bootstrap and infrastructure objects whose labels and annotations follow the template.
     pub sync_parts: Vec<(ExternalObject, DynamicObject)>,
-    /// Bootstrap and infrastructure objects with labels and annotations that the template has no more.
+    /// Bootstrap and infrastructure objects with labels and annotations that the template no longer has.
     pub remove_metadata: Vec<(ExternalObject, Removed)>,
     /// Bootstrap and infrastructure objects without a Machine, to be deleted.
     pub delete_parts: Vec<ExternalObject>,

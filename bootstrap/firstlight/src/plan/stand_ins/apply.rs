@@ -12,7 +12,7 @@ use crate::plan::certificates;
 use crate::plan::object::{Reference, cluster_of};
 use crate::plan::view::View;
 
-/// The port that an endpoint gets if the Cluster has none yet.
+/// The port in the control plane endpoint that a stand-in sets.
 const PORT: u16 = 6443;
 
 impl StandIns {
