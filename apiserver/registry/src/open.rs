@@ -7,7 +7,7 @@ use machinery::random::Random;
 use parking_lot::RwLock;
 use serde_json::Value;
 use store::Store;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::housekeeping::start;
 use crate::options::Options;
@@ -33,7 +33,6 @@ impl Registry {
         let mut definitions = kinds.definitions();
         let storage = Storage::new(store);
         load(&mut definitions, &storage, &options);
-        let generation = definitions.generation;
         let registry = Self(Arc::new(Inner {
             storage,
             clock,
@@ -41,7 +40,7 @@ impl Registry {
             options,
             admission: crate::admission::configured::Cache::default(),
             definitions: RwLock::new(definitions),
-            changed: watch::Sender::new(generation),
+            definitions_changed: Notify::new(),
         }));
         start::start(&registry).await;
         Ok(registry)

@@ -6,7 +6,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::RwLock;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::options::Options;
 use crate::storage::entries::Storage;
@@ -23,7 +23,8 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) admission: crate::admission::configured::Cache,
     pub(crate) definitions: RwLock<Arc<Definitions>>,
-    pub(crate) changed: watch::Sender<u64>,
+    /// Wakes watches in the order in which they wait, so that a simulation is the same in each run. `tokio::sync::watch` has a random order.
+    pub(crate) definitions_changed: Notify,
 }
 
 impl Registry {
@@ -43,9 +44,18 @@ impl Registry {
         self.0.definitions.read().clone()
     }
 
-    /// Returns a receiver of [`Definitions::generation`] at each change, for caches of discovery and OpenAPI.
-    pub(crate) fn definitions_changed(&self) -> watch::Receiver<u64> {
-        self.0.changed.subscribe()
+    /// Waits until the definitions differ from those of `served`: its kind has changed or was removed. The definitions of built-in kinds never change.
+    pub(crate) async fn replaced(&self, served: &Served) {
+        if served.definition.built_in {
+            return std::future::pending().await;
+        }
+        loop {
+            let changed = self.0.definitions_changed.notified();
+            if !served.is_current(&self.definitions()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Returns the store of the objects.
@@ -67,10 +77,9 @@ impl Registry {
         let mut guard = self.0.definitions.write();
         let mut definitions = Definitions::clone(&guard);
         change(&mut definitions);
-        let generation = definitions.generation;
         *guard = Arc::new(definitions);
         drop(guard);
-        self.0.changed.send_replace(generation);
+        self.0.definitions_changed.notify_waiters();
     }
 }
 

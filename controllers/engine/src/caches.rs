@@ -7,7 +7,6 @@ use std::sync::Arc;
 use kube::Client;
 use machinery::clock::Clock;
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,22 +29,11 @@ pub(crate) struct Caches {
     pub scope: Scope,
     /// By version, plural, type and scope: all objects of an entry have one type.
     open: Mutex<BTreeMap<String, Arc<Contents>>>,
-    /// For each open cache, whether it is synced.
-    synced: Mutex<Vec<watch::Receiver<bool>>>,
 }
 
 impl Caches {
     pub fn new(client: Client, clock: Clock, shutdown: CancellationToken, tasks: TaskTracker) -> Self {
-        Self {
-            client,
-            clock,
-            shutdown,
-            tasks,
-            quota: None,
-            scope: Scope::default(),
-            open: Mutex::default(),
-            synced: Mutex::default(),
-        }
+        Self { client, clock, shutdown, tasks, quota: None, scope: Scope::default(), open: Mutex::default() }
     }
 
     /// Returns the handle on a kind; the first call starts its watch.
@@ -69,7 +57,6 @@ impl Caches {
     /// Starts the watch of `resource`.
     fn open(&self, resource: Watched, scope: &Scope) -> Arc<Contents> {
         let contents = Arc::<Contents>::default();
-        self.synced.lock().push(contents.synced());
         let watcher = Watcher {
             client: self.client.clone(),
             resource,
@@ -84,7 +71,7 @@ impl Caches {
 
     /// Returns whether all open caches are synced.
     pub fn are_synced(&self) -> bool {
-        self.synced.lock().iter().all(|synced| *synced.borrow())
+        self.open.lock().values().all(|contents| contents.is_synced())
     }
 
     /// Spawns a task that is cancelled at shutdown.

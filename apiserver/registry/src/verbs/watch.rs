@@ -52,8 +52,6 @@ pub(crate) struct WatchState {
     after: u64,
     /// The registry, for conversions.
     registry: Registry,
-    /// Receives changes of the definitions.
-    definitions: tokio::sync::watch::Receiver<u64>,
 }
 
 impl Registry {
@@ -80,11 +78,6 @@ impl Registry {
             text => text.parse().map_err(|_| Status::new(500, "", unparsable(text)))?,
         };
         let prefix = keys::namespace(&served.definition, namespace);
-        let mut definitions = self.definitions_changed();
-        if !served.is_current(&self.definitions()) {
-            // The definition has changed since `served` was looked up, so the watch ends at once.
-            definitions.mark_changed();
-        }
         let mut state = WatchState {
             served: served.clone(),
             selection,
@@ -93,7 +86,6 @@ impl Registry {
             change: None,
             after: 0,
             registry: self.clone(),
-            definitions,
         };
         // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
@@ -165,7 +157,8 @@ impl WatchState {
                 let next = tokio::select! {
                     biased;
                     next = self.changes.as_mut()?.next() => next,
-                    () = replaced(&mut self.definitions, &self.registry, &self.served) => {
+                    // The client watches the new definition.
+                    () = self.registry.replaced(&self.served) => {
                         self.changes = None;
                         return None;
                     }
@@ -230,20 +223,6 @@ impl WatchState {
         let revision = self.changes.as_mut().map_or(0, |changes| changes.progress().0);
         bookmark(&self.served, revision.max(self.after), false)
     }
-}
-
-/// Waits until the definition of a custom resource changes or is removed. Then the watch ends, and the client watches
-/// the new definition. The definitions of built-in kinds never change.
-async fn replaced(definitions: &mut tokio::sync::watch::Receiver<u64>, registry: &Registry, served: &Served) {
-    if served.definition.built_in {
-        return std::future::pending().await;
-    }
-    while definitions.changed().await.is_ok() {
-        if !served.is_current(&registry.definitions()) {
-            return;
-        }
-    }
-    std::future::pending().await
 }
 
 fn bookmark(served: &Served, revision: u64, initial_events_end: bool) -> WatchEvent {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kube::core::ObjectMeta;
 use parking_lot::RwLock;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
 use super::Change;
 use crate::names;
@@ -34,7 +34,9 @@ type IndexFunction = Box<dyn Fn(&dyn Object) -> Vec<String> + Send + Sync>;
 pub(crate) struct Contents {
     state: RwLock<State>,
     subscribers: RwLock<Vec<Subscriber>>,
-    synced: watch::Sender<bool>,
+    /// Set by the first list. Those who wait are woken in the order in which they came, so that a simulation is the same in each run; `tokio::sync::watch`
+    /// has a random order.
+    synced: SetOnce<()>,
 }
 
 struct State {
@@ -87,7 +89,7 @@ impl Default for Contents {
             State { objects: BTreeMap::new(), deleted: Tombstones::default(), indexes: Vec::new() };
         state.index(BY_OWNER, Box::new(owner_uids));
         state.index(BY_CLUSTER, Box::new(cluster_keys));
-        Self { state: RwLock::new(state), subscribers: RwLock::default(), synced: watch::Sender::new(false) }
+        Self { state: RwLock::new(state), subscribers: RwLock::default(), synced: SetOnce::new() }
     }
 }
 
@@ -197,9 +199,14 @@ impl Contents {
         }
     }
 
-    /// Returns a receiver of whether the first list is here.
-    pub fn synced(&self) -> watch::Receiver<bool> {
-        self.synced.subscribe()
+    /// Waits until the first list is here.
+    pub async fn wait_until_synced(&self) {
+        self.synced.wait().await;
+    }
+
+    /// Returns whether the first list is here.
+    pub fn is_synced(&self) -> bool {
+        self.synced.initialized()
     }
 
     /// Stores `object` unless this version or a later one is here. Called with each watch event and with the response to each of this
@@ -288,7 +295,8 @@ impl Contents {
         for object in objects {
             self.observe(object);
         }
-        self.synced.send_replace(true);
+        // Only the first list finds it unset.
+        let _ = self.synced.set(());
     }
 
     fn publish(&self, change: &Change<dyn Object>) {

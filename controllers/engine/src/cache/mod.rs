@@ -132,13 +132,12 @@ impl<K: Kind> Cache<K> {
 
     /// Waits until the first list is in the cache.
     pub async fn wait_until_synced(&self) {
-        // The sender lives as long as the cache, so waiting cannot fail.
-        let _ = self.contents.synced().wait_for(|synced| *synced).await;
+        self.contents.wait_until_synced().await;
     }
 
     /// Returns whether the first list is in the cache.
     pub fn is_synced(&self) -> bool {
-        *self.contents.synced().borrow()
+        self.contents.is_synced()
     }
 
     /// Stores `object` unless the cache has this version or a later one. Called with the response to each of this process's writes.

@@ -14,6 +14,7 @@ mod update;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{Rbac, Tokens};
 use chrono::{DateTime, Utc};
@@ -35,7 +36,7 @@ use rustls::server::NoServerSessionStorage;
 use serving::Tls;
 use serving::{Listener, Server, VersionInfo};
 use store::Store;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::api::{Api, Place};
@@ -119,7 +120,8 @@ pub struct Workload {
     random: Random,
     open: Mutex<Option<CancellationToken>>,
     /// Whether the API server accepts connections and never answers.
-    silent: watch::Sender<bool>,
+    is_silent: AtomicBool,
+    silence_changed: Notify,
 }
 
 /// The servers inside the Pods, reached by port-forwards.
@@ -222,7 +224,8 @@ impl Workload {
             clock: clock.clone(),
             random: random.clone(),
             open: Mutex::default(),
-            silent: watch::Sender::new(false),
+            is_silent: AtomicBool::new(false),
+            silence_changed: Notify::new(),
         }))
     }
 
@@ -393,7 +396,8 @@ impl Workload {
 
     /// Makes the API server silent: present and new connections stay open, and nothing is answered until it is `false` again.
     pub fn set_silent(&self, silent: bool) {
-        self.silent.send_if_modified(|present| std::mem::replace(present, silent) != silent);
+        self.is_silent.store(silent, Ordering::Relaxed);
+        self.silence_changed.notify_waiters();
     }
 
     /// Serves one connection; a cluster that is not open refuses it.
@@ -401,14 +405,14 @@ impl Workload {
         let token = self.open.lock().clone();
         let listener = self.listener.lock().clone();
         let (Some(token), Some(listener)) = (token, listener) else { return };
-        let mut silence = self.silent.subscribe();
         let mut serving = pin!(listener.serve_stream(stream));
         loop {
-            let is_silent = *silence.borrow_and_update();
+            let silence_changed = self.silence_changed.notified();
+            let is_silent = self.is_silent.load(Ordering::Relaxed);
             tokio::select! {
                 biased;
                 () = token.cancelled() => return,
-                _ = silence.changed() => {}
+                () = silence_changed => {}
                 () = &mut serving, if !is_silent => return,
             }
         }

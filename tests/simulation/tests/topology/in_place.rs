@@ -182,7 +182,7 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
 fn lives(seed: u64, kills: &[u64]) -> u64 {
     let extension = extension();
     let go_on = async |life: &Life, next: &mut Next| go_on(life, &extension, next).await;
-    let lives = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on);
+    let lives = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on).lives();
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed > 3, "seed {seed}: {failed} of {} calls failed", extension.asked().len());
     lives
