@@ -20,6 +20,9 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// The longest delay before an object is reconciled again because of an event during a reconcile that failed. Its own write of what failed
 /// is such an event: without a delay, a failure whose text changes each time would be repeated without end.
 const EVENT_DELAY_MAX: Duration = Duration::from_secs(1);
+/// The shortest time between two reconciles of an object because of events. They come in bursts, for example if all Machines of a cluster start at the same time:
+/// the first one is handled at once, and all others together.
+const SPACING: Duration = Duration::from_millis(20);
 
 /// A queue of [`Request`]s.
 ///
@@ -75,10 +78,26 @@ struct State {
     delayed: BTreeMap<(Instant, u64), Request>,
     due: BTreeMap<Request, (Instant, u64)>,
     sequence: u64,
+    /// The last start of each request that started within the last [`SPACING`].
+    started: BTreeMap<Request, Instant>,
+    /// All starts within the last [`SPACING`], the oldest first.
+    starts: VecDeque<(Instant, Request)>,
     failures: BTreeMap<Request, u32>,
 }
 
 impl State {
+    /// Adds `request` if it does not wait already, now or as soon as it may start again.
+    fn add_spaced(&mut self, request: Request, now: Instant) -> Added {
+        let may_start = self.started.get(&request).map(|started| *started + SPACING);
+        match may_start.filter(|at| *at > now && !self.working.contains_key(&request)) {
+            None => self.add(request, now),
+            Some(at) => {
+                self.add_at(request, at);
+                Added::Delayed
+            }
+        }
+    }
+
     /// Adds `request` if it does not wait already.
     fn add(&mut self, request: Request, now: Instant) -> Added {
         if self.working.contains_key(&request) {
@@ -105,6 +124,18 @@ impl State {
         self.due.insert(request, key);
     }
 
+    /// Records that `request` starts, and forgets starts that no longer delay anything.
+    fn start(&mut self, request: &Request, now: Instant) {
+        while let Some((at, earlier)) = self.starts.pop_front_if(|(at, _)| now - *at >= SPACING) {
+            if self.started.get(&earlier) == Some(&at) {
+                self.started.remove(&earlier);
+            }
+        }
+        self.started.insert(request.clone(), now);
+        self.starts.push_back((now, request.clone()));
+        self.working.insert(request.clone(), now);
+    }
+
     /// Adds the delayed requests that are due. Returns the number of those that did not wait already.
     fn release_due(&mut self, now: Instant) -> u64 {
         let mut added = 0;
@@ -128,7 +159,7 @@ impl State {
         if let Some(key) = self.due.remove(&request) {
             self.delayed.remove(&key);
         }
-        self.working.insert(request.clone(), now);
+        self.start(&request, now);
         Some((request, now - since))
     }
 }
@@ -138,6 +169,8 @@ impl State {
 enum Added {
     /// The request waits for a reconcile.
     Ready,
+    /// The request waits for its time.
+    Delayed,
     /// The object is being reconciled, and will be reconciled again afterwards.
     Later,
     /// The request was already in the queue.
@@ -150,13 +183,13 @@ impl Queue {
         Self { clock, metrics, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Requests a reconcile now.
+    /// Requests a reconcile because of an event: now, or [`SPACING`] after the start of the last one.
     pub fn add(&self, request: Request) {
-        let added = self.state.lock().add(request, self.clock.monotonic());
-        if added != Added::Known {
+        let added = self.state.lock().add_spaced(request, self.clock.monotonic());
+        if matches!(added, Added::Ready | Added::Later) {
             self.metrics.adds.inc();
         }
-        if added == Added::Ready {
+        if matches!(added, Added::Ready | Added::Delayed) {
             self.changed.notify_one();
         }
     }
@@ -228,7 +261,7 @@ impl Queue {
                 state.add_at(request.clone(), now + back_off(failures).min(EVENT_DELAY_MAX));
             }
             None => {
-                state.add(request.clone(), now);
+                state.add_spaced(request.clone(), now);
             }
         }
         drop(state);
@@ -272,71 +305,4 @@ fn back_off(failures: u32) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(name: &str) -> Request {
-        Request::new("default", name)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn each_object_once_and_never_twice_at_a_time() {
-        let queue = Queue::new(Clock::system(), QueueMetrics::default());
-        queue.add(request("a"));
-        queue.add(request("a"));
-        queue.add(request("b"));
-        assert_eq!(queue.next().await, request("a"));
-        queue.add(request("a"));
-        assert_eq!(queue.next().await, request("b"));
-        assert!(queue.is_empty(), "a is worked on and must wait");
-        tokio::time::advance(Duration::from_secs(3)).await;
-        let expected =
-            Load { waiting: 0, unfinished: Duration::from_secs(6), longest: Duration::from_secs(3) };
-        assert_eq!(queue.load(), expected);
-        assert_eq!(queue.metrics.adds.get(), 3);
-        queue.done(&request("a"));
-        assert_eq!(queue.next().await, request("a"));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn delays_and_back_off() {
-        let clock = Clock::system();
-        let start = clock.monotonic();
-        let queue = Queue::new(clock.clone(), QueueMetrics::default());
-        queue.add_after(request("late"), Duration::from_secs(9));
-        queue.add_after(request("late"), Duration::from_secs(3));
-        assert_eq!(queue.next().await, request("late"));
-        assert_eq!(clock.monotonic() - start, Duration::from_secs(3));
-        queue.done(&request("late"));
-        let delays: Vec<u64> =
-            (0..3).map(|_| queue.add_after_failure(request("bad")).as_millis() as u64).collect();
-        assert_eq!(delays, [5, 10, 20]);
-        queue.forget(&request("bad"));
-        assert_eq!(queue.add_after_failure(request("bad")), BACK_OFF_BASE);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
-        let clock = Clock::system();
-        let queue = Queue::new(clock.clone(), QueueMetrics::default());
-        queue.add(request("bad"));
-        let mut waited = Vec::new();
-        let mut last = clock.monotonic();
-        for _ in 0..12 {
-            assert_eq!(queue.next().await, request("bad"));
-            waited.push((clock.monotonic() - last).as_millis());
-            last = clock.monotonic();
-            // The reconcile writes what failed, which is an event.
-            queue.add(request("bad"));
-            queue.add_after_failure(request("bad"));
-            queue.done(&request("bad"));
-        }
-        assert_eq!(waited, [0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
-        // After a success, and without a reconcile, an event is answered at once.
-        assert_eq!(queue.next().await, request("bad"));
-        queue.add(request("bad"));
-        queue.forget(&request("bad"));
-        queue.done(&request("bad"));
-        assert_eq!(queue.len(), 1);
-    }
-}
+mod tests;

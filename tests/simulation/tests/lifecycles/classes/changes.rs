@@ -3,8 +3,8 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    AVAILABLE_UNKNOWN, CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_OF_A_DELETED_MACHINE,
-    PENDING_HOOKS, PROVISIONED, READY_UNKNOWN, WORKERS, live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS,
+    PROVISIONED, READY_UNKNOWN, WORKERS, live,
 };
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-change.txt");
@@ -35,11 +35,11 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
     NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,
-    AVAILABLE_UNKNOWN,
     PENDING_HOOKS,
     (
         "Cluster demo TopologyReconciled=False ReconcileFailed",
@@ -48,14 +48,6 @@ const EXCEPTIONS: &[Exception] = &[
     (
         "1 MachineHealthCheck ... expectedMachines=...",
         "there, a health check does not see that a Machine is gone",
-    ),
-    (
-        "... ScalingUp=True ScalingUp",
-        "here, a Machine that a stranger took away is created again in the moment in which that is seen",
-    ),
-    (
-        "... phase=ScalingUp",
-        "here, a Machine that a stranger took away is created again in the moment in which that is seen",
     ),
 ];
 

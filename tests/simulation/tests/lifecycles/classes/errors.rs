@@ -3,7 +3,7 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    AVAILABLE_UNKNOWN, CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, MISSING_TEMPLATE,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, MISSING_TEMPLATE, NODE_DELETED,
     NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, PROVISIONED, TOPOLOGY_ERROR, live,
 };
 
@@ -11,10 +11,10 @@ const RECORDING: &str = include_str!("../../../data/lifecycles/class-errors.txt"
 const MISSING: &str = include_str!("../../../data/lifecycles/class-missing.txt");
 
 const EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
     NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
-    AVAILABLE_UNKNOWN,
     PENDING_HOOKS,
     TOPOLOGY_ERROR,
     (
@@ -43,8 +43,7 @@ const UNFINISHED: &[(&str, &str)] = &[(
     "create a cluster of the class whose template is missing",
     "there, only the condition of the topology was written when the next step was taken",
 )];
-const MISSING_EXCEPTIONS: &[Exception] =
-    &[NODE_OF_A_DELETED_MACHINE, AVAILABLE_UNKNOWN, PENDING_HOOKS, TOPOLOGY_ERROR];
+const MISSING_EXCEPTIONS: &[Exception] = &[NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, TOPOLOGY_ERROR];
 
 #[test]
 fn errors_are_told_where_upstream_tells_them() {

@@ -45,7 +45,6 @@ const OF_EACH_LIFE: &[Exception] = &[
         "here, an object is gone at the moment at which its deletion is completed",
     ),
     ("...=False ObjectDeleted", "here, an object is gone when the last one that it waits for is"),
-    ("...=False NodeDeleted", "here, a Machine is gone when its Node is"),
     (
         "...=True NoReplicas",
         "here, Machines are created and gone within the reconcile that begins and ends it",
@@ -55,7 +54,15 @@ const OF_EACH_LIFE: &[Exception] = &[
         "...=Unknown WaitingForAvailableReplicasSet",
         "here, the numbers are known when the status is first written",
     ),
+    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written"),
+    ("Cluster ...=Unknown RollingOutUnknown", "here, the parts are known when the status is first written"),
+    ("Cluster ...=Unknown Scaling...Unknown", "here, the parts are known when the status is first written"),
+    (
+        "...MachinesReady=Unknown ReadyUnknown",
+        "here, the parts of a Machine are known when the status of its owner is next written",
+    ),
 ];
+const NODE_DELETED: Exception = ("...=False NodeDeleted", "here, a Machine is gone when its Node is");
 const NODE_OF_A_DELETED_MACHINE: Exception = (
     "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
     "here, a Node is not looked at any more when its Machine goes",
@@ -67,8 +74,6 @@ const READY_UNKNOWN: Exception = (
     "... Ready=Unknown ReadyUnknown",
     "here, the parts of a Machine are known when its status is first written",
 );
-const AVAILABLE_UNKNOWN: Exception =
-    ("...=Unknown AvailableUnknown", "here, the workers are known when the status is first written");
 const PENDING_HOOKS: Exception = (
     "... annotation pending-hooks removed",
     "there, the annotation is lost and set again by two controllers; here, it goes once",

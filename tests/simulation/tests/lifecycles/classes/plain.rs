@@ -3,8 +3,8 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_OF_A_DELETED_MACHINE, PROVISIONED, READY_UNKNOWN,
-    live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PROVISIONED,
+    READY_UNKNOWN, live,
 };
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/topology.txt");
@@ -27,15 +27,11 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
     NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,
-    (
-        "... MachinesReady=Unknown ReadyUnknown",
-        "here, the parts of a Machine are known when its status is first written",
-    ),
-    ("...=Unknown HealthUnknown", "here, the parts of a Machine are known when its status is first written"),
     ("1 ClusterClass in-memory ...", "there, the class was not recorded"),
 ];
 

@@ -2,7 +2,7 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{AVAILABLE_UNKNOWN, Exception, GOES, MISSING_TEMPLATE, PENDING_HOOKS, PROVISIONED, live};
+use super::{Exception, GOES, MISSING_TEMPLATE, NODE_DELETED, PENDING_HOOKS, PROVISIONED, live};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-rebase.txt");
 
@@ -20,8 +20,8 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
     PROVISIONED,
-    AVAILABLE_UNKNOWN,
     PENDING_HOOKS,
     MISSING_TEMPLATE,
     (

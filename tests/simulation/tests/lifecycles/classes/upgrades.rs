@@ -3,8 +3,8 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    AVAILABLE_UNKNOWN, CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_OF_A_DELETED_MACHINE,
-    PENDING_HOOKS, PROVISIONED, READY_UNKNOWN, live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS,
+    PROVISIONED, READY_UNKNOWN, live,
 };
 
 const CHAINED: &str = include_str!("../../../data/lifecycles/class-upgrade-chained.txt");
@@ -70,15 +70,21 @@ const CONCURRENCY_ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const CHAINED_EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
     NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,
-    AVAILABLE_UNKNOWN,
     PENDING_HOOKS,
 ];
-const CONCURRENCY_EXCEPTIONS: &[Exception] =
-    &[NODE_OF_A_DELETED_MACHINE, PROVISIONED, CONTROL_PLANE_WITHOUT_MACHINES, READY_UNKNOWN, PENDING_HOOKS];
+const CONCURRENCY_EXCEPTIONS: &[Exception] = &[
+    NODE_DELETED,
+    PROVISIONED,
+    CONTROL_PLANE_WITHOUT_MACHINES,
+    READY_UNKNOWN,
+    PENDING_HOOKS,
+    ("MachineSet ... Deleting=True Deleting", "here, a MachineSet without Machines is gone at once"),
+];
 
 #[test]
 fn an_upgrade_is_held_and_deferred() {

@@ -1,0 +1,104 @@
+use super::*;
+
+fn request(name: &str) -> Request {
+    Request::new("default", name)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_object_once_and_never_twice_at_a_time() {
+    let queue = Queue::new(Clock::system(), QueueMetrics::default());
+    queue.add(request("a"));
+    queue.add(request("a"));
+    queue.add(request("b"));
+    assert_eq!(queue.next().await, request("a"));
+    queue.add(request("a"));
+    assert_eq!(queue.next().await, request("b"));
+    assert!(queue.is_empty(), "a is worked on and must wait");
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let expected = Load { waiting: 0, unfinished: Duration::from_secs(6), longest: Duration::from_secs(3) };
+    assert_eq!(queue.load(), expected);
+    assert_eq!(queue.metrics.adds.get(), 3);
+    queue.done(&request("a"));
+    assert_eq!(queue.next().await, request("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn delays_and_back_off() {
+    let clock = Clock::system();
+    let start = clock.monotonic();
+    let queue = Queue::new(clock.clone(), QueueMetrics::default());
+    queue.add_after(request("late"), Duration::from_secs(9));
+    queue.add_after(request("late"), Duration::from_secs(3));
+    assert_eq!(queue.next().await, request("late"));
+    assert_eq!(clock.monotonic() - start, Duration::from_secs(3));
+    queue.done(&request("late"));
+    let delays: Vec<u64> =
+        (0..3).map(|_| queue.add_after_failure(request("bad")).as_millis() as u64).collect();
+    assert_eq!(delays, [5, 10, 20]);
+    queue.forget(&request("bad"));
+    assert_eq!(queue.add_after_failure(request("bad")), BACK_OFF_BASE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
+    let clock = Clock::system();
+    let queue = Queue::new(clock.clone(), QueueMetrics::default());
+    queue.add(request("bad"));
+    let mut waited = Vec::new();
+    let mut last = clock.monotonic();
+    for _ in 0..12 {
+        assert_eq!(queue.next().await, request("bad"));
+        waited.push((clock.monotonic() - last).as_millis());
+        last = clock.monotonic();
+        // The reconcile writes what failed, which is an event.
+        queue.add(request("bad"));
+        queue.add_after_failure(request("bad"));
+        queue.done(&request("bad"));
+    }
+    assert_eq!(waited, [0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
+    // After a success, there is no delay but that of all events.
+    assert_eq!(queue.next().await, request("bad"));
+    queue.add(request("bad"));
+    queue.forget(&request("bad"));
+    queue.done(&request("bad"));
+    last = clock.monotonic();
+    assert_eq!(queue.next().await, request("bad"));
+    assert_eq!(clock.monotonic() - last, SPACING);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_events_is_reconciled_at_once_and_a_last_time() {
+    let clock = Clock::system();
+    let queue = Queue::new(clock.clone(), QueueMetrics::default());
+    let (first, mut waited) = (clock.monotonic(), Vec::new());
+    for _ in 0..3 {
+        for _ in 0..100 {
+            queue.add(request("one"));
+            queue.add(request("other"));
+        }
+        for _ in 0..2 {
+            let request = queue.next().await;
+            // The reconcile writes something.
+            queue.add(request.clone());
+            queue.done(&request);
+        }
+        waited.push((clock.monotonic() - first).as_millis());
+    }
+    assert_eq!(waited, [0, 20, 40]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten() {
+    let clock = Clock::system();
+    let queue = Queue::new(clock.clone(), QueueMetrics::default());
+    for name in ["a", "b", "a", "a"] {
+        let begin = clock.monotonic();
+        queue.add(request(name));
+        assert_eq!(queue.next().await, request(name));
+        queue.done(&request(name));
+        assert_eq!(clock.monotonic(), begin, "{name}");
+        tokio::time::advance(SPACING).await;
+    }
+    let state = queue.state.lock();
+    assert_eq!((state.started.len(), state.starts.len()), (1, 1), "the last one");
+}
