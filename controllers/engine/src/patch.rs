@@ -166,7 +166,7 @@ impl<K: Kind> Objects<K> {
         let (from, to) = (value(read)?, value(wanted)?);
         let key = NamespacedName::of(wanted);
         let difference = difference(&from, &to);
-        let mut latest = read.clone();
+        let mut latest = self.newest(read);
         if let Some(patch) = difference.main {
             latest = self.merge(&key, None, patch).await?;
         }
@@ -179,6 +179,15 @@ impl<K: Kind> Objects<K> {
             return Ok(latest);
         }
         self.patch_status(&from, latest, difference.status, &difference.conditions, owned).await
+    }
+
+    /// Returns the object from the cache if another controller of this process has written it since it was read: a patch of the older one would be a conflict.
+    fn newest(&self, read: &Arc<K>) -> Arc<K> {
+        let is_newer = |cached: &Arc<K>| {
+            object::uid(cached.as_ref()) == object::uid(read.as_ref())
+                && object::version(cached.as_ref()) > object::version(read.as_ref())
+        };
+        self.get(&NamespacedName::of(read.as_ref())).filter(is_newer).unwrap_or_else(|| read.clone())
     }
 
     async fn patch_status(

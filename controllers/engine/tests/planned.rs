@@ -37,7 +37,13 @@ fn merge(into: &mut Value, patch: Value) {
     }
 }
 
-/// Serves `object`; its watches stay open and silent. An object with `"gone": true` is listed, but no patch finds it.
+fn refused(code: u16, reason: &str) -> Response<Body> {
+    let status =
+        json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code, "message": reason});
+    Response::builder().status(code).body(Body::from(status.to_string().into_bytes())).unwrap()
+}
+
+/// Serves `object`; its watches stay open and silent, and it cannot be read alone. An object with `"gone": true` is listed, but no patch finds it.
 fn manager(object: &Arc<Mutex<Value>>) -> Manager {
     let object = object.clone();
     let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -51,14 +57,17 @@ fn manager(object: &Arc<Mutex<Value>>) -> Manager {
             let mut object = object.lock();
             let answer = if is_patch && object["gone"] == true {
                 object["patches"] = (object["patches"].as_u64().unwrap_or(0) + 1).into();
-                let status = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "not found"});
-                return Ok(Response::builder()
-                    .status(404)
-                    .body(Body::from(status.to_string().into_bytes()))
-                    .unwrap());
+                return Ok(refused(404, "NotFound"));
             } else if is_patch {
-                let version: u64 = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
-                merge(&mut object, serde_json::from_slice(&body).unwrap());
+                let patch: Value = serde_json::from_slice(&body).unwrap();
+                let version = object["metadata"]["resourceVersion"].clone();
+                if !patch["metadata"]["resourceVersion"].is_null()
+                    && patch["metadata"]["resourceVersion"] != version
+                {
+                    return Ok(refused(409, "Conflict"));
+                }
+                let version: u64 = version.as_str().unwrap().parse().unwrap();
+                merge(&mut object, patch);
                 object["metadata"]["resourceVersion"] = (version + 1).to_string().into();
                 object.clone()
             } else {
@@ -178,4 +187,21 @@ async fn an_object_that_has_been_deleted_meanwhile_is_not_a_failure() {
     object.lock()["gone"] = true.into();
     assert_eq!(run(&object).await, []);
     assert_eq!(object.lock()["patches"], 1, "a failure would be tried again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_controller_has_written_since_is_no_conflict() {
+    let stored = object(json!({}));
+    let manager = manager(&stored);
+    let objects = manager.objects::<DevCluster>();
+    objects.wait_until_synced().await;
+    let read = objects.get(&engine::NamespacedName::new("default", "one")).unwrap();
+    for type_ in ["Other", "Ready"] {
+        let mut wanted = read.as_ref().clone();
+        conditions::set(&mut wanted, manager.clock().now(), conditions::is_true(type_, type_));
+        // The server answers no read of the object, so a conflict would be an error.
+        objects.patch(&read, &wanted, &[type_]).await.unwrap();
+    }
+    let stored: DevCluster = serde_json::from_value(stored.lock().clone()).unwrap();
+    assert!(stored.condition_is_true("Other") && stored.condition_is_true("Ready"), "{stored:?}");
 }
