@@ -98,7 +98,16 @@ impl Controller {
 
     /// Reconciles each object of this kind when it changes, and once in each interval of the resync. If the manager has a watch filter,
     /// objects without its label are not reconciled.
-    pub fn reconciles<K: Kind>(mut self, objects: &Objects<K>) -> Self {
+    pub fn reconciles<K: Kind>(self, objects: &Objects<K>) -> Self {
+        self.reconciles_if(objects, |_| true)
+    }
+
+    /// Like [`Controller::reconciles`], but only for the changes that matter: for a kind whose status other controllers write.
+    pub fn reconciles_if<K: Kind>(
+        mut self,
+        objects: &Objects<K>,
+        matters: impl Fn(&Change<K>) -> bool + Send + Sync + 'static,
+    ) -> Self {
         let cache = objects.cache().clone();
         self.resync = Some(Box::new(move || requests_of(&cache.all())));
         if let Some(value) = self.manager.settings().watch_filter.clone() {
@@ -109,7 +118,7 @@ impl Controller {
                     .is_some_and(|object| label(object.as_ref(), names::WATCH_FILTER) != Some(value.as_str()))
             }));
         }
-        self.watches(objects, |change| vec![change.name()])
+        self.watches(objects, move |change| if matters(change) { vec![change.name()] } else { Vec::new() })
     }
 
     /// Leaves out the resync, for a controller that reads the state outside of the cluster at intervals of its own. Called after

@@ -47,7 +47,7 @@ fn start(manager: &Manager, context: &Context) {
     let of_class = clusters.clone();
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
-        .reconciles(&clusters)
+        .reconciles_if(&clusters, watches::matters)
         .watches(&classes, move |change| watches::of_class(change, &of_class))
         .watches(&deployments, watches::of_topology)
         .watches(&pools, watches::of_topology)

@@ -8,10 +8,16 @@ use engine::names::{CLUSTER_NAME, TOPOLOGY_OWNED};
 use engine::object::label;
 use engine::{Change, Kind, NamespacedName, Objects, Request};
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
-use schemas::cluster::{Cluster, ClusterClass, Machine, MachineHealthCheck, MachinePool};
+use schemas::HasConditions;
+use schemas::cluster::{
+    Cluster, ClusterClass, ClusterSpec, Machine, MachineHealthCheck, MachinePool, UpgradePlanStep,
+};
+use schemas::meta::Condition;
 
+use super::status::TOPOLOGY_RECONCILED;
 use crate::references::{template_key, template_references};
 
 /// Index of Clusters by their class.
@@ -31,6 +37,34 @@ pub fn index(clusters: &Objects<Cluster>, classes: &Objects<ClusterClass>) {
         })
         .collect()
     });
+}
+
+/// Returns whether something of a Cluster changed that its topology depends on or writes. Counters and other conditions change with each Machine.
+pub fn matters(change: &Change<Cluster>) -> bool {
+    change.old.as_deref().map(Facts::of) != change.new.as_deref().map(Facts::of)
+}
+
+#[derive(PartialEq)]
+struct Facts<'a> {
+    metadata: ObjectMeta,
+    spec: &'a ClusterSpec,
+    is_initialized: bool,
+    reconciled: Option<&'a Condition>,
+    plans: [&'a [UpgradePlanStep]; 2],
+}
+
+impl<'a> Facts<'a> {
+    fn of(cluster: &'a Cluster) -> Self {
+        let status = cluster.status.as_ref();
+        let parts = status.map(|status| [status.control_plane.as_ref(), status.workers.as_ref()]);
+        Self {
+            metadata: ObjectMeta { resource_version: None, managed_fields: None, ..cluster.metadata.clone() },
+            spec: &cluster.spec,
+            is_initialized: cluster.condition_is_true("ControlPlaneInitialized"),
+            reconciled: cluster.condition(TOPOLOGY_RECONCILED),
+            plans: parts.unwrap_or_default().map(|part| part.map_or(&[][..], |part| &part.upgrade_plan)),
+        }
+    }
 }
 
 /// Returns the name of a Cluster's class, which is in the Cluster's namespace unless the reference names another one.
@@ -112,4 +146,52 @@ pub fn of_external(
         requests.extend(requests_of(&clusters.by_index(BY_CLASS, &class)));
     }
     requests
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn with(change: &Value) -> Option<Arc<Cluster>> {
+        let mut cluster = json!({
+            "metadata": {"name": "demo", "namespace": "default", "resourceVersion": "5"},
+            "spec": {"topology": {"version": "v1.34.0", "classRef": {"name": "small"}}},
+            "status": {"conditions": [{"type": "TopologyReconciled", "status": "True", "reason": "", "message": ""}]},
+        });
+        merge(&mut cluster, change);
+        serde_json::from_value(cluster).map(Arc::new).ok()
+    }
+
+    fn merge(into: &mut Value, change: &Value) {
+        for (key, value) in change.as_object().into_iter().flatten() {
+            if value.is_object() { merge(&mut into[key], value) } else { into[key] = value.clone() }
+        }
+    }
+
+    #[test]
+    fn only_what_a_topology_depends_on_matters() {
+        let conditions = |types: [&str; 2]| {
+            let condition = |type_| json!({"type": type_, "status": "True", "reason": "", "message": ""});
+            json!({"status": {"conditions": types.map(condition)}})
+        };
+        let table = [
+            (json!({"metadata": {"resourceVersion": "6"}}), false),
+            (json!({"status": {"workers": {"replicas": 3}, "phase": "Provisioned"}}), false),
+            (json!({"metadata": {"annotations": {"a": "b"}}}), true),
+            (json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), true),
+            (json!({"spec": {"topology": {"version": "v1.35.0"}}}), true),
+            (json!({"spec": {"paused": true}}), true),
+            (json!({"status": {"workers": {"upgradePlan": [{"version": "v1.35.0"}]}}}), true),
+            (conditions(["TopologyReconciled", "Available"]), false),
+            (conditions(["TopologyReconciled", "ControlPlaneInitialized"]), true),
+            (conditions(["Available", "Ready"]), true),
+        ];
+        for (change, expected) in table {
+            let of = |old, new| matters(&Change { old, new });
+            assert_eq!(of(with(&json!({})), with(&change)), expected, "{change}");
+            assert!(of(None, with(&change)) && of(with(&change), None), "{change}: it comes and goes");
+        }
+    }
 }
