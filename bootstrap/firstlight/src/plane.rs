@@ -164,6 +164,12 @@ impl Plane {
         self.manager_with(self.client(CONTROLLER_USER))
     }
 
+    /// Returns a manager like [`Plane::manager`] whose controllers record no Events.
+    pub fn manager_without_events(&self) -> Manager {
+        let settings = Settings { without_events: true, ..self.settings.clone() };
+        Self { settings, ..self.clone() }.manager()
+    }
+
     /// Returns a manager like [`Plane::manager`] with the given client.
     pub fn manager_with(&self, client: Client) -> Manager {
         Manager::new(engine::ManagerOptions {

@@ -31,7 +31,8 @@ pub struct Recorder {
     component: &'static str,
     clock: Clock,
     names: Arc<Mutex<i64>>,
-    sender: mpsc::UnboundedSender<Event>,
+    /// `None` if no events are recorded.
+    sender: Option<mpsc::UnboundedSender<Event>>,
 }
 
 type Remembered = Arc<Mutex<Known>>;
@@ -44,6 +45,12 @@ struct Known {
 
 impl Recorder {
     pub(crate) fn start(manager: &Manager, component: &'static str) -> Self {
+        let sender = (!manager.settings().without_events).then(|| Self::record_all(manager));
+        Self { component, clock: manager.clock().clone(), names: manager.event_names().clone(), sender }
+    }
+
+    /// Starts the task that records the events that are sent to it.
+    fn record_all(manager: &Manager) -> mpsc::UnboundedSender<Event> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let client = manager.client().clone();
         manager.spawn(async move {
@@ -54,7 +61,7 @@ impl Recorder {
                 }
             }
         });
-        Self { component, clock: manager.clock().clone(), names: manager.event_names().clone(), sender }
+        sender
     }
 
     /// Records a `Normal` event.
@@ -87,6 +94,7 @@ impl Recorder {
         reason: &str,
         message: String,
     ) {
+        let Some(sender) = &self.sender else { return };
         let now = self.clock.now();
         let meta = object.meta();
         let name = meta.name.clone().unwrap_or_default();
@@ -119,7 +127,7 @@ impl Recorder {
             ..Event::default()
         };
         // Sending fails only after the manager stopped.
-        let _ = self.sender.send(event);
+        let _ = sender.send(event);
     }
 }
 

@@ -41,7 +41,7 @@ pub struct ManagerOptions {
     pub settings: Settings,
 }
 
-/// What the user chose for all controllers of a process, as for upstream's managers.
+/// What was chosen for all controllers of a process, mostly by the user, as for upstream's managers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The feature gates (`--feature-gates`).
@@ -50,6 +50,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// The value that the label `cluster.x-k8s.io/watch-filter` must have on each object that is reconciled (`--watch-filter`).
     pub watch_filter: Option<String>,
+    /// Whether no Kubernetes Events are recorded, for controllers whose events nobody reads.
+    pub without_events: bool,
 }
 
 /// State shared by all controllers: client, caches, clock, randomness, network, connections to workload

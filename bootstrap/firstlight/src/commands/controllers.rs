@@ -83,6 +83,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
         features,
         namespace: options.namespace.clone(),
         watch_filter: options.watch_filter.clone(),
+        ..Settings::default()
     };
     let manager = manager_with(client, settings);
     let election = LeaderElection::new(&options.leader_election, &manager, namespace.as_deref())?;

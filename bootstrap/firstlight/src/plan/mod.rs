@@ -165,7 +165,7 @@ impl Stage {
         let objects = objects.filter_map(|stored| serde_json::from_slice(&stored.value).ok());
         let view = View::default().with(objects);
         let watcher = store.watch(&Prefix::all(), snapshot.revision)?;
-        let manager = plane.manager();
+        let manager = plane.manager_without_events();
         let selection: Selection = CONTROLLERS.parse().map_err(anyhow::Error::msg)?;
         controllers::start(&Context::new(&manager), &selection);
         let stand_ins = StandIns::new(plane, &manager, settings.durations);
