@@ -182,7 +182,7 @@ fn hosts_move_to_another_firstlight_and_back() {
             }
             is_whole(to);
             is_gone(from);
-            assert!(get(to, "secrets", "by-hand-without-bmc").is_none());
+            assert_eq!(get(to, "secrets", "by-hand-without-bmc"), None, "{}", to.role);
         }
         assert_eq!(scene.watch.violations(), Vec::<String>::new());
         managers.0.stop().await;

@@ -12,9 +12,10 @@
 use std::sync::Arc;
 
 use engine::controller::requests_of;
-use engine::object::annotation;
+use engine::object::{annotation, is_deleting};
 use engine::{
-    Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
+    Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
+    finalizer, owners, unless_gone,
 };
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -25,7 +26,8 @@ use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
 use schemas::names::{CLUSTER_NAME, ENVIRONMENT};
 
 use crate::names::{
-    DETACHED, ErrorType, HANDED_OVER, PAUSED, PAUSED_BY_PROVIDER, POWER, STATUS, operational,
+    DETACHED, ErrorType, HANDED_OVER, PAUSED, PAUSED_BY_PROVIDER, POWER, SECRET_FINALIZER, STATUS,
+    operational,
 };
 use crate::state::HostState;
 
@@ -33,6 +35,8 @@ use crate::state::HostState;
 const MOVES_WITH: &str = "metal.firstlight.dev/moves-with";
 /// An address of a documentation network (RFC 5737), at which nothing answers.
 const NOWHERE: &str = "ipmi://192.0.2.1";
+/// The end of the name of dummy credentials, after the name of their host.
+const STAND_IN: &str = "-without-bmc";
 /// The value of [`HANDED_OVER`] on hosts without a power annotation to restore.
 const NOTHING: &str = "";
 
@@ -53,8 +57,15 @@ pub fn start(manager: &Manager) {
             let beside = hosts.in_namespace(&change.name().namespace);
             requests_of(&beside)
         })
-        .reads(&reconciler.secrets.clone())
+        .watches(&reconciler.secrets.clone(), of_stand_in)
         .start(reconciler);
+}
+
+/// Returns the host of the dummy credentials.
+fn of_stand_in(change: &Change<Secret>) -> Vec<Request> {
+    let NamespacedName { namespace, name } = change.name();
+    let host = name.strip_suffix(STAND_IN).map(|host| Request::new(namespace, host));
+    host.into_iter().collect()
 }
 
 /// Returns whether a Cluster has begun or ceased to exist, to move or to be paused. The hosts depend on nothing else of it.
@@ -93,7 +104,7 @@ struct Plan {
 }
 
 fn stand_in_name(host: &BareMetalHost) -> String {
-    format!("{}-without-bmc", host.metadata.name.as_deref().unwrap_or_default())
+    format!("{}{STAND_IN}", host.metadata.name.as_deref().unwrap_or_default())
 }
 
 fn plan(host: &BareMetalHost, cluster: &Cluster) -> Result<Plan> {
@@ -204,7 +215,13 @@ impl HandOverReconciler {
             NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), stand_in_name(host));
         match (self.secrets.get(&key), is_wanted) {
             (Some(secret), false) if owners::is_owned_by(secret.as_ref(), engine::object::uid(host)) => {
-                self.secrets.delete(secret.as_ref()).await
+                if !is_deleting(secret.as_ref()) {
+                    return self.secrets.delete(secret.as_ref()).await;
+                }
+                // The host's controller may have used them before the host was taken back. Nobody can add a finalizer to a Secret that is being deleted.
+                let mut wanted = secret.as_ref().clone();
+                finalizer::remove(&mut wanted, SECRET_FINALIZER);
+                unless_gone(self.secrets.patch(&secret, &wanted, &[]).await)
             }
             (None, true) => {
                 let nobody = |key: &str| (key.to_owned(), "nobody".to_owned());
