@@ -138,6 +138,10 @@ impl Work<'_> {
                 change.installed_version = Some(prepared.components.version);
                 change.contract = Some(prepared.contract);
                 change.is_settled = true;
+                if self.seen.object.failed.is_some() {
+                    // The condition of an upgrade that failed goes with the annotation that says so.
+                    change.outdated.push(UPGRADED);
+                }
                 change.annotations = vec![
                     (APPLIED, Some(self.seen.digest.clone())),
                     (DEPLOYMENTS, Some(health::generations(&deployments))),
