@@ -86,7 +86,10 @@ async fn what_is_wrong_is_said_and_can_be_mended() {
     assert_eq!(workload.data("one").await, Value::Null, "nothing is applied");
     world.delete::<Secret>("secrets").await;
     secret(&world, "secrets", SECRET_TYPE, &manifest("two", "1")).await;
-    world.until("the type is right", is_applied).await;
+    let is_right = |manager: &_| {
+        is_applied(manager) && recorded(manager, "blue", "secrets").is_some_and(|entry| entry.applied)
+    };
+    world.until("the type is right", is_right).await;
     assert_eq!((workload.data("one").await, workload.data("two").await), (v("1"), v("1")));
 
     let broken = "not: [a manifest, although it is long enough";

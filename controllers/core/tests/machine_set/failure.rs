@@ -26,8 +26,11 @@ async fn what_was_made_for_a_machine_that_is_refused_is_deleted() {
     world.until("told", |_| sets.all().iter().any(|set| is_told(set))).await;
     let is_worker = |pool: Option<&str>| pool == Some("plain-md");
     let (configs, infrastructure) = (world.objects::<KubeadmConfig>(), world.objects::<DevMachine>());
-    assert!(!configs.all().iter().any(|config| is_worker(label(config.as_ref(), "pool"))));
-    assert!(!infrastructure.all().iter().any(|machine| is_worker(label(machine.as_ref(), "pool"))));
+    let is_gone = |_: &_| {
+        !configs.all().iter().any(|config| is_worker(label(config.as_ref(), "pool")))
+            && !infrastructure.all().iter().any(|machine| is_worker(label(machine.as_ref(), "pool")))
+    };
+    world.until("what was made for it is gone", is_gone).await;
     assert!(!machines.all().iter().any(|machine| is_worker(label(machine.as_ref(), "pool"))));
     let before = world.manager.metrics().count("machineset", "error");
     tokio::time::sleep(std::time::Duration::from_secs(30)).await;
