@@ -11,6 +11,7 @@ mod configuration;
 mod desired;
 mod offline;
 mod patches;
+mod reactions;
 mod recorded;
 mod status;
 mod support;

@@ -22,6 +22,7 @@ use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, Machin
 
 pub use blocked::Blocked;
 pub use observe::Observed;
+pub use watches::matters;
 
 use tokio::sync::Semaphore;
 
