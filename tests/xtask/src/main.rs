@@ -176,7 +176,7 @@ fn main() -> anyhow::Result<()> {
                     ("SIMULATE_HEALING", "400"),
                     ("SIMULATE_WORLD_STRIDE", "1"),
                 ]);
-                names.extend(["simulation::", "worlds::"]);
+                names.extend(["simulation::", "topology::kills::", "worlds::"]);
             }
             suite::tests(&workspace_root(), "simulation", &names, &variables)
         }
