@@ -1,6 +1,6 @@
 //! Which Clusters a change concerns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::controller::{owner_requests, requests_of};
@@ -8,7 +8,7 @@ use engine::names::{CLUSTER_NAME, TOPOLOGY_OWNED};
 use engine::object::label;
 use engine::{Change, Kind, NamespacedName, Objects, Request};
 use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use schemas::HasConditions;
@@ -46,7 +46,12 @@ pub fn matters(change: &Change<Cluster>) -> bool {
 
 #[derive(PartialEq)]
 struct Facts<'a> {
-    metadata: ObjectMeta,
+    uid: Option<&'a String>,
+    labels: Option<&'a BTreeMap<String, String>>,
+    annotations: Option<&'a BTreeMap<String, String>>,
+    finalizers: Option<&'a Vec<String>>,
+    owners: Option<&'a Vec<OwnerReference>>,
+    deleted_at: Option<&'a Time>,
     spec: &'a ClusterSpec,
     is_initialized: bool,
     reconciled: Option<&'a Condition>,
@@ -55,10 +60,15 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn of(cluster: &'a Cluster) -> Self {
-        let status = cluster.status.as_ref();
+        let (metadata, status) = (&cluster.metadata, cluster.status.as_ref());
         let parts = status.map(|status| [status.control_plane.as_ref(), status.workers.as_ref()]);
         Self {
-            metadata: ObjectMeta { resource_version: None, managed_fields: None, ..cluster.metadata.clone() },
+            uid: metadata.uid.as_ref(),
+            labels: metadata.labels.as_ref(),
+            annotations: metadata.annotations.as_ref(),
+            finalizers: metadata.finalizers.as_ref(),
+            owners: metadata.owner_references.as_ref(),
+            deleted_at: metadata.deletion_timestamp.as_ref(),
             spec: &cluster.spec,
             is_initialized: cluster.condition_is_true("ControlPlaneInitialized"),
             reconciled: cluster.condition(TOPOLOGY_RECONCILED),
