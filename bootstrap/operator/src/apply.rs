@@ -45,8 +45,7 @@ impl Work<'_> {
             ..Change::default()
         };
         if plan.forgets_failure {
-            change.outdated.push(UPGRADED);
-            change.annotations.push((FAILED, None));
+            forget_failure(&mut change);
         }
         match plan.step {
             Step::Rest => self.write(change).await,
@@ -138,15 +137,13 @@ impl Work<'_> {
                 change.installed_version = Some(prepared.components.version);
                 change.contract = Some(prepared.contract);
                 change.is_settled = true;
-                if self.seen.object.failed.is_some() {
-                    // The condition of an upgrade that failed goes with the annotation that says so.
-                    change.outdated.push(UPGRADED);
-                }
                 change.annotations = vec![
                     (APPLIED, Some(self.seen.digest.clone())),
                     (DEPLOYMENTS, Some(health::generations(&deployments))),
-                    (FAILED, None),
                 ];
+                if self.seen.object.failed.is_some() {
+                    forget_failure(&mut change);
+                }
                 self.write(change).await
             }
             Err(mut failure) => {
@@ -182,6 +179,12 @@ impl Work<'_> {
         self.read = self.writer.write(&self.read, change).await?;
         Ok(())
     }
+}
+
+/// Removes both records of an upgrade that failed: the annotation with its digest, and the condition.
+fn forget_failure(change: &mut Change) {
+    change.annotations.push((FAILED, None));
+    change.outdated.push(UPGRADED);
 }
 
 /// What an installation or an upgrade has done.
