@@ -29,7 +29,7 @@ pub struct Removed {
 }
 
 impl Removed {
-    /// Returns the keys that `part` and the Machine have with the same value and `wanted` lacks; `None` if there are none.
+    /// Returns the labels and annotations to remove from `part`: the Machine has them with the same values, and `wanted` lacks them. Returns `None` if there is nothing to remove.
     /// A Machine that is updated in place has marks that no template has, so nothing of it is removed.
     pub fn of(machine: &ObjectMeta, part: &ObjectMeta, wanted: &ObjectMeta) -> Option<Self> {
         let is_updated =
