@@ -10,8 +10,6 @@ use crate::bench::{Bench, print};
 use crate::clusters::wait_available;
 use crate::server::Server;
 
-/// How much later than it happened something is seen.
-const INTERVAL: Duration = Duration::from_millis(50);
 /// The start-up durations of a machine: its virtual machine and its Node, in seconds.
 const STARTS: u32 = 12;
 const VERSION: &str = "v1.36.0";
@@ -39,8 +37,8 @@ async fn one(bench: &Bench) -> Result<(f64, f64)> {
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     create(&server, class()).await?;
     create(&server, [cluster("c", 3, 5)]).await?;
-    wait_available(bench, &server, "c").await?;
-    wait_running(bench, &server, 8).await?;
+    wait_available(&server, "c").await?;
+    wait_running(&server, 8).await?;
     Ok(((bench.clock.monotonic() - started).as_secs_f64(), server.cpu()? - cpu))
 }
 
@@ -49,9 +47,9 @@ async fn many(bench: &Bench) -> Result<()> {
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     create(&server, class()).await?;
     create(&server, (0..COUNT).map(|number| cluster(&format!("c{number}"), 1, 3))).await?;
-    wait_running(bench, &server, 4 * COUNT).await?;
+    wait_running(&server, 4 * COUNT).await?;
     for number in 0..COUNT {
-        wait_available(bench, &server, &format!("c{number}")).await?;
+        wait_available(&server, &format!("c{number}")).await?;
     }
     let seconds = (bench.clock.monotonic() - started).as_secs_f64();
     print(&format!("| {MANY}: all Running | {seconds:.1} s |"));
@@ -65,13 +63,9 @@ async fn many(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-async fn wait_running(bench: &Bench, server: &Server, count: usize) -> Result<()> {
+async fn wait_running(server: &Server, count: usize) -> Result<()> {
     let is_running = |machine: &&Value| machine["status"]["phase"] == "Running";
-    let all =
-        |list: &Value| list["items"].as_array().into_iter().flatten().filter(is_running).count() == count;
-    // A list of all Machines costs the server milliseconds.
-    let interval = if count > 100 { 20 * INTERVAL } else { INTERVAL };
-    server.until(&bench.clock, MACHINES, interval, all).await
+    server.until(MACHINES, |machines| machines.values().filter(is_running).count() == count).await
 }
 
 async fn create(server: &Server, objects: impl IntoIterator<Item = Value>) -> Result<()> {

@@ -1,7 +1,5 @@
 //! Benchmarks of whole clusters: time until Available, and its cost.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use futures::future::try_join_all;
 use http::Method;
@@ -11,8 +9,6 @@ use crate::bench::Bench;
 use crate::objects::cluster;
 use crate::server::Server;
 
-/// How much later than it happened something is seen.
-const INTERVAL: Duration = Duration::from_millis(20);
 /// The version of new clusters.
 pub const OLD: &str = "v1.35.0";
 /// The version to which they are upgraded.
@@ -52,7 +48,7 @@ async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Resul
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     let names: Vec<String> = (0..count).map(|n| format!("c{n}")).collect();
     try_join_all(names.iter().map(|name| create(&server, name, slow))).await?;
-    try_join_all(names.iter().map(|name| wait_available(bench, &server, name))).await?;
+    try_join_all(names.iter().map(|name| wait_available(&server, name))).await?;
     Ok(match what {
         Wall => (bench.clock.monotonic() - started).as_secs_f64(),
         Cpu => (server.cpu()? - cpu) / count as f64,
@@ -64,22 +60,15 @@ async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Resul
 ///
 /// # Errors
 /// Fails if that takes too long.
-pub async fn bring_up(
-    bench: &Bench,
-    server: &Server,
-    name: &str,
-    (control_plane, workers): (i64, i64),
-) -> Result<()> {
+pub async fn bring_up(server: &Server, name: &str, (control_plane, workers): (i64, i64)) -> Result<()> {
     for (path, object) in cluster(name, control_plane, workers, OLD, false) {
         server.send(Method::POST, &path, "application/json", Some(&object)).await?;
     }
-    wait_available(bench, server, name).await?;
-    let machines = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines";
+    wait_available(server, name).await?;
+    let has_node = |machine: &Value| machine["status"]["nodeRef"]["name"].is_string();
     server
-        .until(&bench.clock, machines, INTERVAL, |list| {
-            let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-            items.len() as i64 == control_plane + workers
-                && items.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+        .until("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines", |machines| {
+            machines.len() as i64 == control_plane + workers && machines.values().all(has_node)
         })
         .await
 }
@@ -95,10 +84,9 @@ async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
 ///
 /// # Errors
 /// Fails if that takes too long.
-pub async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Result<()> {
-    let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/{name}");
+pub async fn wait_available(server: &Server, name: &str) -> Result<()> {
     server
-        .until(&bench.clock, &path, INTERVAL, |cluster| {
+        .until_object("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters", name, |cluster| {
             let conditions = cluster["status"]["conditions"].as_array();
             conditions.into_iter().flatten().any(|c| c["type"] == "Available" && c["status"] == "True")
         })
@@ -108,10 +96,10 @@ pub async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Resul
 async fn upgrade(bench: &Bench) -> Result<f64> {
     let server = Server::start(&bench.binary, &[], &bench.clock).await?;
     create(&server, "c", true).await?;
-    wait_available(bench, &server, "c").await?;
-    let control_plane =
-        "/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmcontrolplanes/c-cp";
-    let workers = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/c-md";
+    wait_available(&server, "c").await?;
+    let control_planes =
+        "/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmcontrolplanes";
+    let deployments = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments";
     let started = bench.clock.monotonic();
     let done = |replicas: i64| {
         move |object: &Value| {
@@ -122,11 +110,11 @@ async fn upgrade(bench: &Bench) -> Result<f64> {
             all && status["observedGeneration"] == object["metadata"]["generation"]
         }
     };
-    server.send(Method::PATCH, control_plane, MERGE, Some(&json!({"spec": {"version": NEW}}))).await?;
-    server.until(&bench.clock, control_plane, INTERVAL, done(1)).await?;
-    server
-        .send(Method::PATCH, workers, MERGE, Some(&json!({"spec": {"template": {"spec": {"version": NEW}}}})))
-        .await?;
-    server.until(&bench.clock, workers, INTERVAL, done(3)).await?;
+    let upgrade = json!({"spec": {"version": NEW}});
+    server.send(Method::PATCH, &format!("{control_planes}/c-cp"), MERGE, Some(&upgrade)).await?;
+    server.until_object(control_planes, "c-cp", done(1)).await?;
+    let upgrade = json!({"spec": {"template": {"spec": {"version": NEW}}}});
+    server.send(Method::PATCH, &format!("{deployments}/c-md"), MERGE, Some(&upgrade)).await?;
+    server.until_object(deployments, "c-md", done(3)).await?;
     Ok((bench.clock.monotonic() - started).as_secs_f64() / UPGRADE_DURATIONS)
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, print};
 use crate::clusters::{MERGE, OLD, wait_available};
 use crate::objects::cluster;
-use crate::server::Server;
+use crate::server::{Objects, Server};
 
 /// Numbers of clusters, and of workers of each.
 const FLEETS: &[(usize, i64)] = &[(10, 3), (50, 3), (500, 3), (1000, 0)];
@@ -20,8 +20,6 @@ const LARGE: (i64, i64) = (3, 500);
 const SICK: &str = "a sick machine";
 /// How long a fleet is observed at rest.
 const AT_REST: Duration = Duration::from_secs(60);
-/// How much later than it happened something is seen in a list of all Machines, which costs the server milliseconds.
-const INTERVAL: Duration = Duration::from_millis(100);
 /// The time for which a Node must be unhealthy, in seconds.
 const UNHEALTHY: u32 = 5;
 /// The start-up durations of a worker: its virtual machine and its Node, in seconds.
@@ -57,7 +55,7 @@ async fn fleet(bench: &Bench, title: &str, count: usize, workers: i64) -> Result
         create(&server, cluster(name, 1, workers, OLD, true)).await?;
     }
     for name in &names {
-        wait_available(bench, &server, name).await?;
+        wait_available(&server, name).await?;
     }
     let seconds = (bench.clock.monotonic() - started).as_secs_f64();
     print(&format!("| {title}: all Available | {seconds:.1} s |"));
@@ -76,18 +74,18 @@ async fn large(bench: &Bench, title: &str) -> Result<()> {
     let server = Server::start(&bench.binary, &[], &bench.clock).await?;
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     create(&server, cluster("c", LARGE.0, LARGE.1, OLD, true)).await?;
-    wait_available(bench, &server, "c").await?;
+    wait_available(&server, "c").await?;
     let all = usize::try_from(LARGE.0 + LARGE.1)?;
-    server.until(&bench.clock, MACHINES, INTERVAL, |list| running(list).len() == all).await?;
+    server.until(MACHINES, |machines| running(machines).len() == all).await?;
     let seconds = (bench.clock.monotonic() - started).as_secs_f64();
     print(&format!("| {title}: all Running | {seconds:.1} s |"));
     print(&format!("| {title}: CPU | {:.1} s |", server.cpu()? - cpu));
     print(&format!("| {title}: memory | {:.0} MB |", server.memory()?));
-    let before = running(&server.send(Method::GET, MACHINES, "", None).await?);
+    let before = running(&server.list(MACHINES).await?);
     let worker = before.iter().find(|name| name.starts_with("c-md")).context("there are no workers")?;
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     server.send(Method::DELETE, &format!("{MACHINES}/{worker}"), "", None).await?;
-    until_replaced(bench, &server, &before, worker).await?;
+    until_replaced(&server, &before, worker).await?;
     let seconds = (bench.clock.monotonic() - started).as_secs_f64();
     print(&format!("| {title}: a worker is replaced | {seconds:.1} s |"));
     print(&format!("| {title}: CPU of that | {:.1} s |", server.cpu()? - cpu));
@@ -104,14 +102,14 @@ async fn sick(bench: &Bench) -> Result<f64> {
             "checks": {"unhealthyNodeConditions": [{"type": "Ready", "status": "False", "timeoutSeconds": UNHEALTHY}]}},
     });
     create(&server, [(CHECKS.to_owned(), check)]).await?;
-    wait_available(bench, &server, "c").await?;
-    server.until(&bench.clock, MACHINES, INTERVAL, |list| running(list).len() == 4).await?;
-    let before = running(&server.send(Method::GET, MACHINES, "", None).await?);
+    wait_available(&server, "c").await?;
+    server.until(MACHINES, |machines| running(machines).len() == 4).await?;
+    let before = running(&server.list(MACHINES).await?);
     let worker = before.iter().find(|name| name.starts_with("c-md")).context("there are no workers")?;
     let failure = json!({"metadata": {"annotations": {"simulated.firstlight.dev/node-not-ready": ""}}});
     let started = bench.clock.monotonic();
     server.send(Method::PATCH, &format!("{DEV_MACHINES}/{worker}"), MERGE, Some(&failure)).await?;
-    until_replaced(bench, &server, &before, worker).await?;
+    until_replaced(&server, &before, worker).await?;
     Ok((bench.clock.monotonic() - started).as_secs_f64() - f64::from(UNHEALTHY) - STARTS)
 }
 
@@ -123,17 +121,16 @@ async fn create(server: &Server, objects: impl IntoIterator<Item = (String, Valu
 }
 
 /// Waits until the Machine `gone` does not exist any more, and as many Machines run as `before`.
-async fn until_replaced(bench: &Bench, server: &Server, before: &BTreeSet<String>, gone: &str) -> Result<()> {
-    let is_replaced = |list: &Value| {
-        let now = running(list);
+async fn until_replaced(server: &Server, before: &BTreeSet<String>, gone: &str) -> Result<()> {
+    let is_replaced = |machines: &Objects| {
+        let now = running(machines);
         now.len() == before.len() && !now.contains(gone)
     };
-    server.until(&bench.clock, MACHINES, INTERVAL, is_replaced).await
+    server.until(MACHINES, is_replaced).await
 }
 
 /// Returns the names of the Machines that run.
-fn running(list: &Value) -> BTreeSet<String> {
-    let machines = list["items"].as_array().into_iter().flatten();
-    let running = machines.filter(|machine| machine["status"]["phase"] == "Running");
-    running.filter_map(|machine| machine["metadata"]["name"].as_str().map(str::to_owned)).collect()
+fn running(machines: &Objects) -> BTreeSet<String> {
+    let running = machines.iter().filter(|(_, machine)| machine["status"]["phase"] == "Running");
+    running.map(|(name, _)| name.clone()).collect()
 }

@@ -9,13 +9,11 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::server::Server;
+use crate::server::{Objects, Server};
 
 /// The number of machines that want a host at the same moment.
 const MACHINES: usize = 100;
 const CLIENTS: usize = 16;
-/// How much later than it happened something is seen.
-const INTERVAL: Duration = Duration::from_millis(5);
 const CORE: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default";
 const METAL3: &str = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default";
 const HOSTS: &str = "/apis/metal3.io/v1alpha1/namespaces/default/baremetalhosts";
@@ -43,9 +41,8 @@ async fn chosen(bench: &Bench, hosts: usize) -> Result<Cost> {
     for (path, object) in cluster() {
         create(&server, &path, &object).await?;
     }
-    let path = format!("{CORE}/clusters/{CLUSTER}");
     server
-        .until(&bench.clock, &path, INTERVAL, |found| {
+        .until_object(&format!("{CORE}/clusters"), CLUSTER, |found| {
             found["status"]["initialization"]["infrastructureProvisioned"] == true
         })
         .await?;
@@ -54,10 +51,8 @@ async fn chosen(bench: &Bench, hosts: usize) -> Result<Cost> {
     concurrently(&all, async |host| create(&server, HOSTS, host).await).await?;
     let numbers: Vec<usize> = (0..MACHINES).collect();
     concurrently(&numbers, async |number| machine(&server, *number).await).await?;
-    let last = format!("{HOSTS}/{}", host_name(hosts - 1));
-    server
-        .until(&bench.clock, &last, INTERVAL, |host| host["status"]["provisioning"]["state"] == "available")
-        .await?;
+    let is_available = |host: &Value| host["status"]["provisioning"]["state"] == "available";
+    server.until_object(HOSTS, &host_name(hosts - 1), is_available).await?;
     // What the creations cause has ended when no processor time is used any more.
     let mut before = server.cpu()?;
     loop {
@@ -71,20 +66,19 @@ async fn chosen(bench: &Bench, hosts: usize) -> Result<Cost> {
     let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
     pause(&server, false).await?;
     let machines = format!("{METAL3}/metal3machines");
-    server.until(&bench.clock, &machines, INTERVAL, |list| hosts_of(list).len() == MACHINES).await?;
+    server.until(&machines, |machines| hosts_of(machines).len() == MACHINES).await?;
     let wall = (bench.clock.monotonic() - started).as_secs_f64();
     let cost = Cost { wall, cpu: server.cpu()? - cpu };
-    let used = hosts_of(&server.send(Method::GET, &machines, "", None).await?);
+    let used = hosts_of(&server.list(&machines).await?);
     let different: BTreeSet<&str> = used.iter().map(String::as_str).collect();
     ensure!(different.len() == MACHINES, "{MACHINES} machines have {} hosts", different.len());
     Ok(cost)
 }
 
 /// Returns the host of each Metal3Machine that has one.
-fn hosts_of(list: &Value) -> Vec<String> {
-    let machines = list["items"].as_array().into_iter().flatten();
+fn hosts_of(machines: &Objects) -> Vec<String> {
     let host = |machine: &Value| machine["metadata"]["annotations"]["metal3.io/BareMetalHost"].clone();
-    machines.filter_map(|machine| host(machine).as_str().map(str::to_owned)).collect()
+    machines.values().filter_map(|machine| host(machine).as_str().map(str::to_owned)).collect()
 }
 
 async fn concurrently<T>(items: &[T], act: impl AsyncFn(&T) -> Result<()>) -> Result<()> {

@@ -59,7 +59,7 @@ async fn pivot(bench: &Bench, name: &str, count: usize) -> Result<()> {
 /// Creates a cluster of one control plane machine and two workers, and saves its objects.
 async fn save_one(bench: &Bench, folder: &Path) -> Result<()> {
     let server = Server::start(&bench.binary, &[], &bench.clock).await?;
-    clusters::bring_up(bench, &server, FIRST, (1, 2)).await?;
+    clusters::bring_up(&server, FIRST, (1, 2)).await?;
     std::fs::create_dir(folder)?;
     let mut save = Command::new(&bench.binary);
     save.arg("move").arg("--kubeconfig").arg(server.kubeconfig()).arg("--to-directory").arg(folder);

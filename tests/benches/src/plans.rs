@@ -18,7 +18,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
 
 async fn upgrade(bench: &Bench) -> Result<f64> {
     let server = Server::start(&bench.binary, &[], &bench.clock).await?;
-    bring_up(bench, &server, "c", MACHINES).await?;
+    bring_up(&server, "c", MACHINES).await?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("upgrade.yaml");
     let objects = cluster("c", MACHINES.0, MACHINES.1, NEW, false);

@@ -1,13 +1,20 @@
 //! A server process under measurement: its start, its CPU time, its memory.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use futures::TryStreamExt;
 use kube::Client;
+use kube::core::WatchEvent;
 use machinery::clock::Clock;
 use serde_json::Value;
 use tokio::time::Instant;
+
+/// The objects of a kind in one namespace, by name.
+pub type Objects = BTreeMap<String, Value>;
 
 /// A running `firstlight serve` with its own data directory.
 pub struct Server {
@@ -93,24 +100,71 @@ impl Server {
         Ok(self.client.request(request.body(body)?).await?)
     }
 
-    /// Reads a path each `interval` until `reached` holds for what is there.
+    /// Lists the objects of a collection of one namespace, by name.
+    ///
+    /// # Errors
+    /// Returns the server's refusal.
+    pub async fn list(&self, collection: &str) -> Result<Objects> {
+        Ok(by_name(self.send(http::Method::GET, collection, "", None).await?).0)
+    }
+
+    /// Watches the objects of a collection of one namespace until `reached` holds for them. Repeated requests would be part of the
+    /// measured cost.
     ///
     /// # Errors
     /// Returns the server's refusal; fails if it does not hold within [`LIMIT`].
-    pub async fn until(
+    pub async fn until(&self, collection: &str, reached: impl Fn(&Objects) -> bool) -> Result<()> {
+        let reached = tokio::time::timeout(LIMIT, async {
+            while !self.watch(collection, &reached).await? {}
+            anyhow::Ok(())
+        });
+        reached.await.with_context(|| format!("{collection}: not what is waited for after {LIMIT:?}"))?
+    }
+
+    /// Watches one object until `reached` holds for it.
+    ///
+    /// # Errors
+    /// As [`Server::until`].
+    pub async fn until_object(
         &self,
-        clock: &Clock,
-        path: &str,
-        interval: Duration,
+        collection: &str,
+        name: &str,
         reached: impl Fn(&Value) -> bool,
     ) -> Result<()> {
-        let started = clock.monotonic();
-        while clock.monotonic() - started < LIMIT {
-            if reached(&self.send(http::Method::GET, path, "", None).await?) {
-                return Ok(());
-            }
-            clock.sleep(interval).await;
-        }
-        bail!("{path}: not what is waited for after {LIMIT:?}")
+        let collection = format!("{collection}?fieldSelector=metadata.name%3D{name}");
+        self.until(&collection, |objects| objects.get(name).is_some_and(&reached)).await
     }
+
+    /// Lists and watches a collection. Returns whether `reached` held before the server ended the watch.
+    async fn watch(&self, collection: &str, reached: impl Fn(&Objects) -> bool) -> Result<bool> {
+        let (mut objects, version) = by_name(self.send(http::Method::GET, collection, "", None).await?);
+        let separator = if collection.contains('?') { '&' } else { '?' };
+        let request =
+            http::Request::get(format!("{collection}{separator}watch=true&resourceVersion={version}"));
+        let mut events = pin!(self.client.request_events::<Value>(request.body(Vec::new())?).await?);
+        while !reached(&objects) {
+            match events.try_next().await? {
+                None | Some(WatchEvent::Error(_)) => return Ok(false),
+                Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
+                    objects.insert(name(&object), object);
+                }
+                Some(WatchEvent::Deleted(object)) => {
+                    objects.remove(&name(&object));
+                }
+                Some(WatchEvent::Bookmark(_)) => {}
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Returns the objects of a list by name, and its `resourceVersion`.
+fn by_name(mut list: Value) -> (Objects, String) {
+    let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+    let items = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    (items.into_iter().map(|item| (name(&item), item)).collect(), version)
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
