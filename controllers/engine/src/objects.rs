@@ -4,7 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::api::{
+    DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+    ValidationDirective,
+};
 use kube::core::{Request, TypeMeta};
 use serde_json::Value;
 
@@ -150,7 +153,12 @@ impl<K: Kind> Objects<K> {
         subresource: Option<&str>,
         patch: Value,
     ) -> Result<Arc<K>> {
-        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.into()),
+            // Nobody reads the warnings of this request, and the server need not look for them.
+            field_validation: Some(ValidationDirective::Ignore),
+            ..PatchParams::default()
+        };
         self.patch_with(key, subresource, &parameters, &Patch::Merge(patch)).await
     }
 

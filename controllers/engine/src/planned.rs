@@ -4,18 +4,23 @@
 //! Each kind has a folder with these files: `observe` reads the state that the rules depend on, `plan` contains the rules and is pure,
 //! `apply` performs the plan, and `status` computes conditions and counters.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
+use tokio::time::Instant;
 
 use crate::controller::{Action, Reconciler};
 use crate::error::{Error, Result, unless_gone};
 use crate::manager::Manager;
 use crate::object::{Kind, Request, is_deleting};
 use crate::objects::Objects;
+use crate::patch::Unwritten;
 use crate::{finalizer, paused};
 
 /// The Cluster of an object.
@@ -124,21 +129,28 @@ pub trait Planned: Send + Sync + 'static {
     }
 }
 
+/// How long a change of nothing but texts waits for further changes. The message of a Cluster changes with each step of each of its
+/// Machines, and each write of it would cause further reconciles.
+const TEXT_DELAY: Duration = Duration::from_millis(500);
+
 /// Runs a [`Planned`] controller as a [`Reconciler`].
 pub struct Frame<P> {
     planned: P,
+    /// The objects whose texts have changed, each with the time at which it was first seen.
+    texts: Mutex<BTreeMap<Request, Instant>>,
 }
 
 impl<P: Planned> Frame<P> {
     /// Creates the frame of `planned`.
     pub fn new(planned: P) -> Self {
-        Self { planned }
+        Self { planned, texts: Mutex::default() }
     }
 }
 
 impl<P: Planned> Reconciler for Frame<P> {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(object) = self.planned.objects().get(&request) else {
+            self.texts.lock().remove(&request);
             self.planned.forget(&request).await;
             return Ok(Action::done());
         };
@@ -160,7 +172,7 @@ impl<P: Planned> Reconciler for Frame<P> {
         };
         let plan = P::plan(&observed, self.planned.manager().clock().now());
         let outcome = self.planned.apply(&observed, plan).await;
-        self.write_back(&object, outcome).await
+        self.write_back(&request, &object, outcome).await
     }
 }
 
@@ -194,7 +206,12 @@ impl<P: Planned> Frame<P> {
     }
 
     /// Writes the object after the steps. Returns the errors, or else when to reconcile again.
-    async fn write_back(&self, read: &Arc<P::Object>, outcome: Outcome<P::Object>) -> Result<Action> {
+    async fn write_back(
+        &self,
+        request: &Request,
+        read: &Arc<P::Object>,
+        outcome: Outcome<P::Object>,
+    ) -> Result<Action> {
         let Outcome { wanted, mut errors, action } = outcome;
         let Some(mut wanted) = wanted else { return Error::aggregate(errors).map(|()| action) };
         if !errors.is_empty() {
@@ -209,8 +226,24 @@ impl<P: Planned> Frame<P> {
             }
             errors.retain(|error| !matches!(error, Error::Terminal(_)));
         }
-        errors.extend(unless_gone(self.planned.objects().patch(read, &wanted, P::OWNED).await).err());
+        let unwritten = self.planned.objects().compare(read, &wanted)?;
+        if errors.is_empty() && unwritten.as_ref().is_some_and(Unwritten::is_text) {
+            if let Some(rest) = self.text_waits(request) {
+                return Ok(action.min(Action::requeue_after(rest)));
+            }
+        }
+        self.texts.lock().remove(request);
+        if let Some(unwritten) = unwritten {
+            errors.extend(unless_gone(self.planned.objects().write(read, unwritten, P::OWNED).await).err());
+        }
         Error::aggregate(errors).map(|()| action)
+    }
+
+    /// Returns how long a change of texts still waits; `None` if it is to be written now.
+    fn text_waits(&self, request: &Request) -> Option<Duration> {
+        let now = self.planned.manager().clock().monotonic();
+        let since = *self.texts.lock().entry(request.clone()).or_insert(now);
+        Some(TEXT_DELAY.saturating_sub(now - since)).filter(|rest| !rest.is_zero())
     }
 }
 

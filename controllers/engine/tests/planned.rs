@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -204,4 +205,79 @@ async fn what_another_controller_has_written_since_is_no_conflict() {
     }
     let stored: DevCluster = serde_json::from_value(stored.lock().clone()).unwrap();
     assert!(stored.condition_is_true("Other") && stored.condition_is_true("Ready"), "{stored:?}");
+}
+
+/// A controller that counts its observations in a message, ten times a second. At the eighth, the object is ready.
+struct Counts {
+    manager: Manager,
+    objects: Objects<DevCluster>,
+    count: AtomicUsize,
+}
+
+impl Planned for Counts {
+    type Object = DevCluster;
+    type Observed = (Arc<DevCluster>, usize);
+    type Plan = DevCluster;
+
+    const FINALIZER: Option<&'static str> = None;
+    const OWNED: &'static [&'static str] = &["Ready"];
+
+    fn objects(&self) -> &Objects<DevCluster> {
+        &self.objects
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, _: &Arc<DevCluster>) -> Membership {
+        Membership::None
+    }
+
+    async fn observe(
+        &self,
+        object: Arc<DevCluster>,
+        _: Option<Arc<Cluster>>,
+    ) -> Result<Option<Self::Observed>> {
+        Ok(Some((object, self.count.fetch_add(1, Ordering::Relaxed) + 1)))
+    }
+
+    fn plan((object, count): &Self::Observed, now: DateTime<Utc>) -> DevCluster {
+        let mut wanted = object.as_ref().clone();
+        let ready = match count {
+            ..8 => conditions::is_false("Ready", "NotReady", count.to_string()),
+            _ => conditions::is_true("Ready", "Ready"),
+        };
+        conditions::set(&mut wanted, now, ready);
+        wanted
+    }
+
+    async fn apply(&self, _: &Self::Observed, wanted: DevCluster) -> Outcome<DevCluster> {
+        let action = Action::requeue_after(Duration::from_millis(100));
+        Outcome { wanted: Some(wanted), errors: Vec::new(), action }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_is_written_later_than_a_status_and_not_each_time() {
+    let stored = object(json!({}));
+    let manager = manager(&stored);
+    let objects = manager.objects::<DevCluster>();
+    let planned = Counts { manager: manager.clone(), objects: objects.clone(), count: AtomicUsize::new(0) };
+    Controller::new(&manager, "counts").reconciles(&objects).start(Frame::new(planned));
+    // The milliseconds at which the stored object changes, with its new message.
+    let mut changes = Vec::new();
+    for milliseconds in 0..900 {
+        let message = stored.lock()["status"]["conditions"][0]["message"].clone();
+        if changes.last().is_none_or(|(_, last)| *last != message) {
+            changes.push((milliseconds, message));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    manager.stop().await;
+    let [_, (first, one), (second, text), (third, ready)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!((one.as_str(), ready.as_str()), (Some("1"), Some("")), "{changes:?}");
+    assert!((500..540).contains(&(second - first)), "a text waits for others: {changes:?}");
+    assert!(text.as_str().is_some_and(|count| count > "1"), "the newest text is written: {changes:?}");
+    assert!(third - second < 500, "a status does not wait: {changes:?}");
 }

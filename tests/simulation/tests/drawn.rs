@@ -9,6 +9,7 @@ use simulation::drawn::run;
 use simulation::parallel;
 
 use crate::seeds::number;
+use crate::worlds::assert_same;
 
 /// The number of seeds. `cargo xtask simulate --seeds N` tries N.
 const SEEDS: u64 = 8;
@@ -27,7 +28,6 @@ fn whatever_happens_clusters_become_as_wanted() {
 #[test]
 fn a_seed_reproduces_its_world() {
     let (first, second) = (run(5).expect("seed 5"), run(5).expect("seed 5 again"));
-    let differs = first.trace.iter().zip(&second.trace).position(|(one, other)| one != other);
-    assert_eq!(differs.map(|at| (&first.trace[at], &second.trace[at])), None);
+    assert_same(&first.trace, &second.trace);
     assert_eq!(first, second);
 }

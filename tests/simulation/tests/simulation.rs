@@ -7,6 +7,7 @@ use simulation::scenario::{SHORT_LIFE, TWO_AT_ONCE, WHOLE_LIFE};
 use test_plane::requests::{Kill, Moment};
 
 use crate::seeds::number;
+use crate::worlds::assert_same;
 
 /// The number of seeds of a short life. `cargo xtask simulate --thorough` tries 80.
 const SEEDS: u64 = 16;
@@ -17,10 +18,7 @@ const STRIDE: u64 = 16;
 fn a_seed_reproduces_every_request() {
     let first = run(7, WHOLE_LIFE, None).expect("seed 7");
     let second = run(7, WHOLE_LIFE, None).expect("seed 7 again");
-    for (number, (one, other)) in first.trace.iter().zip(&second.trace).enumerate() {
-        assert_eq!(one, other, "write {number}");
-    }
-    assert_eq!(first.trace.len(), second.trace.len());
+    assert_same(&first.trace, &second.trace);
     assert_eq!((first.changes, first.seconds), (second.changes, second.seconds));
 }
 

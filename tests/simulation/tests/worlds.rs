@@ -1,6 +1,7 @@
 //! Worlds with scripts that were not drawn: one thing goes wrong at each step.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use simulation::drawn::script::{Act, Action, ClusterShape, Failure, Script, When};
@@ -52,6 +53,13 @@ pub(crate) fn failures_each(numbers: u64, stride: u64, script: impl Fn(u64) -> S
         let number = 1 + index * stride;
         play(1, &script(number)).err().map(|error| format!("at {number}: {error:#}"))
     })
+}
+
+/// Asserts that two worlds did the same, and shows the first difference.
+pub(crate) fn assert_same<T: PartialEq + Debug>(one: &[T], other: &[T]) {
+    let differs = one.iter().zip(other).position(|(one, other)| one != other);
+    assert_eq!(differs.map(|at| (at, &one[at], &other[at])), None);
+    assert_eq!(one.len(), other.len());
 }
 
 pub(crate) fn assert_none(failures: &[String]) {

@@ -6,7 +6,7 @@ use machinery::status::Status;
 use machinery::{apply, meta, patch};
 use serde_json::{Value, json};
 
-use crate::context::{Context, Input, PatchBody};
+use crate::context::{Context, FieldValidation, Input, PatchBody};
 use crate::registry::Registry;
 use crate::response::Written;
 use crate::target::Target;
@@ -133,7 +133,7 @@ impl Registry {
     ) -> Result<Value, Status> {
         let served = target.served;
         let patch::Patched { mut object, problems } = patch(served, live, body)?;
-        if !served.definition.built_in {
+        if !served.definition.built_in && context.field_validation != FieldValidation::Ignore {
             let unknown = unknown_version(served, &object);
             decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
         }

@@ -17,6 +17,7 @@ use super::extension::{Extension, UPGRADE};
 use super::life::{CLASS, CLUSTER, change, left, missing, name, objects, open};
 use super::places::{add, remove};
 use super::plans::plan;
+use crate::worlds::assert_same;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The hooks of a whole life with an upgrade over two minor versions, with the version to which they belong.
@@ -170,7 +171,5 @@ fn nothing_is_lost_with_a_failing_extension_and_a_process_that_is_killed() {
     assert!(count > 4, "{count} lives");
     // All that happens depends on the seed alone, so that a failure can be repeated.
     let (_, again) = lives(37, &kills);
-    let differs = writes.iter().zip(&again).position(|(one, other)| one != other);
-    assert_eq!(differs.map(|at| (at, &writes[at], &again[at])), None);
-    assert_eq!(writes.len(), again.len());
+    assert_same(&writes, &again);
 }

@@ -1,119 +1,21 @@
 //! The patch helper: sends only the difference between an object as it was read and the wanted object.
 
+mod difference;
+
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::difference::split;
 use crate::conditions;
 use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
 
+pub use self::difference::{Difference, difference, merge_difference};
+
 /// The number of times that a status patch is retried with the latest conditions after a conflict.
 const CONFLICT_RETRIES: usize = 5;
-
-/// Returns the merge patch (RFC 7386) that turns `from` into `to`; `None` if they are equal.
-pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
-    match (from, to) {
-        (Value::Object(from), Value::Object(to)) => {
-            let mut patch = Map::new();
-            for (key, old) in from {
-                match to.get(key) {
-                    None => drop(patch.insert(key.clone(), Value::Null)),
-                    Some(new) => {
-                        if let Some(difference) = merge_difference(old, new) {
-                            patch.insert(key.clone(), difference);
-                        }
-                    }
-                }
-            }
-            for (key, new) in to {
-                if !from.contains_key(key) && !new.is_null() {
-                    patch.insert(key.clone(), new.clone());
-                }
-            }
-            (!patch.is_empty()).then_some(Value::Object(patch))
-        }
-        _ => (from != to).then(|| to.clone()),
-    }
-}
-
-/// The two requests that a change needs, each present only if it changes something.
-#[derive(Debug, Default, PartialEq)]
-pub struct Difference {
-    /// Patch of the object without its status.
-    pub main: Option<Value>,
-    /// Patch of the status without its conditions.
-    pub status: Option<Value>,
-    /// Types of the conditions that changed, each with its new value; `None` for a removed condition.
-    pub conditions: Vec<(String, Option<Value>)>,
-}
-
-/// Computes the requests that turn `from` into `to`.
-pub fn difference(from: &Value, to: &Value) -> Difference {
-    let (from_main, from_status, from_conditions) = split(from);
-    let (to_main, to_status, to_conditions) = split(to);
-    let mut main = merge_difference(&from_main, &to_main);
-    if let Some(patch) = &mut main
-        && replaces_lists(patch)
-    {
-        // A merge patch replaces a list as a whole, so the stored list must still be the list that was read.
-        patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
-    }
-    let status = match (from_status, to_status) {
-        (Value::Null, to) if to == json!({}) => None,
-        (from, to) => merge_difference(&from, &to),
-    };
-    Difference { main, status, conditions: changed_conditions(&from_conditions, &to_conditions) }
-}
-
-fn replaces_lists(patch: &Value) -> bool {
-    match patch {
-        Value::Array(_) => true,
-        Value::Object(map) => map.values().any(replaces_lists),
-        _ => false,
-    }
-}
-
-/// Splits an object into the object without status and server-owned metadata, the status without conditions,
-/// and the conditions.
-fn split(object: &Value) -> (Value, Value, Vec<Value>) {
-    let mut main = object.clone();
-    let mut status = Value::Null;
-    let mut list = Vec::new();
-    if let Value::Object(map) = &mut main {
-        status = map.remove("status").unwrap_or(Value::Null);
-        if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
-            metadata.retain(|key, _| {
-                matches!(key.as_str(), "labels" | "annotations" | "finalizers" | "ownerReferences")
-            });
-        }
-    }
-    if let Value::Object(map) = &mut status
-        && let Some(Value::Array(conditions)) = map.remove("conditions")
-    {
-        list = conditions;
-    }
-    (main, status, list)
-}
-
-fn changed_conditions(from: &[Value], to: &[Value]) -> Vec<(String, Option<Value>)> {
-    let find =
-        |list: &[Value], kind: &Value| list.iter().find(|condition| condition["type"] == *kind).cloned();
-    let text = |kind: &Value| kind.as_str().unwrap_or_default().to_owned();
-    let mut changed = Vec::new();
-    for condition in to {
-        if find(from, &condition["type"]).as_ref() != Some(condition) {
-            changed.push((text(&condition["type"]), Some(condition.clone())));
-        }
-    }
-    for condition in from {
-        if find(to, &condition["type"]).is_none() {
-            changed.push((text(&condition["type"]), None));
-        }
-    }
-    changed
-}
 
 /// Applies `changed` to the conditions of `latest`. A change wins if its type is in `owned` or if the
 /// condition did not change since `read`.
@@ -137,6 +39,20 @@ fn merge_conditions(
     merged
 }
 
+/// A change of an object that has not been written yet.
+pub struct Unwritten {
+    /// The object as it was read.
+    from: Value,
+    difference: Difference,
+}
+
+impl Unwritten {
+    /// Returns whether only texts differ, see [`Difference::is_text`].
+    pub fn is_text(&self) -> bool {
+        self.difference.is_text(&self.from)
+    }
+}
+
 impl<K: Kind> Objects<K> {
     /// Like [`Objects::patch`] for the object without its status, but only if nobody has changed the object since it was read.
     ///
@@ -158,14 +74,37 @@ impl<K: Kind> Objects<K> {
     where
         K: PartialEq,
     {
-        if **read == *wanted {
-            return Ok(read.clone());
+        match self.compare(read, wanted)? {
+            Some(unwritten) => self.write(read, unwritten, owned).await,
+            None => Ok(read.clone()),
+        }
+    }
+
+    /// Returns the change that turns `read` into `wanted`; `None` if they are equal.
+    ///
+    /// # Errors
+    /// Fails if one of them has no JSON form.
+    pub fn compare(&self, read: &K, wanted: &K) -> Result<Option<Unwritten>>
+    where
+        K: PartialEq,
+    {
+        if read == wanted {
+            return Ok(None);
         }
         let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
         let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
         let (from, to) = (value(read)?, value(wanted)?);
-        let key = NamespacedName::of(wanted);
         let difference = difference(&from, &to);
+        Ok((!difference.is_empty()).then_some(Unwritten { from, difference }))
+    }
+
+    /// Writes a change of `read`, as [`Objects::patch`] does.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn write(&self, read: &Arc<K>, unwritten: Unwritten, owned: &[&str]) -> Result<Arc<K>> {
+        let key = NamespacedName::of(read.as_ref());
+        let Unwritten { from, difference } = unwritten;
         let mut latest = self.newest(read);
         if let Some(patch) = difference.main {
             latest = self.merge(&key, None, patch).await?;
@@ -229,24 +168,8 @@ impl<K: Kind> Objects<K> {
 
 #[cfg(test)]
 mod tests {
+    use super::difference::changed_conditions;
     use super::*;
-
-    #[test]
-    fn only_the_difference() {
-        let from = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1", "y": "2"}}, "spec": {"a": 1}});
-        let to = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1"}}, "spec": {"a": 1, "b": 1}});
-        let expected = json!({"metadata": {"labels": {"y": null}}, "spec": {"b": 1}});
-        assert_eq!(difference(&from, &to).main, Some(expected));
-        assert_eq!(difference(&from, &from), Difference::default());
-    }
-
-    #[test]
-    fn lists_are_replaced_only_as_read() {
-        let from = json!({"metadata": {"resourceVersion": "7"}});
-        let to = json!({"metadata": {"resourceVersion": "7", "finalizers": ["f"]}});
-        let expected = json!({"metadata": {"finalizers": ["f"], "resourceVersion": "7"}});
-        assert_eq!(difference(&from, &to).main, Some(expected));
-    }
 
     #[test]
     fn conditions_merge_by_type() {

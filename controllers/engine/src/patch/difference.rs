@@ -1,0 +1,242 @@
+//! The difference between an object as it was read and the wanted object.
+
+use serde_json::{Map, Value, json};
+
+/// Returns the merge patch (RFC 7386) that turns `from` into `to`; `None` if they are equal.
+pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
+    match (from, to) {
+        (Value::Object(from), Value::Object(to)) => {
+            let mut patch = Map::new();
+            for (key, old) in from {
+                match to.get(key) {
+                    None => drop(patch.insert(key.clone(), Value::Null)),
+                    Some(new) => {
+                        if let Some(difference) = merge_difference(old, new) {
+                            patch.insert(key.clone(), difference);
+                        }
+                    }
+                }
+            }
+            for (key, new) in to {
+                if !from.contains_key(key) && !new.is_null() {
+                    patch.insert(key.clone(), new.clone());
+                }
+            }
+            (!patch.is_empty()).then_some(Value::Object(patch))
+        }
+        _ => (from != to).then(|| to.clone()),
+    }
+}
+
+/// The two requests that a change needs, each present only if it changes something.
+#[derive(Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Patch of the object without its status.
+    pub main: Option<Value>,
+    /// Patch of the status without its conditions.
+    pub status: Option<Value>,
+    /// Types of the conditions that changed, each with its new value; `None` for a removed condition.
+    pub conditions: Vec<(String, Option<Value>)>,
+}
+
+impl Difference {
+    /// Returns whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns whether only texts differ from `from`: what people read. These are messages of conditions, observed generations, and for the
+    /// deprecated conditions of v1beta1 their reasons and severities, too, which upstream copies from other objects.
+    pub fn is_text(&self, from: &Value) -> bool {
+        let read = from["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let differs_in_text = |(kind, wanted): &(String, Option<Value>)| {
+            let before = read.iter().find(|condition| condition["type"] == kind.as_str());
+            before.zip(wanted.as_ref()).is_some_and(|(before, wanted)| equal_but(TEXTS, before, wanted))
+        };
+        self.main.is_none()
+            && self.conditions.iter().all(differs_in_text)
+            && self.status.as_ref().is_none_or(|status| is_status_text(&from["status"], status))
+    }
+}
+
+/// The fields of a condition that are texts.
+const TEXTS: &[&str] = &["message", "observedGeneration"];
+/// Those of a condition of v1beta1.
+const DEPRECATED_TEXTS: &[&str] = &["message", "reason", "severity", "lastTransitionTime"];
+
+/// Returns whether a patch of the status changes only the observed generation and texts of deprecated conditions.
+fn is_status_text(status: &Value, patch: &Value) -> bool {
+    patch.as_object().into_iter().flatten().all(|(key, value)| match key.as_str() {
+        "observedGeneration" => true,
+        "deprecated" => is_deprecated_text(&status["deprecated"]["v1beta1"]["conditions"], value),
+        _ => false,
+    })
+}
+
+fn is_deprecated_text(before: &Value, patch: &Value) -> bool {
+    fn only<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+        value.as_object().filter(|map| map.len() == 1)?.get(key)
+    }
+    let after = only(patch, "v1beta1").and_then(|value| only(value, "conditions"));
+    let (Some(Value::Array(after)), Some(before)) = (after, before.as_array()) else { return false };
+    let mut pairs = before.iter().zip(after);
+    before.len() == after.len() && pairs.all(|(before, after)| equal_but(DEPRECATED_TEXTS, before, after))
+}
+
+/// Returns whether two conditions are equal except for some fields.
+fn equal_but(fields: &[&str], one: &Value, other: &Value) -> bool {
+    fn rest<'a>(but: &[&str], condition: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        condition.as_object().into_iter().flatten().filter(|(key, _)| !but.contains(&key.as_str()))
+    }
+    rest(fields, one).eq(rest(fields, other))
+}
+
+/// Computes the requests that turn `from` into `to`.
+pub fn difference(from: &Value, to: &Value) -> Difference {
+    let (from_main, from_status, from_conditions) = split(from);
+    let (to_main, to_status, to_conditions) = split(to);
+    let mut main = merge_difference(&from_main, &to_main);
+    if let Some(patch) = &mut main
+        && replaces_lists(patch)
+    {
+        // A merge patch replaces a list as a whole, so the stored list must still be the list that was read.
+        patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
+    }
+    let status = match (from_status, to_status) {
+        (Value::Null, to) if to == json!({}) => None,
+        (from, to) => merge_difference(&from, &to),
+    };
+    Difference { main, status, conditions: changed_conditions(&from_conditions, &to_conditions) }
+}
+
+fn replaces_lists(patch: &Value) -> bool {
+    match patch {
+        Value::Array(_) => true,
+        Value::Object(map) => map.values().any(replaces_lists),
+        _ => false,
+    }
+}
+
+/// Splits an object into the object without status and server-owned metadata, the status without conditions,
+/// and the conditions.
+pub(super) fn split(object: &Value) -> (Value, Value, Vec<Value>) {
+    let mut main = object.clone();
+    let mut status = Value::Null;
+    let mut list = Vec::new();
+    if let Value::Object(map) = &mut main {
+        status = map.remove("status").unwrap_or(Value::Null);
+        if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
+            metadata.retain(|key, _| {
+                matches!(key.as_str(), "labels" | "annotations" | "finalizers" | "ownerReferences")
+            });
+        }
+    }
+    if let Value::Object(map) = &mut status
+        && let Some(Value::Array(conditions)) = map.remove("conditions")
+    {
+        list = conditions;
+    }
+    (main, status, list)
+}
+
+pub(super) fn changed_conditions(from: &[Value], to: &[Value]) -> Vec<(String, Option<Value>)> {
+    let find =
+        |list: &[Value], kind: &Value| list.iter().find(|condition| condition["type"] == *kind).cloned();
+    let text = |kind: &Value| kind.as_str().unwrap_or_default().to_owned();
+    let mut changed = Vec::new();
+    for condition in to {
+        if find(from, &condition["type"]).as_ref() != Some(condition) {
+            changed.push((text(&condition["type"]), Some(condition.clone())));
+        }
+    }
+    for condition in from {
+        if find(to, &condition["type"]).is_none() {
+            changed.push((text(&condition["type"]), None));
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_difference() {
+        let from = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1", "y": "2"}}, "spec": {"a": 1}});
+        let to = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1"}}, "spec": {"a": 1, "b": 1}});
+        let expected = json!({"metadata": {"labels": {"y": null}}, "spec": {"b": 1}});
+        assert_eq!(difference(&from, &to).main, Some(expected));
+        assert_eq!(difference(&from, &from), Difference::default());
+    }
+
+    #[test]
+    fn lists_are_replaced_only_as_read() {
+        let from = json!({"metadata": {"resourceVersion": "7"}});
+        let to = json!({"metadata": {"resourceVersion": "7", "finalizers": ["f"]}});
+        let expected = json!({"metadata": {"finalizers": ["f"], "resourceVersion": "7"}});
+        assert_eq!(difference(&from, &to).main, Some(expected));
+    }
+
+    fn with_status(status: Value) -> Value {
+        json!({"metadata": {"name": "a"}, "status": status})
+    }
+
+    #[test]
+    fn texts_are_what_only_people_read() {
+        let ready = |status: &str, reason: &str, message: &str| json!({"type": "Ready", "status": status, "reason": reason, "message": message});
+        let old = |status: &str, reason: &str, message: &str| json!({"v1beta1": {"conditions": [ready(status, reason, message)]}});
+        let from = json!({"conditions": [ready("False", "NotReady", "one")], "deprecated": old("False", "A", "one"), "replicas": 1});
+        let cases = [
+            ("a message", json!([ready("False", "NotReady", "two")]), old("False", "A", "one"), 1, true),
+            ("a reason", json!([ready("False", "Other", "one")]), old("False", "A", "one"), 1, false),
+            ("a status", json!([ready("True", "NotReady", "")]), old("False", "A", "one"), 1, false),
+            ("a condition goes", json!([]), old("False", "A", "one"), 1, false),
+            (
+                "a deprecated reason",
+                json!([ready("False", "NotReady", "one")]),
+                old("False", "B", "two"),
+                1,
+                true,
+            ),
+            (
+                "a deprecated status",
+                json!([ready("False", "NotReady", "one")]),
+                old("True", "A", ""),
+                1,
+                false,
+            ),
+            (
+                "a deprecated condition goes",
+                json!([ready("False", "NotReady", "one")]),
+                json!({"v1beta1": {"conditions": []}}),
+                1,
+                false,
+            ),
+            (
+                "an observed generation",
+                json!([{"type": "Ready", "status": "False", "reason": "NotReady", "message": "one", "observedGeneration": 2}]),
+                old("False", "A", "one"),
+                1,
+                true,
+            ),
+            ("a counter", json!([ready("False", "NotReady", "two")]), old("False", "B", "two"), 2, false),
+        ];
+        let from = with_status(from);
+        for (case, conditions, deprecated, replicas, expected) in cases {
+            let to = with_status(
+                json!({"conditions": conditions, "deprecated": deprecated, "replicas": replicas}),
+            );
+            assert_eq!(difference(&from, &to).is_text(&from), expected, "{case}");
+        }
+        let mut new = from.clone();
+        new["status"]["conditions"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"type": "Available", "status": "True"}));
+        assert!(!difference(&from, &new).is_text(&from), "a new condition");
+        new = from.clone();
+        new["metadata"]["labels"] = json!({"a": "b"});
+        assert!(!difference(&from, &new).is_text(&from), "a label");
+    }
+}
