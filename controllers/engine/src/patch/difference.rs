@@ -5,27 +5,35 @@ use serde_json::{Map, Value, json};
 /// Returns the merge patch (RFC 7386) that turns `from` into `to`; `None` if they are equal.
 pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
     match (from, to) {
-        (Value::Object(from), Value::Object(to)) => {
-            let mut patch = Map::new();
-            for (key, old) in from {
-                match to.get(key) {
-                    None => drop(patch.insert(key.clone(), Value::Null)),
-                    Some(new) => {
-                        if let Some(difference) = merge_difference(old, new) {
-                            patch.insert(key.clone(), difference);
-                        }
-                    }
-                }
-            }
-            for (key, new) in to {
-                if !from.contains_key(key) && !new.is_null() {
-                    patch.insert(key.clone(), new.clone());
-                }
-            }
-            (!patch.is_empty()).then_some(Value::Object(patch))
-        }
+        (Value::Object(_), Value::Object(_)) => difference_of_fields(Some(from), Some(to), |_| true),
         _ => (from != to).then(|| to.clone()),
     }
+}
+
+/// Returns the merge patch of the fields for which `counts` holds. A value that is no object has no fields.
+fn difference_of_fields(
+    from: Option<&Value>,
+    to: Option<&Value>,
+    counts: impl Fn(&str) -> bool,
+) -> Option<Value> {
+    let (from, to) = (from.and_then(Value::as_object), to.and_then(Value::as_object));
+    let mut patch = Map::new();
+    for (key, old) in from.into_iter().flatten().filter(|(key, _)| counts(key)) {
+        match to.and_then(|to| to.get(key)) {
+            None => drop(patch.insert(key.clone(), Value::Null)),
+            Some(new) => {
+                if let Some(difference) = merge_difference(old, new) {
+                    patch.insert(key.clone(), difference);
+                }
+            }
+        }
+    }
+    for (key, new) in to.into_iter().flatten().filter(|(key, _)| counts(key)) {
+        if from.is_none_or(|from| !from.contains_key(key)) && !new.is_null() {
+            patch.insert(key.clone(), new.clone());
+        }
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
 /// The two requests that a change needs, each present only if it changes something.
@@ -48,7 +56,7 @@ impl Difference {
     /// Returns whether only texts differ from `from`: what people read. These are messages of conditions, observed generations, and for the
     /// deprecated conditions of v1beta1 their reasons and severities, too, which upstream copies from other objects.
     pub fn is_text(&self, from: &Value) -> bool {
-        let read = from["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let read = conditions_of(from);
         let differs_in_text = |(kind, wanted): &(String, Option<Value>)| {
             let before = read.iter().find(|condition| condition["type"] == kind.as_str());
             before.zip(wanted.as_ref()).is_some_and(|(before, wanted)| equal_but(TEXTS, before, wanted))
@@ -93,20 +101,35 @@ fn equal_but(fields: &[&str], one: &Value, other: &Value) -> bool {
 
 /// Computes the requests that turn `from` into `to`.
 pub fn difference(from: &Value, to: &Value) -> Difference {
-    let (from_main, from_status, from_conditions) = split(from);
-    let (to_main, to_status, to_conditions) = split(to);
-    let mut main = merge_difference(&from_main, &to_main);
+    let mut main = main_difference(from, to);
     if let Some(patch) = &mut main
         && replaces_lists(patch)
     {
         // A merge patch replaces a list as a whole, so the stored list must still be the list that was read.
         patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
     }
-    let status = match (from_status, to_status) {
-        (Value::Null, to) if to == json!({}) => None,
-        (from, to) => merge_difference(&from, &to),
+    let status = match (from.get("status"), to.get("status")) {
+        (Some(_), None) => Some(Value::Null),
+        (from, to) => difference_of_fields(from, to, |key| key != "conditions"),
     };
-    Difference { main, status, conditions: changed_conditions(&from_conditions, &to_conditions) }
+    Difference { main, status, conditions: changed_conditions(conditions_of(from), conditions_of(to)) }
+}
+
+/// Returns the patch of the object without its status and the metadata that the server owns.
+fn main_difference(from: &Value, to: &Value) -> Option<Value> {
+    let own = |key: &str| matches!(key, "labels" | "annotations" | "finalizers" | "ownerReferences");
+    let metadata = difference_of_fields(from.get("metadata"), to.get("metadata"), own);
+    let is_rest = |key: &str| !matches!(key, "metadata" | "status");
+    let rest = difference_of_fields(Some(from), Some(to), is_rest);
+    let Some(metadata) = metadata else { return rest };
+    let mut patch = rest.unwrap_or_else(|| json!({}));
+    patch["metadata"] = metadata;
+    Some(patch)
+}
+
+/// Returns the conditions of an object.
+pub(super) fn conditions_of(object: &Value) -> &[Value] {
+    object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 fn replaces_lists(patch: &Value) -> bool {
@@ -117,35 +140,14 @@ fn replaces_lists(patch: &Value) -> bool {
     }
 }
 
-/// Splits an object into the object without status and server-owned metadata, the status without conditions,
-/// and the conditions.
-pub(super) fn split(object: &Value) -> (Value, Value, Vec<Value>) {
-    let mut main = object.clone();
-    let mut status = Value::Null;
-    let mut list = Vec::new();
-    if let Value::Object(map) = &mut main {
-        status = map.remove("status").unwrap_or(Value::Null);
-        if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
-            metadata.retain(|key, _| {
-                matches!(key.as_str(), "labels" | "annotations" | "finalizers" | "ownerReferences")
-            });
-        }
-    }
-    if let Value::Object(map) = &mut status
-        && let Some(Value::Array(conditions)) = map.remove("conditions")
-    {
-        list = conditions;
-    }
-    (main, status, list)
-}
-
 pub(super) fn changed_conditions(from: &[Value], to: &[Value]) -> Vec<(String, Option<Value>)> {
-    let find =
-        |list: &[Value], kind: &Value| list.iter().find(|condition| condition["type"] == *kind).cloned();
+    fn find<'a>(list: &'a [Value], kind: &Value) -> Option<&'a Value> {
+        list.iter().find(|condition| condition["type"] == *kind)
+    }
     let text = |kind: &Value| kind.as_str().unwrap_or_default().to_owned();
     let mut changed = Vec::new();
     for condition in to {
-        if find(from, &condition["type"]).as_ref() != Some(condition) {
+        if find(from, &condition["type"]) != Some(condition) {
             changed.push((text(&condition["type"]), Some(condition.clone())));
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use self::difference::split;
+use self::difference::conditions_of;
 use crate::conditions;
 use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
@@ -129,6 +129,15 @@ impl<K: Kind> Objects<K> {
         self.get(&NamespacedName::of(read.as_ref())).filter(is_newer).unwrap_or_else(|| read.clone())
     }
 
+    /// Returns an object in JSON; `None` if it is still the one that was read.
+    fn unless_read(&self, read: &Value, latest: &K) -> Result<Option<Value>> {
+        if read["metadata"]["resourceVersion"].as_str() == latest.meta().resource_version.as_deref() {
+            return Ok(None);
+        }
+        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(latest));
+        serde_json::to_value(latest).map(Some).map_err(|error| Error::json(what(), error))
+    }
+
     async fn patch_status(
         &self,
         from: &Value,
@@ -138,14 +147,12 @@ impl<K: Kind> Objects<K> {
         owned: &[&str],
     ) -> Result<Arc<K>> {
         let key = NamespacedName::of(latest.as_ref());
-        let (_, _, read) = split(from);
         for attempt in 0.. {
             let mut patch = json!({"status": status.clone().unwrap_or_else(|| json!({}))});
             if !changed.is_empty() {
-                let value = serde_json::to_value(latest.as_ref());
-                let value =
-                    value.map_err(|error| Error::json(format!("patch {} {key}", self.kind()), error))?;
-                let merged = merge_conditions(&read, &split(&value).2, changed, owned);
+                let stored = self.unless_read(from, latest.as_ref())?;
+                let stored = conditions_of(stored.as_ref().unwrap_or(from));
+                let merged = merge_conditions(conditions_of(from), stored, changed, owned);
                 patch["status"]["conditions"] = Value::Array(merged);
                 // The list is replaced as a whole, so the stored list must still be the list that was merged.
                 patch["metadata"] = json!({"resourceVersion": latest.meta().resource_version});
