@@ -226,11 +226,15 @@ impl<P: Planned> Frame<P> {
             }
             errors.retain(|error| !matches!(error, Error::Terminal(_)));
         }
-        let unwritten = self.planned.objects().compare(read, &wanted)?;
-        if errors.is_empty() && unwritten.as_ref().is_some_and(Unwritten::is_text) {
-            if let Some(rest) = self.text_waits(request) {
-                return Ok(action.min(Action::requeue_after(rest)));
-            }
+        let unwritten = self.planned.objects().compare(read, &wanted).unwrap_or_else(|error| {
+            errors.push(error);
+            None
+        });
+        if errors.is_empty()
+            && unwritten.as_ref().is_some_and(Unwritten::is_text)
+            && let Some(rest) = self.text_waits(request)
+        {
+            return Ok(action.min(Action::requeue_after(rest)));
         }
         self.texts.lock().remove(request);
         if let Some(unwritten) = unwritten {
