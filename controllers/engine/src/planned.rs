@@ -74,6 +74,9 @@ pub trait Planned: Send + Sync + 'static {
     const FINALIZER: Option<&'static str>;
     /// The types of conditions that only this controller writes.
     const OWNED: &'static [&'static str];
+    /// Whether a change of nothing but texts waits for further changes ([`TEXT_DELAY`]): for kinds whose texts change with each step of a
+    /// machine. The texts of all other kinds are written at once.
+    const TEXTS_WAIT: bool = false;
 
     /// Returns the cache of the kind.
     fn objects(&self) -> &Objects<Self::Object>;
@@ -230,7 +233,8 @@ impl<P: Planned> Frame<P> {
             errors.push(error);
             None
         });
-        if errors.is_empty()
+        if P::TEXTS_WAIT
+            && errors.is_empty()
             && unwritten.as_ref().is_some_and(Unwritten::is_text)
             && let Some(rest) = self.text_waits(request)
         {

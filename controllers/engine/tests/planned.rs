@@ -221,6 +221,7 @@ impl Planned for Counts {
 
     const FINALIZER: Option<&'static str> = None;
     const OWNED: &'static [&'static str] = &["Ready"];
+    const TEXTS_WAIT: bool = true;
 
     fn objects(&self) -> &Objects<DevCluster> {
         &self.objects

@@ -147,6 +147,7 @@ impl Planned for MachineDeploymentController {
 
     const FINALIZER: Option<&'static str> = Some(FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
+    const TEXTS_WAIT: bool = true;
 
     fn objects(&self) -> &Objects<MachineDeployment> {
         &self.deployments

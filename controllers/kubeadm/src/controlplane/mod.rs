@@ -148,6 +148,7 @@ impl Planned for ControlPlaneController {
 
     const FINALIZER: Option<&'static str> = Some(names::FINALIZER);
     const OWNED: &'static [&'static str] = apply::OWNED;
+    const TEXTS_WAIT: bool = true;
 
     fn objects(&self) -> &Objects<KubeadmControlPlane> {
         &self.control_planes

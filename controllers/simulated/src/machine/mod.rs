@@ -114,6 +114,7 @@ impl Planned for DevMachineController {
 
     const FINALIZER: Option<&'static str> = Some(MACHINE_FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
+    const TEXTS_WAIT: bool = true;
 
     fn objects(&self) -> &Objects<DevMachine> {
         &self.objects

@@ -76,6 +76,7 @@ impl Planned for DevMachinePoolController {
 
     const FINALIZER: Option<&'static str> = Some(MACHINE_POOL_FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
+    const TEXTS_WAIT: bool = true;
 
     fn objects(&self) -> &Objects<DevMachinePool> {
         &self.objects
