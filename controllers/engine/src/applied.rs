@@ -75,7 +75,7 @@ impl<K: Kind> Objects<K> {
                 return Ok(current.clone());
             }
         }
-        let mut configuration = self.value(&key, wanted)?;
+        let mut configuration = self.json("apply", wanted)?;
         if let Value::Object(map) = &mut configuration {
             let dynamic = self.dynamic_type();
             map.entry("apiVersion").or_insert_with(|| K::api_version(dynamic).into());
@@ -106,7 +106,7 @@ impl<K: Kind> Objects<K> {
         configuration: Value,
     ) -> Result<Arc<K>> {
         if let Some(current) = current
-            && self.is_applied_value(applied, manager, current, key, &configuration)?
+            && self.is_applied_value(applied, manager, current, &configuration)?
         {
             return Ok(current.clone());
         }
@@ -125,12 +125,11 @@ impl<K: Kind> Objects<K> {
         applied: &Applied,
         manager: &str,
         current: &Arc<K>,
-        key: &NamespacedName,
         configuration: &Value,
     ) -> Result<bool> {
         let is_last =
             self.last(applied, manager, current).is_some_and(|last| last.applied == hash(configuration));
-        Ok(is_last && contains(&self.value(key, current.as_ref())?, &without_type(configuration)))
+        Ok(is_last && contains(&self.json("apply", current.as_ref())?, &without_type(configuration)))
     }
 
     /// Records that applying `configuration` to `current` would change nothing, as a dry run has shown.
@@ -155,11 +154,6 @@ impl<K: Kind> Objects<K> {
         let what = || format!("apply {} {key}", self.kind());
         let text = serde_json::to_vec(object).map_err(|error| Error::json(what(), error))?;
         Ok(fnv1a_64(&text))
-    }
-
-    fn value(&self, key: &NamespacedName, object: &K) -> Result<Value> {
-        let what = || format!("apply {} {key}", self.kind());
-        serde_json::to_value(object).map_err(|error| Error::json(what(), error))
     }
 }
 

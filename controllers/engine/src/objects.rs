@@ -76,6 +76,12 @@ impl<K: Kind> Objects<K> {
         format!("{verb} {} {key}", K::kind(&self.dynamic))
     }
 
+    /// Returns an object in JSON, for a request with the verb `verb`.
+    pub(crate) fn json(&self, verb: &str, object: &K) -> Result<Value> {
+        let failed = |error| Error::json(self.what(verb, &NamespacedName::of(object)), error);
+        serde_json::to_value(object).map_err(failed)
+    }
+
     async fn text(&self, what: &str, request: HttpRequest) -> Result<String> {
         let request = request.map_err(|error| Error::api(what, kube::Error::BuildRequest(error)))?;
         self.client.request_text(request).await.map_err(|error| Error::api(what, error))
@@ -165,8 +171,7 @@ impl<K: Kind> Objects<K> {
     /// Applies `object` (server-side, forced) as field manager `manager`. `status` is left out.
     pub async fn apply(&self, manager: &str, object: &K) -> Result<Arc<K>> {
         let key = NamespacedName::of(object);
-        let what = self.what("apply", &key);
-        let mut value = serde_json::to_value(object).map_err(|error| Error::json(what, error))?;
+        let mut value = self.json("apply", object)?;
         if let Value::Object(map) = &mut value {
             map.entry("apiVersion").or_insert_with(|| K::api_version(&self.dynamic).into());
             map.entry("kind").or_insert_with(|| K::kind(&self.dynamic).into());

@@ -108,8 +108,8 @@ impl Server {
         Ok(by_name(self.send(http::Method::GET, collection, "", None).await?).0)
     }
 
-    /// Watches the objects of a collection of one namespace until `reached` holds for them. Repeated requests would be part of the
-    /// measured cost.
+    /// Watches the objects of a collection of one namespace until `reached` holds for them. A watch takes less of the server's CPU time,
+    /// which is measured, than repeated requests.
     ///
     /// # Errors
     /// Returns the server's refusal; fails if it does not hold within [`LIMIT`].

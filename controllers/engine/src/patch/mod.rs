@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use self::difference::conditions_of;
 use crate::conditions;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
 
@@ -59,9 +59,7 @@ impl<K: Kind> Objects<K> {
     /// # Errors
     /// [`Error::is_conflict`] if the object has changed.
     pub async fn patch_unchanged(&self, read: &Arc<K>, wanted: &K) -> Result<Arc<K>> {
-        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
-        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
-        let (from, to) = (value(read)?, value(wanted)?);
+        let (from, to) = (self.json("patch", read)?, self.json("patch", wanted)?);
         let Some(mut patch) = difference(&from, &to).main else { return Ok(read.clone()) };
         patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
         self.merge(&NamespacedName::of(wanted), None, patch).await
@@ -91,9 +89,7 @@ impl<K: Kind> Objects<K> {
         if read == wanted {
             return Ok(None);
         }
-        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
-        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
-        let (from, to) = (value(read)?, value(wanted)?);
+        let (from, to) = (self.json("patch", read)?, self.json("patch", wanted)?);
         let difference = difference(&from, &to);
         Ok((!difference.is_empty()).then_some(Unwritten { from, difference }))
     }
@@ -134,8 +130,7 @@ impl<K: Kind> Objects<K> {
         if read["metadata"]["resourceVersion"].as_str() == latest.meta().resource_version.as_deref() {
             return Ok(None);
         }
-        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(latest));
-        serde_json::to_value(latest).map(Some).map_err(|error| Error::json(what(), error))
+        self.json("patch", latest).map(Some)
     }
 
     async fn patch_status(

@@ -86,13 +86,7 @@ impl TopologyController {
         let key = key_of(current);
         let read = self.cached(&objects, current, &key)?;
         let configuration = configuration::of(desired, Some(current));
-        if objects.is_applied_value(
-            &self.memory.of(cluster).applied,
-            FIELD_MANAGER,
-            &read,
-            &key,
-            &configuration,
-        )? {
+        if objects.is_applied_value(&self.memory.of(cluster).applied, FIELD_MANAGER, &read, &configuration)? {
             return Ok(false);
         }
         let dry_run = configuration::for_dry_run(&configuration);
