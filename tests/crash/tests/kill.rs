@@ -21,6 +21,13 @@ fn kills() -> u64 {
     std::env::var("CRASH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
 
+/// Returns the next whole line. The kill may have cut off the last one, which may still look like a number.
+fn next_line(output: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    line.strip_suffix('\n').map(str::to_owned)
+}
+
 /// Runs the writer until it has acknowledged `writes` writes, kills it, and returns all acknowledged writes.
 fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Acknowledged) {
     let mut writer = Command::new(env!("CARGO_BIN_EXE_store-writer"))
@@ -28,24 +35,22 @@ fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Ac
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let mut output = BufReader::new(writer.stdout.take().unwrap());
     let before = acknowledged.values().map(|(_, revision)| *revision).max().unwrap_or(0);
-    let mut record = |line: std::io::Result<String>| {
-        // The kill may have cut off the last line.
-        let Some((writer, write)) = line.ok().as_deref().and_then(parse) else { return };
+    let mut record = |line: &str| {
+        let (writer, write) = parse(line).expect("a line of a writer");
         let (_, revision) = write;
         assert!(revision > before, "revision {revision} was used before");
         acknowledged.insert(writer, write);
     };
     for _ in 0..writes {
-        record(lines.next().expect("the writer ended"));
+        record(&next_line(&mut output).expect("the writer ended"));
     }
     writer.kill().unwrap();
-    // Everything printed before the kill was acknowledged, too. A line that was cut off may still look like a
-    // number.
-    let rest: Vec<_> = lines.collect();
-    let whole = rest.len().saturating_sub(1);
-    rest.into_iter().take(whole).for_each(&mut record);
+    // Everything printed before the kill was acknowledged, too.
+    while let Some(line) = next_line(&mut output) {
+        record(&line);
+    }
     writer.wait().unwrap();
 }
 
