@@ -1,6 +1,7 @@
 //! Checks the workspace against docs/ARCHITECTURE.md, and the pages against the workspace.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -233,7 +234,7 @@ fn each_dependency_has_its_row_and_its_use() {
         rows.difference(&declared)
             .map(|name| format!("docs/dependencies.md has a row for {name}, which is no dependency")),
     );
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = BTreeSet::new();
     for folder in crates() {
         let text = read(&folder.join("Cargo.toml"));
         let dependencies = tidy::dependencies::of_crate(&text.parse().expect("TOML"));
@@ -253,6 +254,22 @@ fn each_dependency_has_its_row_and_its_use() {
     }
     found.extend(declared.difference(&taken).map(|name| format!("no crate depends on {name}")));
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// If only tests used a feature of a crate, cargo would build everything that depends on it once for tests and once for programs.
+#[test]
+fn no_feature_is_used_by_tests_alone() {
+    let read = |folder: PathBuf| read(&folder.join("Cargo.toml")).parse().expect("TOML");
+    let manifests: Vec<toml::Table> = crates().into_iter().map(read).collect();
+    let in_section =
+        |section| manifests.iter().flat_map(move |one| tidy::dependencies::features(one, section));
+    let (of_programs, of_tests): (BTreeSet<_>, BTreeSet<_>) =
+        (in_section("dependencies").collect(), in_section("dev-dependencies").collect());
+    let alone: Vec<_> = of_tests.difference(&of_programs).collect();
+    assert!(
+        alone.is_empty(),
+        "only dev-dependencies have these features, which the workspace should have: {alone:?}"
+    );
 }
 
 #[test]
