@@ -51,6 +51,16 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
+/// The features of other crates that a section of a crate's manifest asks for, as `(crate, feature)`.
+pub fn features(manifest: &toml::Table, section: &str) -> BTreeSet<(String, String)> {
+    let dependencies = manifest.get(section).and_then(|section| section.as_table()).into_iter().flatten();
+    let features = dependencies.flat_map(|(name, value)| {
+        let features = value.get("features").and_then(|features| features.as_array()).into_iter().flatten();
+        features.filter_map(|feature| Some((name.clone(), feature.as_str()?.to_owned())))
+    });
+    features.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,14 +88,4 @@ mod tests {
         let manifest = "c.workspace = true # for its features\n";
         assert_eq!(unused(&set(&["a-b", "c", "d"]), manifest, &sources), ["d"]);
     }
-}
-
-/// The features of other crates that a section of a crate's manifest asks for, as `(crate, feature)`.
-pub fn features(manifest: &toml::Table, section: &str) -> BTreeSet<(String, String)> {
-    let dependencies = manifest.get(section).and_then(|section| section.as_table()).into_iter().flatten();
-    let features = dependencies.flat_map(|(name, value)| {
-        let features = value.get("features").and_then(|features| features.as_array()).into_iter().flatten();
-        features.filter_map(|feature| Some((name.clone(), feature.as_str()?.to_owned())))
-    });
-    features.collect()
 }
