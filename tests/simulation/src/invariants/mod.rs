@@ -73,7 +73,10 @@ impl Invariants {
         let snapshot = store.list(&Prefix::all(), &Page::default());
         let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
         self.view.retain(|key| there.contains(key));
-        for stored in &snapshot.items {
+        // In the order of the changes: a Machine may have been created because its MachineSet was scaled up before.
+        let mut items: Vec<_> = snapshot.items.iter().collect();
+        items.sort_by_key(|stored| stored.mod_revision);
+        for stored in items {
             if object::is_relevant(stored.key.as_str()) {
                 self.observe(now, stored.key.as_str(), object::read(&stored.value));
             }

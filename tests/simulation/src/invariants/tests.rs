@@ -113,3 +113,24 @@ fn two_machines_at_once_and_the_last_healthy_members_are_seen() {
     assert!(found.iter().any(|text| text.contains("2 control plane Machines go at once: a, b")), "{found:?}");
     assert_eq!(observed.0.orphans().len(), 4, "the Machines and their control plane");
 }
+
+#[tokio::test]
+async fn what_a_new_life_finds_is_judged_in_the_order_of_its_changes() {
+    let store = Store::open(store::Memory::default(), machinery::clock::Clock::system()).await.unwrap();
+    let set = |replicas: i64| json!({"kind": "MachineSet", "metadata": {"name": "s", "namespace": "default"}, "spec": {"replicas": replicas}});
+    let machine = |name: &str| {
+        let labels = json!({"cluster.x-k8s.io/set-name": "s"});
+        json!({"kind": "Machine", "metadata": {"name": name, "namespace": "default", "labels": labels}})
+    };
+    let mut observed = Observed::new(1);
+    observed.write("/registry/cluster.x-k8s.io/machinesets/default/s", set(1));
+    for (kind, name, object) in
+        [("machinesets", "s", set(2)), ("machines", "a", machine("a")), ("machines", "b", machine("b"))]
+    {
+        let key = store::Key::new("cluster.x-k8s.io", kind, Some("default"), name).unwrap();
+        let create = store::Operation::create(key, move |_| serde_json::to_vec(&object).unwrap().into());
+        store.commit(vec![create]).await.unwrap();
+    }
+    observed.0.begin_life(&store, observed.1).unwrap();
+    assert_eq!(observed.violations(), Vec::<String>::new());
+}
