@@ -149,7 +149,7 @@ fn every_test_file_is_part_of_a_program() {
 fn no_unit_test_is_switched_off() {
     let mut found = Vec::new();
     for folder in crates() {
-        let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().expect("TOML");
+        let manifest = manifest(&folder);
         let is_off = |target: &toml::Value| target.get("test").and_then(toml::Value::as_bool) == Some(false);
         let (source, mut files) = (folder.join("src"), Vec::new());
         if manifest.get("lib").is_some_and(is_off) {
@@ -169,7 +169,7 @@ fn no_unit_test_is_switched_off() {
 fn no_example_of_the_documentation_is_switched_off() {
     let mut found = Vec::new();
     for folder in crates() {
-        let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().expect("TOML");
+        let manifest = manifest(&folder);
         let is_off = manifest.get("lib").and_then(|library| library.get("doctest")?.as_bool()) == Some(false);
         let mut files = Vec::new();
         if is_off {
@@ -200,6 +200,10 @@ fn crates() -> Vec<PathBuf> {
     String::from_utf8_lossy(&listed.stdout).lines().map(|path| root().join(path).with_file_name("")).collect()
 }
 
+fn manifest(folder: &Path) -> toml::Table {
+    read(&folder.join("Cargo.toml")).parse().expect("TOML")
+}
+
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -225,7 +229,7 @@ fn no_circle_of_imports_leaves_its_folder() {
 
 #[test]
 fn each_dependency_has_its_row_and_its_use() {
-    let manifest: toml::Table = read(&root().join("Cargo.toml")).parse().expect("TOML");
+    let manifest = manifest(&root());
     let declared = tidy::dependencies::of_workspace(&manifest);
     let rows = tidy::dependencies::rows(&read(&root().join("docs/dependencies.md")));
     let mut found: Vec<String> = Vec::new();
@@ -259,8 +263,7 @@ fn each_dependency_has_its_row_and_its_use() {
 /// If only tests used a feature of a crate, cargo would build everything that depends on it once for tests and once for programs.
 #[test]
 fn no_feature_is_used_by_tests_alone() {
-    let read = |folder: PathBuf| read(&folder.join("Cargo.toml")).parse().expect("TOML");
-    let manifests: Vec<toml::Table> = crates().into_iter().map(read).collect();
+    let manifests: Vec<toml::Table> = crates().iter().map(|folder| manifest(folder)).collect();
     let in_section =
         |section| manifests.iter().flat_map(move |one| tidy::dependencies::features(one, section));
     let (of_programs, of_tests): (BTreeSet<_>, BTreeSet<_>) =

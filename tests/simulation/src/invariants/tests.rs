@@ -114,15 +114,16 @@ fn two_machines_at_once_and_the_last_healthy_members_are_seen() {
     assert_eq!(observed.0.orphans().len(), 4, "the Machines and their control plane");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_new_life_finds_is_judged_in_the_order_of_its_changes() {
-    let store = Store::open(store::Memory::default(), machinery::clock::Clock::system()).await.unwrap();
+    let mut observed = Observed::new(1);
+    let clock = machinery::clock::Clock::simulated(observed.1);
+    let store = Store::open(store::Memory::default(), clock).await.unwrap();
     let set = |replicas: i64| json!({"kind": "MachineSet", "metadata": {"name": "s", "namespace": "default"}, "spec": {"replicas": replicas}});
     let machine = |name: &str| {
         let labels = json!({"cluster.x-k8s.io/set-name": "s"});
         json!({"kind": "Machine", "metadata": {"name": name, "namespace": "default", "labels": labels}})
     };
-    let mut observed = Observed::new(1);
     observed.write("/registry/cluster.x-k8s.io/machinesets/default/s", set(1));
     for (kind, name, object) in
         [("machinesets", "s", set(2)), ("machines", "a", machine("a")), ("machines", "b", machine("b"))]
