@@ -34,6 +34,9 @@ pub const PLAN_LISTS: usize = 8;
 /// Objects that are stored in one step.
 pub const PLAN_COMMIT: usize = 500;
 
+/// The most machines in a pool of another provider.
+pub const PLAN_POOL_MACHINES: usize = 10_000;
+
 /// The most changes of objects that a plan plays. One machine's life has about fifty.
 pub const PLAN_CHANGES: u64 = 1_000_000;
 

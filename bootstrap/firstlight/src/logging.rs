@@ -47,7 +47,9 @@ pub fn start_in_file(path: &Path) -> Result<()> {
 }
 
 fn filter(default: &str) -> EnvFilter {
-    // The client logs each failed connection, and each watch that ends with its server, although its callers try again or report it.
-    let default = format!("{default},kube_client::client=error,kube_client::client::builder=off");
+    // The client and its check of certificates log each failed connection, and each watch that ends with its server, although its callers
+    // try again or report it.
+    let client = "kube_client::client=error,kube_client::client::builder=off,rustls_platform_verifier=off";
+    let default = format!("{default},{client}");
     EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default))
 }

@@ -17,6 +17,8 @@ pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 pub const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 /// Label on Machines of a MachinePool: the MachinePool's name.
 pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
+/// Annotation on a MachinePool whose number of replicas somebody else decides, unless its value is `false`.
+pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 /// Label on every object managed by a topology; its value is empty.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Label on objects that only the managers with this value of `--watch-filter` reconcile.

@@ -62,11 +62,6 @@ pub fn cluster_of(object: &Value) -> Option<String> {
     Some(format!("{}/{cluster}", reference.namespace))
 }
 
-/// Returns whether an infrastructure object, or any other of a provider, says that it is provisioned, in one of the contract's versions.
-pub fn is_provisioned(object: &Value) -> bool {
-    object["status"]["initialization"]["provisioned"] == true || object["status"]["ready"] == true
-}
-
 /// Returns whether an object is one of a provider that a stand-in represents.
 pub fn is_foreign(object: &Value) -> bool {
     let Reference { group, kind, .. } = Reference::of(object);

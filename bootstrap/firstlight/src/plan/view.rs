@@ -95,6 +95,11 @@ impl View {
         self.get(&Reference::read(reference, namespace)?)
     }
 
+    /// Returns a Cluster.
+    pub fn cluster(&self, namespace: &str, name: &str) -> Option<&Value> {
+        self.get(&Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace, name })
+    }
+
     /// Returns all objects of a kind of Cluster API itself (group `cluster.x-k8s.io`), by namespace and name.
     pub fn of_kind<'a>(&'a self, kind: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
         let prefix = format!("cluster.x-k8s.io/{kind}/");

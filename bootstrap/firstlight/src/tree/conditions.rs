@@ -37,6 +37,11 @@ pub fn is_true(object: &Value, condition_type: &str) -> bool {
     condition(object, condition_type).is_some_and(|condition| condition["status"] == "True")
 }
 
+/// Returns whether an infrastructure object, or any other of a provider, says that it is provisioned, in one of the contract's versions.
+pub fn is_provisioned(object: &Value) -> bool {
+    object["status"]["initialization"]["provisioned"] == true || object["status"]["ready"] == true
+}
+
 /// Returns the causes in the condition's message, each on one line; or its reason if it has no message. Messages of summaries have a
 /// list item for each cause, with nested items.
 pub fn causes(condition: &Value) -> Vec<String> {

@@ -6,7 +6,7 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::Value;
 
-use super::conditions::{causes, condition, is_true};
+use super::conditions::{causes, condition, is_provisioned, is_true};
 use super::{hosts, pools};
 
 /// The objects of the tree, as the API server returns them.
@@ -161,9 +161,8 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
     let kind = object["kind"].as_str().unwrap_or_default();
     let summarized = condition(object, condition_type);
     let deleting = object["metadata"]["deletionTimestamp"].is_string();
-    // An infrastructure cluster need not have a condition; the contract only requires `provisioned`.
-    let provisioned = object["status"]["initialization"]["provisioned"] == true;
-    let good = summarized.map_or(provisioned, |condition| condition["status"] == "True");
+    // An infrastructure cluster need not have a condition; the contract does not require one.
+    let good = summarized.map_or_else(|| is_provisioned(object), |condition| condition["status"] == "True");
     // An upgrade of a topology goes on between the rollouts of its parts.
     let is_unfinished = condition(object, TOPOLOGY).is_some_and(|condition| condition["status"] == "False");
     let change = CHANGES.into_iter().find(|change| is_true(object, change));

@@ -1,9 +1,12 @@
-//! Plans that begin with nothing.
+//! Plans that begin with nothing, or could not be begun.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::DateTime;
+use clap::Parser;
+use firstlight::cli::{Cli, Command};
+use firstlight::commands::plan;
 use firstlight::manifests::read::{Document, parse, read_all};
 use firstlight::plan::action::Verb;
 use firstlight::plan::stand_ins::plan::Durations;
@@ -57,4 +60,21 @@ fn what_an_apply_refuses_is_its_error() {
         let error = play(&State::default(), &documents, &SETTINGS).unwrap_err().to_string();
         assert!(error.starts_with("cluster.yaml:") && error.contains(expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, kubeconfig) = (folder.path().join("cluster.yaml"), folder.path().join("kubeconfig"));
+    std::fs::write(&cluster, "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\n")
+        .unwrap();
+    let config = "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+                  contexts: [{name: c, context: {cluster: c, user: c}}]\n\
+                  current-context: c\nusers: [{name: c, user: {token: t}}]\n";
+    std::fs::write(&kubeconfig, config).unwrap();
+    let file = |path: &Path| path.to_str().unwrap().to_owned();
+    let arguments = ["firstlight", "plan", "-f", &file(&cluster), "--kubeconfig", &file(&kubeconfig)];
+    let Command::Plan(options) = Cli::parse_from(arguments).command else { panic!("not plan") };
+    let error = format!("{:#}", plan::run(&options).await.unwrap_err());
+    assert!(error.starts_with("the state of https://127.0.0.1:1 cannot be read: "), "{error}");
 }

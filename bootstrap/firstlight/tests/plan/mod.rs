@@ -3,6 +3,7 @@
 
 mod actions;
 mod from_nothing;
+mod pools;
 mod stand_ins;
 mod text;
 mod waits;

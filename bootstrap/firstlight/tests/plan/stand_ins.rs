@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use firstlight::plan::stand_ins::plan::{Durations, Step, wishes};
+use firstlight::plan::stand_ins::pools::Versions;
 use firstlight::plan::view::View;
 
 const DURATIONS: Durations = Durations {
@@ -58,7 +59,10 @@ fn machine(labels: Value, bootstrap: Value) -> Value {
 /// Returns the steps with their seconds for these objects.
 fn steps(objects: &[Value]) -> Vec<(Step, u64)> {
     let view = View::default().with(objects.to_vec());
-    wishes(&view, &DURATIONS).into_iter().map(|wish| (wish.step, wish.after.as_secs())).collect()
+    wishes(&view, &DURATIONS, &Versions::new())
+        .into_iter()
+        .map(|wish| (wish.step, wish.after.as_secs()))
+        .collect()
 }
 
 #[test]
@@ -112,6 +116,41 @@ fn data_of_another_bootstrap_provider_are_created_at_once() {
     assert_eq!(steps(&worker), [], "the control plane comes first");
     let first = machine(json!({"cluster.x-k8s.io/control-plane": ""}));
     assert_eq!(steps(&[cluster, first, config, cloud]), [(Step::CreateData, 0)]);
+}
+
+#[test]
+fn a_pool_follows_its_control_plane() {
+    let pool = |bootstrap: Value| {
+        let infrastructure = json!({"apiGroup": "infrastructure.example", "kind": "CloudPool", "name": "c"});
+        let template = json!({"spec": {"bootstrap": bootstrap, "infrastructureRef": infrastructure}});
+        let spec = json!({"clusterName": "c", "replicas": 2, "template": template});
+        object(CORE, "MachinePool", "p", json!({"spec": spec}))
+    };
+    let config = json!({"configRef": {"apiGroup": "bootstrap.example", "kind": "CloudConfig", "name": "m"}});
+    let cloud =
+        |spec: Value, status: Value| object(CLOUD, "CloudPool", "c", json!({"spec": spec, "status": status}));
+    let (empty, data) = (cloud(json!({}), json!({})), json!({"dataSecretName": "m"}));
+    let two = json!({"providerIDList": ["x/1", "x/2"]});
+    let all = cloud(two.clone(), json!({"ready": true, "replicas": 2}));
+    let more = cloud(json!({"providerIDList": ["x/1", "x/2", "x/3"]}), json!({"ready": true, "replicas": 3}));
+    for (initialized, pool, cloud, expected) in [
+        (false, pool(data.clone()), &empty, vec![]),
+        (true, pool(data.clone()), &empty, vec![(Step::FollowPool, 3)]),
+        (true, pool(json!({})), &empty, vec![(Step::FollowPool, 3)]),
+        (true, pool(config), &empty, vec![(Step::CreateData, 0)]),
+        (
+            true,
+            pool(data.clone()),
+            &cloud(two, json!({"ready": true, "replicas": 0})),
+            vec![(Step::FollowPool, 3)],
+        ),
+        (true, pool(data.clone()), &all, vec![]),
+        (true, pool(data), &more, vec![(Step::FollowPool, 0)]),
+    ] {
+        let status = json!({"initialization": {"infrastructureProvisioned": true, "controlPlaneInitialized": initialized}});
+        let config = object("bootstrap.example/v1", "CloudConfig", "m", json!({}));
+        assert_eq!(steps(&[cluster(status), pool, config, cloud.clone()]), expected);
+    }
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Facts that follow from a MachinePool, or from its infrastructure object, alone.
 
 use engine::ExternalObject;
+use engine::names::REPLICAS_MANAGED_BY;
 use engine::object::annotation;
 use schemas::cluster::{MachinePool, MachinePoolV1Beta1DeprecatedStatus};
 
 /// The longest provider ID, in characters.
 const MAX_PROVIDER_ID: usize = 512;
-/// Annotation on a MachinePool whose number of replicas somebody else decides.
-const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
 /// Returns whether the infrastructure was provisioned at any time.
 pub(super) fn was_provisioned(pool: &MachinePool) -> bool {

@@ -81,7 +81,9 @@ async fn state(options: &PlanOptions) -> Result<State> {
     let url = choice.config().await?.cluster_url.to_string();
     let connection = choice.connect().await?;
     let namespace = options.namespace.as_deref().unwrap_or(&connection.namespace);
-    State::read(connection.client, url.trim_end_matches('/').to_owned(), namespace).await
+    let url = url.trim_end_matches('/');
+    let state = State::read(connection.client, url.to_owned(), namespace).await;
+    state.with_context(|| format!("the state of {url} cannot be read"))
 }
 
 /// Plays the plan in a thread of its own, which a signal does not wait for.

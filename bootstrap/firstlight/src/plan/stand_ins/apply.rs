@@ -1,13 +1,14 @@
 //! Takes the steps of stand-ins: writes what the contract of Cluster API asks of a provider, in both of its versions, because a schema drops
 //! the fields that it does not have.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use machinery::clock::rfc3339;
 use machinery::meta::{name, namespace};
 use serde_json::{Value, json};
 
-use super::StandIns;
 use super::plan::Step;
+use super::{StandIns, pools};
+use crate::limits::PLAN_POOL_MACHINES;
 use crate::plan::certificates;
 use crate::plan::object::{Reference, cluster_of};
 use crate::plan::view::View;
@@ -32,6 +33,13 @@ impl StandIns {
                 self.patch(object, "", json!({"spec": {"providerID": id}})).await?;
                 self.patch(object, "/status", json!({"status": provisioned()})).await
             }
+            Step::FollowPool => {
+                let ids = self.next_machines(view, object)?;
+                self.patch(object, "", json!({"spec": {"providerIDList": ids}})).await?;
+                let mut status = provisioned();
+                status["replicas"] = ids.len().into();
+                self.patch(object, "/status", json!({"status": status})).await
+            }
             Step::CreateData => {
                 let status = json!({
                     "dataSecretName": name(object), "ready": true,
@@ -47,13 +55,24 @@ impl StandIns {
         }
     }
 
+    /// Returns the next list of provider IDs of a pool.
+    fn next_machines(&self, view: &View, object: &Value) -> Result<Vec<String>> {
+        let pool = pools::pool_of(view, object).context("no MachinePool refers to it")?;
+        if let Some(kind) = object["status"]["infrastructureMachineKind"].as_str() {
+            bail!("its machines are objects of the kind {kind}, which only their provider makes");
+        }
+        let wanted = pools::wanted(pool, object);
+        if wanted > PLAN_POOL_MACHINES {
+            bail!("its pool wants {wanted} machines, and a plan plays {PLAN_POOL_MACHINES} at most");
+        }
+        Ok(pools::next(pool, object, &self.hosts.versions()))
+    }
+
     /// Sets the endpoint of the Cluster that an object belongs to, unless it has one, and creates the Secrets of the Cluster.
     async fn give_endpoint(&self, view: &View, object: &Value) -> Result<()> {
         let owner = cluster_of(object).unwrap_or_default();
         let (space, cluster) = owner.split_once('/').unwrap_or_default();
-        let reference =
-            Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name: cluster };
-        let found = view.get(&reference).context("it has no Cluster")?;
+        let found = view.cluster(space, cluster).context("it has no Cluster")?;
         if certificates::endpoint(found).is_none()
             && !object["spec"]["controlPlaneEndpoint"]["host"].is_string()
         {

@@ -15,9 +15,11 @@ use simulated::workload::Authorities;
 use simulated::workload::objects::Host;
 use simulated::workload::part::Part;
 
+use super::pools::{self, Versions};
 use crate::plan::certificates::endpoint;
-use crate::plan::object::{Reference, is_foreign, is_provisioned, label};
+use crate::plan::object::{Reference, is_foreign, label};
 use crate::plan::view::View;
+use crate::tree::conditions::is_provisioned;
 
 /// The host of a control plane without Machines. It has no Node.
 const CONTROL_PLANE: &str = "control-plane";
@@ -95,6 +97,12 @@ impl Hosts {
         secretless
     }
 
+    /// Returns the versions of the running machines, by provider ID.
+    pub(super) fn versions(&self) -> Versions {
+        let hosts = self.running.values().map(|guest| &guest.host);
+        hosts.filter_map(|host| Some((host.provider_id.clone()?, host.version.clone()))).collect()
+    }
+
     /// Returns what went wrong, each a sentence.
     pub(super) fn failures(&self) -> &[String] {
         &self.failures
@@ -125,16 +133,19 @@ impl Hosts {
 
     /// Opens the clusters whose machines run.
     async fn open(&mut self, wanted: &BTreeMap<String, Guest>) {
-        let mut nodes: BTreeMap<&NamespacedName, (&str, BTreeSet<String>)> = BTreeMap::new();
-        for guest in wanted.values() {
-            let (_, names) =
-                nodes.entry(&guest.cluster).or_insert_with(|| (guest.endpoint.0.as_str(), BTreeSet::new()));
+        let mut nodes: BTreeMap<NamespacedName, (String, BTreeSet<String>)> = BTreeMap::new();
+        for (key, guest) in wanted {
+            // A machine that runs keeps the name of its Node.
+            let guest = self.running.get(key).unwrap_or(guest);
+            let (_, names) = nodes
+                .entry(guest.cluster.clone())
+                .or_insert_with(|| (guest.endpoint.0.clone(), BTreeSet::new()));
             if guest.parts.contains(&Part::Node) {
                 names.insert(guest.host.name.clone());
             }
         }
         for (cluster, (host, names)) in nodes {
-            if let Some(workload) = self.backend(host).clone().get(cluster).await {
+            if let Some(workload) = self.backend(&host).clone().get(&cluster).await {
                 workload.open_when_complete(&names);
             }
         }
@@ -150,7 +161,36 @@ impl Hosts {
 fn guests(view: &View) -> BTreeMap<String, Guest> {
     let machines = view.of_kind("Machine").filter_map(|machine| guest(view, machine));
     let clusters = view.of_kind("Cluster").filter_map(|cluster| control_plane(view, cluster));
-    machines.chain(clusters).collect()
+    let known = pools::ids_of_machines(view);
+    let pools = view.of_kind("MachinePool").filter_map(|pool| of_pool(view, pool, &known));
+    machines.chain(clusters).chain(pools.flatten()).collect()
+}
+
+/// Returns the machines of a pool, but for those that `known` Machines have.
+fn of_pool(view: &View, pool: &Value, known: &BTreeSet<&str>) -> Option<Vec<(String, Guest)>> {
+    let found = view.referenced(&pool["spec"]["template"]["spec"]["infrastructureRef"], namespace(pool))?;
+    if !is_foreign(found) || !is_provisioned(found) || is_deleting(found) {
+        return None;
+    }
+    let (cluster_name, cluster) = cluster_of(view, pool)?;
+    let guest = |id: &str| {
+        let node = format!("{}-{}", name(found), id.rsplit('/').next().unwrap_or_default());
+        let host = Host {
+            version: pools::version(pool).to_owned(),
+            provider_id: Some(id.to_owned()),
+            ..host(&node, false, found, cluster)?
+        };
+        let endpoint = endpoint(cluster)?;
+        let guest = Guest { host, cluster: cluster_name.clone(), endpoint, parts: &[Part::Node] };
+        Some((format!("{} {id}", Reference::of(found).key()), guest))
+    };
+    Some(pools::provider_ids(found).filter(|id| !known.contains(id)).filter_map(guest).collect())
+}
+
+/// Returns the Cluster of a Machine or MachinePool, and its name.
+fn cluster_of<'a>(view: &'a View, object: &Value) -> Option<(NamespacedName, &'a Value)> {
+    let (space, name) = (namespace(object), object["spec"]["clusterName"].as_str()?);
+    Some((NamespacedName::new(space, name), view.cluster(space, name)?))
 }
 
 fn guest(view: &View, machine: &Value) -> Option<(String, Guest)> {
@@ -159,10 +199,7 @@ fn guest(view: &View, machine: &Value) -> Option<(String, Guest)> {
     if !is_foreign(found) || !is_provisioned(found) || is_deleting(found) {
         return None;
     }
-    let cluster_name = machine["spec"]["clusterName"].as_str()?;
-    let reference =
-        Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name: cluster_name };
-    let cluster = view.get(&reference)?;
+    let (cluster_name, cluster) = cluster_of(view, machine)?;
     let is_control_plane = label(machine, engine::names::CONTROL_PLANE).is_some();
     let id = machine["spec"]["providerID"].as_str().or_else(|| found["spec"]["providerID"].as_str());
     let node = machine["status"]["nodeRef"]["name"].as_str().unwrap_or_else(|| name(machine));
@@ -173,7 +210,6 @@ fn guest(view: &View, machine: &Value) -> Option<(String, Guest)> {
     };
     let parts: &[Part] =
         if is_control_plane { &[Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Node] };
-    let cluster_name = NamespacedName::new(space, cluster_name);
     Some((
         Reference::of(found).key(),
         Guest { host, cluster: cluster_name, endpoint: endpoint(cluster)?, parts },

@@ -4,15 +4,17 @@
 mod apply;
 mod hosts;
 pub mod plan;
+pub mod pools;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use engine::{Manager, NamespacedName};
 use kube::Client;
+use machinery::meta::{name, namespace};
 
 use super::certificates;
-use super::object::{Reference, is_foreign};
+use super::object::is_foreign;
 use super::view::View;
 use crate::plane::Plane;
 use hosts::Hosts;
@@ -66,7 +68,7 @@ impl StandIns {
             self.since.clear();
             return Later::default();
         }
-        let wishes = wishes(view, &self.durations);
+        let wishes = wishes(view, &self.durations, &self.hosts.versions());
         let wanted: BTreeSet<(String, Step)> =
             wishes.iter().map(|wish| (wish.key.clone(), wish.step)).collect();
         self.since.retain(|key, _| wanted.contains(key));
@@ -99,19 +101,13 @@ impl StandIns {
 
     /// Creates the Secrets of a cluster with a control plane of another provider, which would do so. Kubeadm's makes its own.
     async fn make_secrets(&mut self, view: &View, cluster: &NamespacedName) {
-        let reference = Reference {
-            group: "cluster.x-k8s.io",
-            kind: "Cluster",
-            namespace: &cluster.namespace,
-            name: &cluster.name,
-        };
-        let Some(cluster) = view.get(&reference) else { return };
-        let control_plane = view.referenced(&cluster["spec"]["controlPlaneRef"], reference.namespace);
+        let Some(cluster) = view.cluster(&cluster.namespace, &cluster.name) else { return };
+        let control_plane = view.referenced(&cluster["spec"]["controlPlaneRef"], namespace(cluster));
         if !control_plane.is_some_and(is_foreign) {
             return;
         }
         if let Err(error) = certificates::ensure(&self.client, self.plane.doors(), cluster).await {
-            self.notes.push(format!("Cluster {} has no certificates: {error:#}", reference.name));
+            self.notes.push(format!("Cluster {} has no certificates: {error:#}", name(cluster)));
         }
     }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::plan::object::{Reference, is_foreign, is_provisioned, label};
+use super::pools::{self, Versions};
+use crate::plan::object::{Reference, is_foreign, label};
 use crate::plan::view::View;
+use crate::tree::conditions::is_provisioned;
 
 /// How long what is not simulated takes to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub enum Step {
     ProvisionCluster,
     /// The machine runs, and has its Node.
     ProvisionMachine,
+    /// The pool has the next of its machines, or one less.
+    FollowPool,
     /// The bootstrap data exist.
     CreateData,
     /// The control plane has the version and the replicas that its spec wants.
@@ -46,8 +50,8 @@ pub struct Wish {
     pub after: Duration,
 }
 
-/// Returns all steps that are due at some time from now on.
-pub fn wishes(view: &View, durations: &Durations) -> Vec<Wish> {
+/// Returns all steps that are due at some time from now on. `running` are the versions of the machines of pools.
+pub fn wishes(view: &View, durations: &Durations, running: &Versions) -> Vec<Wish> {
     let mut wishes = Vec::new();
     for cluster in view.of_kind("Cluster").filter(|cluster| !is_paused(cluster)) {
         let referenced = |field: &str| {
@@ -65,6 +69,9 @@ pub fn wishes(view: &View, durations: &Durations) -> Vec<Wish> {
     for machine in view.of_kind("Machine").filter(|machine| !is_deleting(machine)) {
         wishes.extend(of_machine(view, machine, durations));
     }
+    for pool in view.of_kind("MachinePool").filter(|pool| !is_deleting(pool)) {
+        wishes.extend(of_pool(view, pool, durations, running));
+    }
     let finalizers =
         |object: &Value| object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
     let released = view.all().map(|(_, object)| object);
@@ -75,25 +82,46 @@ pub fn wishes(view: &View, durations: &Durations) -> Vec<Wish> {
 
 fn of_machine(view: &View, machine: &Value, durations: &Durations) -> Option<Wish> {
     let space = namespace(machine);
-    let name = machine["spec"]["clusterName"].as_str()?;
-    let cluster =
-        view.get(&Reference { group: "cluster.x-k8s.io", kind: "Cluster", namespace: space, name })?;
-    if is_paused(cluster) || !has_infrastructure(cluster) {
-        return None;
-    }
+    let cluster = at_work(view, machine)?;
     let is_control_plane = label(machine, CONTROL_PLANE).is_some();
     let bootstrap = &machine["spec"]["bootstrap"];
     if !bootstrap["dataSecretName"].is_string() {
-        let config = view.referenced(&bootstrap["configRef"], space).filter(|config| is_foreign(config))?;
-        let is_turn =
-            is_control_plane || cluster["status"]["initialization"]["controlPlaneInitialized"] == true;
-        let is_due = is_turn && !config["status"]["dataSecretName"].is_string() && !is_deleting(config);
-        return is_due.then(|| wish(config, Step::CreateData, Duration::ZERO));
+        let is_turn = is_control_plane || has_control_plane(cluster);
+        return is_turn.then(|| data(view, bootstrap, space)).flatten();
     }
     let found = view.referenced(&machine["spec"]["infrastructureRef"], space)?;
     let is_due = is_foreign(found) && !is_deleting(found) && !is_provisioned(found);
     let after = if is_control_plane { durations.control_plane } else { durations.machine };
     is_due.then(|| wish(found, Step::ProvisionMachine, after))
+}
+
+fn of_pool(view: &View, pool: &Value, durations: &Durations, running: &Versions) -> Option<Wish> {
+    let (space, spec) = (namespace(pool), &pool["spec"]["template"]["spec"]);
+    if !has_control_plane(at_work(view, pool)?) {
+        return None;
+    }
+    let bootstrap = &spec["bootstrap"];
+    // A provider of whole pools needs no data.
+    if !bootstrap["dataSecretName"].is_string() && bootstrap["configRef"].is_object() {
+        return data(view, bootstrap, space);
+    }
+    let found = view.referenced(&spec["infrastructureRef"], space)?;
+    let is_due = is_foreign(found) && !is_deleting(found) && !pools::is_as_wanted(pool, found, running);
+    let after = if pools::is_shrinking(pool, found) { Duration::ZERO } else { durations.machine };
+    is_due.then(|| wish(found, Step::FollowPool, after))
+}
+
+/// Returns the step that creates the bootstrap data which `bootstrap` refers to, if a stand-in does so.
+fn data(view: &View, bootstrap: &Value, space: &str) -> Option<Wish> {
+    let config = view.referenced(&bootstrap["configRef"], space).filter(|config| is_foreign(config))?;
+    let is_due = !config["status"]["dataSecretName"].is_string() && !is_deleting(config);
+    is_due.then(|| wish(config, Step::CreateData, Duration::ZERO))
+}
+
+/// Returns the Cluster of an object if its machines may start.
+fn at_work<'a>(view: &'a View, object: &Value) -> Option<&'a Value> {
+    let cluster = view.cluster(namespace(object), object["spec"]["clusterName"].as_str()?);
+    cluster.filter(|cluster| !is_paused(cluster) && has_infrastructure(cluster))
 }
 
 fn wish(object: &Value, step: Step, after: Duration) -> Wish {
@@ -106,6 +134,10 @@ fn is_paused(cluster: &Value) -> bool {
 
 fn has_infrastructure(cluster: &Value) -> bool {
     cluster["status"]["initialization"]["infrastructureProvisioned"] == true
+}
+
+fn has_control_plane(cluster: &Value) -> bool {
+    cluster["status"]["initialization"]["controlPlaneInitialized"] == true
 }
 
 /// Returns whether a control plane says that it has what its spec wants, in one of the contract's versions.
