@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tower::BoxError;
+use tower::util::MapErrLayer;
 
+use crate::error::first_cause;
 use crate::{Context, Result};
 
 /// The user's choice of a cluster: a kubeconfig and a context in it.
@@ -25,6 +29,14 @@ pub struct Connection {
     pub namespace: String,
 }
 
+/// The error of a request that a server did not answer. It has no source, because its text ends with the first cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{server}: {cause}")]
+struct Unanswered {
+    server: String,
+    cause: String,
+}
+
 impl Choice {
     /// Reads the cluster's data from the kubeconfig. Nothing is sent yet.
     ///
@@ -43,14 +55,20 @@ impl Choice {
         Config::from_custom_kubeconfig(kubeconfig.context(named)?, &options).await.context(named)
     }
 
-    /// Returns the connection, which is opened at the first request.
+    /// Returns the connection, which is opened at the first request. An error of it names the server.
     ///
     /// # Errors
     /// The errors of [`Self::config`], and credentials that cannot be used.
     pub async fn connect(&self) -> Result<Connection> {
         let config = self.config().await?;
         let namespace = config.default_namespace.clone();
-        Ok(Connection { client: Client::try_from(config)?, namespace })
+        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let name_server = MapErrLayer::new(move |error: BoxError| Unanswered {
+            server: server.clone(),
+            cause: first_cause(error.as_ref()),
+        });
+        let client = ClientBuilder::try_from(config)?.with_layer(&name_server).build();
+        Ok(Connection { client, namespace })
     }
 }
 
@@ -80,6 +98,17 @@ contexts:
         }
         let unknown = Choice { kubeconfig: Some(path), context: Some("three".to_owned()) };
         assert!(unknown.config().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        let connection = Choice { kubeconfig: Some(path), context: None }.connect().await.unwrap();
+        let error = connection.client.apiserver_version().await.unwrap_err();
+        let expected = "the server of the kubeconfig does not answer: https://127.0.0.1:1: Connection refused (os error 111)";
+        assert_eq!(crate::error::cluster_message(&error), expected);
     }
 
     #[tokio::test]

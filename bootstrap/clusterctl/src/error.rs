@@ -86,15 +86,19 @@ pub fn cluster_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
         kube::Error::Service(source) => {
-            // The errors around the first cause only name the layers of the client.
-            let mut cause: &(dyn std::error::Error + 'static) = source.as_ref();
-            while let Some(source) = cause.source() {
-                cause = source;
-            }
-            format!("the server of the kubeconfig does not answer: {cause}")
+            format!("the server of the kubeconfig does not answer: {}", first_cause(source.as_ref()))
         }
         other => other.to_string(),
     }
+}
+
+/// Returns the first cause of an error, for example `Connection refused (os error 111)`. The errors around it only name its layers.
+pub fn first_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
 }
 
 /// Adds to an error what was being done.

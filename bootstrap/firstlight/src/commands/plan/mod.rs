@@ -5,12 +5,13 @@ pub mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use chrono::SubsecRound;
 use clap::Args;
 use machinery::clock::Clock;
 
 use crate::manifests::read::{Document, read_all};
+use crate::merge_kubeconfig::users_own;
 use crate::options::{OutputOptions, parse_duration};
 use crate::output::{print, say};
 use crate::plan::stand_ins::plan::Durations;
@@ -69,21 +70,25 @@ pub async fn run(options: &PlanOptions) -> Result<()> {
     }
 }
 
-/// Reads the server that is named, or that runs on the data directory. Without one, the state is empty.
+/// Reads the server that is named, or that runs on the data directory, or that kubectl would use. Without one, the state is empty.
 async fn state(options: &PlanOptions) -> Result<State> {
     if options.from_nothing {
         return Ok(State::default());
     }
     let choice = options.target.choice().await?;
-    if choice.kubeconfig.is_none() && choice.context.is_none() {
+    let is_named = choice.kubeconfig.is_some() || choice.context.is_some();
+    if !is_named && !users_own().is_ok_and(|path| path.exists()) {
         return Ok(State::default());
     }
     let url = choice.config().await?.cluster_url.to_string();
     let connection = choice.connect().await?;
     let namespace = options.namespace.as_deref().unwrap_or(&connection.namespace);
-    let url = url.trim_end_matches('/');
-    let state = State::read(connection.client, url.to_owned(), namespace).await;
-    state.with_context(|| format!("the state of {url} cannot be read"))
+    let state = State::read(connection.client, url.trim_end_matches('/').to_owned(), namespace).await;
+    if is_named {
+        state
+    } else {
+        state.map_err(|error| anyhow!("{error:#}; --from-nothing plans without a server"))
+    }
 }
 
 /// Plays the plan in a thread of its own, which a signal does not wait for.

@@ -29,7 +29,7 @@ pub enum Step {
     ProvisionCluster,
     /// The machine runs, and has its Node.
     ProvisionMachine,
-    /// The pool has the next of its machines, or one less.
+    /// The pool has more machines, fewer, or one more of the wanted version.
     FollowPool,
     /// The bootstrap data exist.
     CreateData,
