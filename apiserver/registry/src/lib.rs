@@ -43,7 +43,7 @@ pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     WatchOptions,
 };
-pub use kinds::definition::{Converter, Definition, from_crd};
+pub use kinds::definition::{Converter, Definition, Structure, from_crd};
 pub use kinds::{Subresource, User};
 pub use options::{Housekeeping, Options};
 pub use registry::Registry;

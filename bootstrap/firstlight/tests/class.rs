@@ -41,7 +41,7 @@ spec: {template: {spec: {backend: {inMemory: {}}}}}
 apiVersion: controlplane.cluster.x-k8s.io/v1beta2
 kind: KubeadmControlPlaneTemplate
 metadata: {name: plane}
-spec: {template: {spec: {kubeadmConfigSpec: {}}}}
+spec: {template: {spec: {kubeadmConfigSpec: {format: cloud-config}}}}
 ---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: DevMachineTemplate
@@ -51,7 +51,7 @@ spec: {template: {spec: {backend: {inMemory: {}}}}}
 apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
 kind: KubeadmConfigTemplate
 metadata: {name: boot}
-spec: {template: {spec: {}}}
+spec: {template: {spec: {format: cloud-config}}}
 "#;
 
 const CLUSTER: &str = r#"
@@ -118,12 +118,12 @@ fn a_cluster_is_rendered_from_files() {
         assert!(code == Some(1) && errors.contains(error), "{errors}");
     }
     std::fs::write(
-        folder.path().join("text.yaml"),
-        CLUSTER.split("  topology:").next().unwrap().to_owned() + "  topology: text\n",
+        folder.path().join("plain.yaml"),
+        CLUSTER.split("  topology:").next().unwrap().to_owned() + "  paused: true\n",
     )
     .unwrap();
     let (code, _, errors) =
-        run(folder.path(), &["render", "-f", "text.yaml", "--kubernetes-version", "v1.36.0"]);
+        run(folder.path(), &["render", "-f", "plain.yaml", "--kubernetes-version", "v1.36.0"]);
     assert!(code == Some(1) && errors.contains("the Cluster has no spec.topology"), "{errors}");
     let (code, _, errors) = run(folder.path(), &["render", "-f", "small/cluster.yaml"]);
     let error = "spec.topology.classRef of the Cluster refers to ClusterClass default/base, which is not in the manifests";
@@ -153,4 +153,66 @@ fn cases_are_compared_with_what_is_expected() {
     std::fs::write(folder.path().join("class.yaml"), CLASS).unwrap();
     let (code, output, _) = run(folder.path(), &test);
     assert!(code == Some(1) && output.contains("the class accepts the Cluster"), "{output}");
+}
+
+#[test]
+fn what_a_server_refuses_is_refused_with_its_line() {
+    let folder = folder();
+    let files = ["render", "-f", "class.yaml", "-f", "small/cluster.yaml"];
+    for (wrong, right, expected) in [
+        (
+            "jsonPatch:",
+            "jsonPatches:",
+            "class.yaml:26: ClusterClass base: unknown fields: spec.patches[0].definitions[0].jsonPatch",
+        ),
+        (
+            "required: perhaps",
+            "required: false",
+            "class.yaml:17: ClusterClass base: spec.variables[0].required: ",
+        ),
+        ("{format: text}", "{format: cloud-config}", "class.yaml:37: KubeadmControlPlaneTemplate plane: "),
+        (
+            "cluster.x-k8s.io/v1alpha9\nkind: ClusterClass",
+            "cluster.x-k8s.io/v1beta2\nkind: ClusterClass",
+            "class.yaml:2: ClusterClass base: the version \"v1alpha9\" is not served; it can be ",
+        ),
+        (
+            "names: [other]",
+            "names: [worker]",
+            "ClusterClass default/base: spec.patches[0].definitions[0].selector",
+        ),
+    ] {
+        assert!(CLASS.contains(right), "{right}");
+        std::fs::write(folder.path().join("class.yaml"), CLASS.replace(right, wrong)).unwrap();
+        let (code, _, errors) = run(folder.path(), &files);
+        assert!(code == Some(1) && errors.contains(expected), "{errors}");
+    }
+    std::fs::write(folder.path().join("class.yaml"), CLASS).unwrap();
+    std::fs::write(folder.path().join("small/cluster.yaml"), CLUSTER.replace("replicas: 2", "replica: 2"))
+        .unwrap();
+    std::fs::write(
+        folder.path().join("small/error.txt"),
+        "unknown fields: spec.topology.workers.machineDeployments[0].replica",
+    )
+    .unwrap();
+    assert_eq!(run(folder.path(), &["test", "-f", "class.yaml", "small"]).0, Some(0));
+}
+
+#[test]
+fn manifests_of_the_older_version_are_converted() {
+    let folder = folder();
+    let old = |text: &str| {
+        text.replace("x-k8s.io/v1beta2\nkind: Cluster", "x-k8s.io/v1beta1\nkind: Cluster")
+            .replace("templateRef:", "ref:")
+            .replace("classRef: {name: base}", "class: base")
+            .replace(
+                "bootstrap: {ref: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: boot}}\n      infrastructure:",
+                "template:\n        bootstrap: {ref: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: boot}}\n        infrastructure:",
+            )
+    };
+    let files = ["render", "-f", "class.yaml", "-f", "small/cluster.yaml"];
+    let new = run(folder.path(), &files);
+    std::fs::write(folder.path().join("class.yaml"), old(CLASS)).unwrap();
+    std::fs::write(folder.path().join("small/cluster.yaml"), old(CLUSTER)).unwrap();
+    assert_eq!(run(folder.path(), &files), new);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use machinery::field::FieldError;
+use schemas::admission::{self, Fact, Features};
 use schemas::cluster::{Cluster, ClusterClass, ClusterClassStatus};
 use schemas::meta::TemplateReference;
 use serde::de::DeserializeOwned;
@@ -45,9 +47,14 @@ pub enum OfflineError {
         /// Its name.
         name: String,
     },
-    /// The values of variables are wrong.
-    #[error("{0}")]
-    Variables(String),
+    /// A server would refuse the object.
+    #[error("{object}: {}", .errors.iter().map(ToString::to_string).collect::<Vec<String>>().join("; "))]
+    Refused {
+        /// Kind, namespace and name.
+        object: String,
+        /// The fields that are wrong.
+        errors: Vec<FieldError>,
+    },
     /// The Cluster or the class is wrong in another way.
     #[error("{0}")]
     Cluster(String),
@@ -64,22 +71,20 @@ pub enum OfflineError {
     External(String),
 }
 
-/// Makes the objects of a new Cluster. `manifests` has its class with all templates; objects without a namespace are in `default`. Patches that only validate the topology
-/// by an extension are left out.
+/// Makes the objects of a new Cluster. `manifests` has its class with all templates; objects without a namespace are in `default`. Class,
+/// templates and Cluster are checked as at their creation. Patches that only validate the topology by an extension are left out.
 ///
 /// # Errors
 /// [`OfflineError`] says which object or field is wrong.
 pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Result<Desired, OfflineError> {
-    let mut cluster: Cluster = typed(cluster)?;
-    let namespace = cluster.metadata.namespace.get_or_insert_with(|| DEFAULT.to_owned()).clone();
+    let read: Cluster = typed(cluster)?;
+    if read.spec.topology.is_none() {
+        return Err(DesiredError::NoTopology.into());
+    }
+    let class = class_of(manifests, &read, namespace_of(cluster))?;
+    let facts = admission::Facts { class: Fact::Known(Some(Box::new(class.clone()))), ..Default::default() };
+    let mut cluster: Cluster = typed(&admitted(cluster, &facts)?)?;
     cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
-    let class = class_of(manifests, &cluster, &namespace)?;
-    let topology = cluster.spec.topology.as_mut().ok_or(DesiredError::NoTopology)?;
-    let definitions = class.status.as_ref().map_or(&[][..], |status| &status.variables);
-    schemas::variables::default_and_check(topology, None, definitions).map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        OfflineError::Variables(errors.join("; "))
-    })?;
     let blueprint = blueprint(manifests, class)?;
     let current = Current {
         cluster: Arc::new(cluster),
@@ -110,6 +115,21 @@ fn typed<T: DeserializeOwned>(object: &Value) -> Result<T, OfflineError> {
     T::deserialize(object).map_err(|source| OfflineError::Form { object: object::described(object), source })
 }
 
+/// Returns an object with its defaults, after the checks that a server makes when it is created.
+fn admitted(object: &Value, facts: &admission::Facts) -> Result<Value, OfflineError> {
+    let (group, kind) = (object::group(object), object::kind(object));
+    let mut admitted = object.clone();
+    admitted["metadata"]["namespace"] = namespace_of(object).into();
+    let defaulted = admission::set_defaults(group, kind, &mut admitted, None, facts);
+    let mut errors = defaulted.err().unwrap_or_default();
+    let checked = admission::check(group, kind, &admitted, None, false, Features::default(), facts);
+    errors.extend(checked.err().unwrap_or_default());
+    if errors.is_empty() {
+        return Ok(admitted);
+    }
+    Err(OfflineError::Refused { object: object::described(&admitted), errors })
+}
+
 fn namespace_of(object: &Value) -> &str {
     match object::text(object, &["metadata", "namespace"]) {
         "" => DEFAULT,
@@ -135,8 +155,9 @@ fn class_of(manifests: &[Value], cluster: &Cluster, namespace: &str) -> Result<C
         namespace: namespace.clone(),
         name: reference.name.clone(),
     })?;
-    let mut class: ClusterClass = typed(found)?;
-    class.metadata.namespace = Some(namespace);
+    typed::<ClusterClass>(found)?;
+    let facts = admission::Facts { clusters: Fact::Known(Vec::new()), ..Default::default() };
+    let mut class: ClusterClass = typed(&admitted(found, &facts)?)?;
     let variables = schemas::variables::inline_definitions(&class.spec.variables);
     class.status = Some(ClusterClassStatus { variables, ..ClusterClassStatus::default() });
     Ok(class)
@@ -159,6 +180,8 @@ fn blueprint(manifests: &[Value], class: ClusterClass) -> Result<Blueprint, Offl
             namespace: namespace.clone(),
             name: reference.name.clone(),
         })?;
+        // The defaults of a template stay out, as those of its schema are not known here either.
+        admitted(found, &admission::Facts::default())?;
         Ok::<_, OfflineError>(Template { object: found.clone() })
     };
     let plane = &class.spec.control_plane;

@@ -85,10 +85,44 @@ fn variables_must_fit_their_schemas() {
     ] {
         world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": value }]);
         let error = render(&world).expect_err(part);
-        assert!(error.starts_with("spec.topology.variables[v].value: ") && error.contains(part), "{error}");
+        let field = "Cluster default/c1: spec.topology.variables[v].value: ";
+        assert!(error.starts_with(field) && error.contains(part), "{error}");
     }
     world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": 3 }]);
     assert!(render(&world).is_ok());
+}
+
+#[test]
+fn what_a_server_refuses_is_not_rendered() {
+    let same_class = json!("small");
+    for (is_of_class, path, value, expected) in [
+        (false, "/spec/topology/version", json!("banana"), "Cluster default/c1: spec.topology.version: "),
+        (
+            false,
+            "/spec/topology/workers/machineDeployments/0/class",
+            json!("none"),
+            "Cluster default/c1: spec.topology.workers.machineDeployments",
+        ),
+        (
+            true,
+            "/spec/workers/machineDeployments/1/class",
+            same_class,
+            "ClusterClass default/base: spec.workers.machineDeployments",
+        ),
+    ] {
+        let mut world = World::new();
+        let object = if is_of_class { &mut world.class } else { &mut world.cluster };
+        *object.pointer_mut(path).expect(path) = value;
+        let error = render(&world).expect_err(expected);
+        assert!(error.contains(expected), "{error}");
+    }
+    let mut world = World::new();
+    world.class["spec"]["kubernetesVersions"] = json!(["v1.2.3"]);
+    assert!(
+        render(&world)
+            .expect_err("another version")
+            .contains("one of the versions of the ClusterClass: v1.2.3")
+    );
 }
 
 #[test]

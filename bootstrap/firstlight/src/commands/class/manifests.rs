@@ -9,11 +9,20 @@ use cluster_topology::offline;
 use schemas::cluster::Cluster;
 use serde_json::{Map, Value};
 
+use super::served::Kinds;
 use crate::manifests::read::read_all;
 
-/// Reads the objects of all files and folders.
-pub fn read(sources: &[PathBuf]) -> Result<Vec<Value>> {
-    Ok(read_all(sources)?.into_iter().map(|document| document.object).collect())
+/// Reads the objects of all files and folders, as a server would store them.
+///
+/// # Errors
+/// A file cannot be read, or a server would refuse an object because of its schema.
+pub fn read(kinds: &Kinds, sources: &[PathBuf]) -> Result<Vec<Value>> {
+    read_all(sources)?.iter().map(|document| Ok(kinds.stored(document)?)).collect()
+}
+
+/// Reads the objects of a file as they are written.
+pub fn read_rendered(source: PathBuf) -> Result<Vec<Value>> {
+    Ok(read_all(&[source])?.into_iter().map(|document| document.object).collect())
 }
 
 /// Returns the Cluster with a topology; the one of this name if there are several.

@@ -3,6 +3,7 @@
 mod difference;
 mod manifests;
 mod render;
+mod served;
 mod test;
 
 use anyhow::Result;

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::manifests;
+use super::served::Kinds;
 use crate::options::Output;
 use crate::output::{print, say};
 
@@ -35,7 +36,7 @@ pub struct RenderOptions {
 /// # Errors
 /// The manifests cannot be read, or the class cannot make a Cluster of them.
 pub fn run(options: &RenderOptions) -> Result<()> {
-    let objects = manifests::read(&options.filename)?;
+    let objects = manifests::read(&Kinds::read()?, &options.filename)?;
     let mut cluster = manifests::cluster(&objects, options.cluster.as_deref())?;
     for assignment in &options.variables {
         manifests::set_variable(&mut cluster, assignment)?;

@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
 
+use super::served::{Kinds, Refusal};
 use super::{difference, manifests};
+use crate::manifests::read::read_all;
 use crate::output::say;
 
 /// Options of `class test`.
@@ -32,10 +34,11 @@ const ERROR: &str = "error.txt";
 /// # Errors
 /// A case fails, or a file of it cannot be read or written.
 pub fn run(options: &TestOptions) -> Result<()> {
-    let class = manifests::read(&options.filename)?;
+    let kinds = Kinds::read()?;
+    let class = manifests::read(&kinds, &options.filename)?;
     let mut failed = 0;
     for case in &options.cases {
-        let outcome = rendered(&class, case)?;
+        let outcome = rendered(&kinds, &class, case)?;
         if options.update {
             let written = update(case, &outcome)?;
             say(&format!("{written} {}\n", case.display()))?;
@@ -58,8 +61,13 @@ pub fn run(options: &TestOptions) -> Result<()> {
 /// What the class makes of the Cluster of a case, or the error with which it refuses it.
 type Outcome = Result<Vec<Value>, String>;
 
-fn rendered(class: &[Value], case: &Path) -> Result<Outcome> {
-    let own = manifests::read(&[case.join(CLUSTER)])?;
+fn rendered(kinds: &Kinds, class: &[Value], case: &Path) -> Result<Outcome> {
+    let own = read_all(&[case.join(CLUSTER)])?;
+    let own: Result<Vec<Value>, Refusal> = own.iter().map(|document| kinds.stored(document)).collect();
+    let own = match own {
+        Ok(own) => own,
+        Err(refusal) => return Ok(Err(refusal.message)),
+    };
     let cluster = manifests::cluster(&own, None).with_context(|| case.join(CLUSTER).display().to_string())?;
     // A case can bring templates of its own, for example for a class that differs in one.
     let objects: Vec<Value> = own.into_iter().chain(class.iter().cloned()).collect();
@@ -75,7 +83,7 @@ fn compare(case: &Path, outcome: &Outcome) -> Result<Option<String>> {
             bail!("{} has neither {EXPECTED} nor {ERROR}; write one with --update", case.display())
         }
         (true, false) => {
-            let wanted = manifests::read(&[expected])?;
+            let wanted = manifests::read_rendered(expected)?;
             match outcome {
                 Ok(objects) => difference::of_objects(&wanted, objects),
                 Err(error) => Ok(Some(format!("  the class refuses the Cluster: {error}\n"))),
