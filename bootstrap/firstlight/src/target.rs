@@ -9,6 +9,7 @@ use clusterctl::connection::{Choice, Connection};
 use tokio::net::TcpStream;
 
 use crate::data_directory::DataDirectory;
+use crate::merge_kubeconfig::users_own;
 use crate::options::DirectoryOptions;
 
 /// The timeout of a connection to a server on this machine.
@@ -43,7 +44,18 @@ impl TargetOptions {
     /// # Errors
     /// A given data directory has no running server, or there is no usable kubeconfig.
     pub async fn connect(&self) -> clusterctl::Result<Connection> {
-        self.choice().await?.connect().await
+        let choice = self.choice().await?;
+        if choice.kubeconfig.is_none()
+            && let (Ok(directory), Ok(kubeconfig)) = (DataDirectory::locate(None), users_own())
+            && !kubeconfig.exists()
+        {
+            return Err(Error::invalid(format!(
+                "no server runs on {}, and there is no kubeconfig {}; start a server with `firstlight up`, or name a cluster with --kubeconfig",
+                directory.path().display(),
+                kubeconfig.display()
+            )));
+        }
+        choice.connect().await
     }
 
     /// Returns the choice of the kubeconfig and its context.
