@@ -80,7 +80,7 @@ impl Progress<'_> {
         while let Some(step) = self.steps.get(self.done).copied() {
             tokio::select! {
                 biased;
-                () = requests.killed() => return Ok(()),
+                () = requests.killed() => return self.invariants.end_life(&mut watcher, life.clock.now()),
                 outcome = self.perform(life, step, &mut watcher) => outcome?,
             }
             if !self.invariants.violations().is_empty() {

@@ -88,9 +88,10 @@ impl<'a> Progress<'a> {
         self.restore_cuts(life);
         tokio::select! {
             biased;
-            () = requests.killed() => Ok(()),
-            outcome = self.play(life, requests, &mut watcher) => outcome,
+            () = requests.killed() => {}
+            outcome = self.play(life, requests, &mut watcher) => return outcome,
         }
+        self.invariants.end_life(&mut watcher, life.clock.now())
     }
 
     async fn play(&mut self, life: &Life, requests: &Requests, watcher: &mut Watcher) -> Result<()> {

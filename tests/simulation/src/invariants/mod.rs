@@ -64,24 +64,30 @@ impl Invariants {
         }
     }
 
-    /// Observes the content of the store in a new life of the process. Deletions at the very end of the last life were not observed.
-    /// Returns the watch that goes on from there.
+    /// Observes the content of the store in a new life of the process. Returns the watch that goes on from there.
     ///
     /// # Errors
     /// The store fails.
     pub fn begin_life(&mut self, store: &Store, now: DateTime<Utc>) -> Result<Watcher> {
         let snapshot = store.list(&Prefix::all(), &Page::default());
-        let there: BTreeSet<&str> = snapshot.items.iter().map(|stored| stored.key.as_str()).collect();
-        self.view.retain(|key| there.contains(key));
-        // In the order of the changes: a Machine may have been created because its MachineSet was scaled up before.
-        let mut items: Vec<_> = snapshot.items.iter().collect();
-        items.sort_by_key(|stored| stored.mod_revision);
-        for stored in items {
+        for stored in &snapshot.items {
             if object::is_relevant(stored.key.as_str()) {
                 self.observe(now, stored.key.as_str(), object::read(&stored.value));
             }
         }
         Ok(store.watch(&Prefix::all(), snapshot.revision)?)
+    }
+
+    /// Observes the last changes of a life that has ended. Without them, the next life would find the last state of each object only, such
+    /// as a Machine without the scale-up before it.
+    ///
+    /// # Errors
+    /// The watch has failed.
+    pub fn end_life(&mut self, watcher: &mut Watcher, now: DateTime<Utc>) -> Result<()> {
+        while let Some(event) = watcher.try_next()? {
+            self.observe_event(now, &event);
+        }
+        Ok(())
     }
 
     /// Records the change of an event.

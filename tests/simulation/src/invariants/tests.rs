@@ -1,5 +1,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
+use store::{Key, Operation, Revision};
 
 use super::*;
 
@@ -115,23 +116,32 @@ fn two_machines_at_once_and_the_last_healthy_members_are_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_new_life_finds_is_judged_in_the_order_of_its_changes() {
+async fn the_last_changes_of_a_life_are_judged_one_after_the_other() {
     let mut observed = Observed::new(1);
     let clock = machinery::clock::Clock::simulated(observed.1);
     let store = Store::open(store::Memory::default(), clock).await.unwrap();
-    let set = |replicas: i64| json!({"kind": "MachineSet", "metadata": {"name": "s", "namespace": "default"}, "spec": {"replicas": replicas}});
-    let machine = |name: &str| {
-        let labels = json!({"cluster.x-k8s.io/set-name": "s"});
-        json!({"kind": "Machine", "metadata": {"name": name, "namespace": "default", "labels": labels}})
+    let key = |kind: &str, name: &str| Key::new("cluster.x-k8s.io", kind, Some("default"), name).unwrap();
+    let bytes = |object: Value| move |_: Revision| serde_json::to_vec(&object).unwrap().into();
+    let set = |replicas: i64| {
+        let metadata = json!({"name": "s", "namespace": "default"});
+        bytes(json!({"kind": "MachineSet", "metadata": metadata, "spec": {"replicas": replicas}}))
     };
-    observed.write("/registry/cluster.x-k8s.io/machinesets/default/s", set(1));
-    for (kind, name, object) in
-        [("machinesets", "s", set(2)), ("machines", "a", machine("a")), ("machines", "b", machine("b"))]
-    {
-        let key = store::Key::new("cluster.x-k8s.io", kind, Some("default"), name).unwrap();
-        let create = store::Operation::create(key, move |_| serde_json::to_vec(&object).unwrap().into());
-        store.commit(vec![create]).await.unwrap();
+    let machine = |name: &str| {
+        let metadata =
+            json!({"name": name, "namespace": "default", "labels": {"cluster.x-k8s.io/set-name": "s"}});
+        Operation::create(key("machines", name), bytes(json!({"kind": "Machine", "metadata": metadata})))
+    };
+    let first = vec![Operation::create(key("machinesets", "s"), set(1)), machine("a")];
+    let mut revision = store.commit(first).await.unwrap()[0].object.mod_revision;
+    let mut watcher = observed.0.begin_life(&store, observed.1).unwrap();
+    for replicas in [2, 1] {
+        let scaled = Operation::update(key("machinesets", "s"), revision, set(replicas));
+        revision = store.commit(vec![scaled]).await.unwrap()[0].object.mod_revision;
+        if replicas == 2 {
+            store.commit(vec![machine("b")]).await.unwrap();
+        }
     }
+    observed.0.end_life(&mut watcher, observed.1).unwrap();
     observed.0.begin_life(&store, observed.1).unwrap();
     assert_eq!(observed.violations(), Vec::<String>::new());
 }

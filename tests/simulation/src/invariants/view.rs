@@ -132,11 +132,6 @@ impl View {
         }
     }
 
-    /// Forgets the objects whose keys are not to be kept.
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.objects.retain(|key, _| keep(key));
-    }
-
     pub(super) fn user_deletes(&mut self, key: &str) {
         self.deleted.insert(key.to_owned());
     }
