@@ -174,7 +174,9 @@ fn of_pool(view: &View, pool: &Value, known: &BTreeSet<&str>) -> Option<Vec<(Str
     }
     let (cluster_name, cluster) = cluster_of(view, pool)?;
     let guest = |id: &str| {
-        let node = format!("{}-{}", name(found), id.rsplit('/').next().unwrap_or_default());
+        let key = format!("{} {id}", Reference::of(found).key());
+        // A provider ID can have more characters, and others, than the name of a Node may have.
+        let node = format!("node-{:016x}", fnv1a_64(key.as_bytes()));
         let host = Host {
             version: pools::version(pool).to_owned(),
             provider_id: Some(id.to_owned()),
@@ -182,7 +184,7 @@ fn of_pool(view: &View, pool: &Value, known: &BTreeSet<&str>) -> Option<Vec<(Str
         };
         let endpoint = endpoint(cluster)?;
         let guest = Guest { host, cluster: cluster_name.clone(), endpoint, parts: &[Part::Node] };
-        Some((format!("{} {id}", Reference::of(found).key()), guest))
+        Some((key, guest))
     };
     Some(pools::provider_ids(found).filter(|id| !known.contains(id)).filter_map(guest).collect())
 }

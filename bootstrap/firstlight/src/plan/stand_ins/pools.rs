@@ -10,6 +10,10 @@ use crate::plan::object::Reference;
 use crate::plan::view::View;
 use crate::tree::conditions::is_provisioned;
 
+/// The number of batches in which the machines of a large pool are replaced, as by the instance refresh of cloud providers. In a small pool,
+/// it is one machine after the other.
+const BATCHES: usize = 10;
+
 /// The versions of running machines of pools, by provider ID.
 pub type Versions = BTreeMap<String, String>;
 
@@ -38,7 +42,7 @@ pub(super) fn is_shrinking(pool: &Value, infrastructure: &Value) -> bool {
     provider_ids(infrastructure).count() > wanted(pool, infrastructure)
 }
 
-/// Returns the next list of provider IDs: new machines come all at once, machines of an old version are replaced one after the other.
+/// Returns the next list of provider IDs: new machines come all at once, machines of an old version are replaced in batches.
 pub(super) fn next(pool: &Value, infrastructure: &Value, running: &Versions) -> Vec<String> {
     let mut ids: Vec<String> = provider_ids(infrastructure).map(str::to_owned).collect();
     let wanted = wanted(pool, infrastructure);
@@ -48,8 +52,9 @@ pub(super) fn next(pool: &Value, infrastructure: &Value, running: &Versions) -> 
         ids.truncate(wanted);
         return ids;
     }
-    if ids.len() == wanted && ids.last().is_some_and(|id| is_old(id, pool, running)) {
-        ids.pop();
+    if ids.len() == wanted {
+        let old = ids.iter().filter(|id| is_old(id, pool, running)).count();
+        ids.truncate(wanted - old.min((wanted / BATCHES).max(1)));
     }
     let prefix = format!("plan://{}/{}/", namespace(infrastructure), name(infrastructure));
     let numbers = provider_ids(infrastructure).filter_map(|id| id.strip_prefix(&prefix)?.parse::<u64>().ok());
