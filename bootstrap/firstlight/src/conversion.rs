@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use anyhow::{Result, anyhow};
 use engine::contract::Contracts;
 use parking_lot::RwLock;
-use registry::{Converter, Definition};
+use registry::{Converter, Definition, from_crd};
 use schemas::contract::implemented;
-use schemas::conversion::Server;
+use schemas::conversion::{Server, converts};
 use serde_json::Value;
 
 use crate::names::MANIFEST_HASH;
@@ -43,6 +45,18 @@ impl ClusterApiConversion {
     }
 }
 
+/// Reads a built-in CustomResourceDefinition, whose objects `converter` converts if their versions differ.
+///
+/// # Errors
+/// Never, for the built-in definitions.
+pub fn definition(manifest: &Value, converter: &Arc<ClusterApiConversion>) -> Result<Definition> {
+    let mut definition = from_crd(manifest).map_err(|why| anyhow!("a built-in definition: {why}"))?;
+    if converts(&definition.group, &definition.kind) {
+        definition.converter = Some(converter.clone());
+    }
+    Ok(definition)
+}
+
 impl Converter for ClusterApiConversion {
     fn defined(&self, definition: &Definition) {
         let key = (definition.group.clone(), definition.kind.clone());
@@ -55,8 +69,7 @@ impl Converter for ClusterApiConversion {
     }
 
     fn concerns(&self, definition: &Definition) -> bool {
-        definition.annotations.contains_key(MANIFEST_HASH)
-            && schemas::conversion::converts(&definition.group, &definition.kind)
+        definition.annotations.contains_key(MANIFEST_HASH) && converts(&definition.group, &definition.kind)
     }
 
     fn convert(&self, definition: &Definition, object: Value, version: &str) -> Value {

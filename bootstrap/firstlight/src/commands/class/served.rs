@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::anyhow;
+use anyhow::Result;
 use machinery::meta::{api_version, group_version, kind, name};
 use machinery::schema::{coerce, default};
-use registry::{Definition, Structure, from_crd};
-use schemas::conversion::converts;
+use registry::{Definition, Structure};
 use serde_json::Value;
 
-use crate::conversion::ClusterApiConversion;
+use crate::conversion::{ClusterApiConversion, definition};
 use crate::manifests::read::Document;
 
 /// The kinds that this program serves.
@@ -20,18 +19,13 @@ impl Kinds {
     ///
     /// # Errors
     /// Never, for the built-in definitions.
-    pub(super) fn read() -> anyhow::Result<Self> {
+    pub(super) fn read() -> Result<Self> {
         let converter = Arc::new(ClusterApiConversion::default());
-        let mut kinds = Vec::new();
-        for manifest in schemas::crds()? {
-            let mut definition =
-                from_crd(&manifest).map_err(|why| anyhow!("a built-in definition: {why}"))?;
-            if converts(&definition.group, &definition.kind) {
-                definition.converter = Some(converter.clone());
-            }
-            kinds.push(definition);
-        }
-        Ok(Self(kinds))
+        schemas::crds()?
+            .iter()
+            .map(|manifest| definition(manifest, &converter))
+            .collect::<Result<_>>()
+            .map(Self)
     }
 
     /// Returns the object of a document in the version that is stored, without defaults. Kinds of other providers stay as they are.

@@ -98,9 +98,9 @@ impl Hosts {
     }
 
     /// Returns the versions of the running machines, by provider ID.
-    pub(super) fn versions(&self) -> Versions {
+    pub(super) fn versions(&self) -> Versions<'_> {
         let hosts = self.running.values().map(|guest| &guest.host);
-        hosts.filter_map(|host| Some((host.provider_id.clone()?, host.version.clone()))).collect()
+        hosts.filter_map(|host| Some((host.provider_id.as_deref()?, host.version.as_str()))).collect()
     }
 
     /// Returns what went wrong, each a sentence.

@@ -51,7 +51,7 @@ pub struct Wish {
 }
 
 /// Returns all steps that are due at some time from now on. `running` are the versions of the machines of pools.
-pub fn wishes(view: &View, durations: &Durations, running: &Versions) -> Vec<Wish> {
+pub fn wishes(view: &View, durations: &Durations, running: &Versions<'_>) -> Vec<Wish> {
     let mut wishes = Vec::new();
     for cluster in view.of_kind("Cluster").filter(|cluster| !is_paused(cluster)) {
         let referenced = |field: &str| {
@@ -95,7 +95,7 @@ fn of_machine(view: &View, machine: &Value, durations: &Durations) -> Option<Wis
     is_due.then(|| wish(found, Step::ProvisionMachine, after))
 }
 
-fn of_pool(view: &View, pool: &Value, durations: &Durations, running: &Versions) -> Option<Wish> {
+fn of_pool(view: &View, pool: &Value, durations: &Durations, running: &Versions<'_>) -> Option<Wish> {
     let (space, spec) = (namespace(pool), &pool["spec"]["template"]["spec"]);
     if !has_control_plane(at_work(view, pool)?) {
         return None;

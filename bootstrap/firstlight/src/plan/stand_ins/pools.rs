@@ -15,7 +15,7 @@ use crate::tree::conditions::is_provisioned;
 const BATCHES: usize = 10;
 
 /// The versions of running machines of pools, by provider ID.
-pub type Versions = BTreeMap<String, String>;
+pub type Versions<'a> = BTreeMap<&'a str, &'a str>;
 
 /// Returns the provider IDs in the list of a pool's infrastructure.
 pub(super) fn provider_ids(infrastructure: &Value) -> impl Iterator<Item = &str> {
@@ -28,7 +28,7 @@ pub(super) fn version(pool: &Value) -> &str {
 }
 
 /// Returns whether the infrastructure of a pool has as many machines as `pool` wants, all of the wanted version.
-pub(super) fn is_as_wanted(pool: &Value, infrastructure: &Value, running: &Versions) -> bool {
+pub(super) fn is_as_wanted(pool: &Value, infrastructure: &Value, running: &Versions<'_>) -> bool {
     let ids: Vec<&str> = provider_ids(infrastructure).collect();
     let replicas = infrastructure["status"]["replicas"].as_u64();
     is_provisioned(infrastructure)
@@ -43,7 +43,7 @@ pub(super) fn is_shrinking(pool: &Value, infrastructure: &Value) -> bool {
 }
 
 /// Returns the next list of provider IDs: new machines come all at once, machines of an old version are replaced in batches.
-pub(super) fn next(pool: &Value, infrastructure: &Value, running: &Versions) -> Vec<String> {
+pub(super) fn next(pool: &Value, infrastructure: &Value, running: &Versions<'_>) -> Vec<String> {
     let mut ids: Vec<String> = provider_ids(infrastructure).map(str::to_owned).collect();
     let wanted = wanted(pool, infrastructure);
     // Old machines are the last ones in the list, so they go first.
@@ -76,8 +76,8 @@ pub(super) fn wanted(pool: &Value, infrastructure: &Value) -> usize {
 }
 
 /// Returns whether a machine runs with another version than the one that `pool` wants.
-fn is_old(id: &str, pool: &Value, running: &Versions) -> bool {
-    running.get(id).is_some_and(|running| running != version(pool))
+fn is_old(id: &str, pool: &Value, running: &Versions<'_>) -> bool {
+    running.get(id).is_some_and(|running| *running != version(pool))
 }
 
 /// Returns the pool of an infrastructure object.

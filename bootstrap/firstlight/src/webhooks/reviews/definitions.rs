@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
-use registry::{Definition, from_crd};
+use anyhow::Result;
+use registry::Definition;
 use schemas::admission::{has_defaults, has_deletion_rules, has_rules, has_scale_rules};
 use schemas::conversion::converts;
 use serde_json::Value;
 
-use crate::conversion::ClusterApiConversion;
+use crate::conversion::{ClusterApiConversion, definition};
 
 /// What the webhooks do for a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +57,7 @@ impl Definitions {
             if !(defaults || rules || scale_rules || conversion) {
                 continue;
             }
-            let mut definition =
-                from_crd(&manifest).map_err(|why| anyhow!("a built-in definition: {why}"))?;
-            if conversion {
-                definition.converter = Some(converter.clone());
-            }
-            definitions.push(definition);
+            definitions.push(definition(&manifest, &converter)?);
         }
         Ok(Self(definitions))
     }
