@@ -103,7 +103,7 @@ impl Progress {
         while self.round < ROUNDS {
             tokio::select! {
                 biased;
-                () = requests.killed() => return self.invariants.end_life(&mut watcher, life.clock.now()),
+                () = requests.killed() => return self.invariants.catch_up(&mut watcher, life.clock.now()),
                 outcome = self.stage(life, &mut watcher) => outcome?,
             }
         }

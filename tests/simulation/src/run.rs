@@ -80,7 +80,7 @@ impl Progress<'_> {
         while let Some(step) = self.steps.get(self.done).copied() {
             tokio::select! {
                 biased;
-                () = requests.killed() => return self.invariants.end_life(&mut watcher, life.clock.now()),
+                () = requests.killed() => return self.invariants.catch_up(&mut watcher, life.clock.now()),
                 outcome = self.perform(life, step, &mut watcher) => outcome?,
             }
             if !self.invariants.violations().is_empty() {
@@ -142,9 +142,7 @@ impl Progress<'_> {
     /// Observes changes until the step is complete and the controllers are idle.
     async fn follow(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
         loop {
-            while let Some(event) = watcher.try_next()? {
-                self.invariants.observe_event(life.clock.now(), &event);
-            }
+            self.invariants.catch_up(watcher, life.clock.now())?;
             if !self.invariants.violations().is_empty() {
                 return Ok(());
             }

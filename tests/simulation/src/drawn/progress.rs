@@ -91,7 +91,7 @@ impl<'a> Progress<'a> {
             () = requests.killed() => {}
             outcome = self.play(life, requests, &mut watcher) => return outcome,
         }
-        self.invariants.end_life(&mut watcher, life.clock.now())
+        self.invariants.catch_up(&mut watcher, life.clock.now())
     }
 
     async fn play(&mut self, life: &Life, requests: &Requests, watcher: &mut Watcher) -> Result<()> {

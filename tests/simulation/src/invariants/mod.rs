@@ -78,12 +78,12 @@ impl Invariants {
         Ok(store.watch(&Prefix::all(), snapshot.revision)?)
     }
 
-    /// Observes the last changes of a life that has ended. Without them, the next life would find the last state of each object only, such
-    /// as a Machine without the scale-up before it.
+    /// Observes all changes that have not been observed yet, without waiting for more. After the end of a life, these are its last ones; the
+    /// next life finds only the last state of each object, such as a Machine without the scale-up before it.
     ///
     /// # Errors
     /// The watch has failed.
-    pub fn end_life(&mut self, watcher: &mut Watcher, now: DateTime<Utc>) -> Result<()> {
+    pub fn catch_up(&mut self, watcher: &mut Watcher, now: DateTime<Utc>) -> Result<()> {
         while let Some(event) = watcher.try_next()? {
             self.observe_event(now, &event);
         }

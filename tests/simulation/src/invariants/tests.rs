@@ -141,7 +141,7 @@ async fn the_last_changes_of_a_life_are_judged_one_after_the_other() {
             store.commit(vec![machine("b")]).await.unwrap();
         }
     }
-    observed.0.end_life(&mut watcher, observed.1).unwrap();
+    observed.0.catch_up(&mut watcher, observed.1).unwrap();
     observed.0.begin_life(&store, observed.1).unwrap();
     assert_eq!(observed.violations(), Vec::<String>::new());
 }
