@@ -22,6 +22,7 @@ pub fn failures(numbers: Range<u64>, one: impl Fn(u64) -> Option<String> + Sync)
                         return;
                     }
                     if let Some(failure) = one(number) {
+                        println!("{failure}");
                         failures.lock().push(failure);
                     }
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;

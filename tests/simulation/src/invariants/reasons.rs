@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::object::{DEPLOYMENT, annotation, is_deleting, label, name, namespace};
 use super::rest::condition;
-use super::view::{Change, View};
+use super::view::{Change, LAG, View};
 
 /// Annotation of a MachineSet with the revision of the MachineDeployment that it belongs to.
 const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
@@ -49,8 +49,9 @@ fn is_without_owner(view: &View, machine: &Value) -> bool {
 
 fn is_sick(view: &View, machine: &Value) -> bool {
     let created = machine["metadata"]["creationTimestamp"].as_str().and_then(machinery::clock::parse_rfc3339);
-    let is_late = !machine["status"]["nodeRef"].is_object()
-        && created.is_some_and(|created| view.now() - created >= STARTUP);
+    // The Node may come while a Machine that waited for too long is already being replaced.
+    let until = view.has_node_since(machine).unwrap_or(view.now());
+    let is_late = created.is_some_and(|created| until - created >= STARTUP) && view.now() - until <= LAG;
     view.was_sick_lately(machine) || annotation(machine, REMEDIATE).is_some() || is_late
 }
 

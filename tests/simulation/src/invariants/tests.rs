@@ -89,6 +89,25 @@ fn a_deletion_needs_a_reason() {
 }
 
 #[test]
+fn a_machine_whose_node_came_too_late_may_be_replaced() {
+    for (startup, is_allowed) in [(50, false), (70, true)] {
+        let mut observed = Observed::new(3);
+        observed.machine("b", no_change);
+        observed.machine("c", no_change);
+        let created = observed.1.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        observed.machine("a", |machine| {
+            machine["metadata"]["creationTimestamp"] = created.into();
+            machine["status"]["nodeRef"] = Value::Null;
+        });
+        observed.1 += TimeDelta::seconds(startup);
+        observed.machine("a", |machine| machine["status"]["nodeRef"] = json!({"name": "a"}));
+        observed.1 += TimeDelta::seconds(20);
+        observed.machine("a", delete);
+        assert_eq!(observed.violations().is_empty(), is_allowed, "a Node after {startup} s");
+    }
+}
+
+#[test]
 fn two_machines_at_once_and_the_last_healthy_members_are_seen() {
     let mut observed = Observed::new(3);
     for name in ["a", "b", "c"] {

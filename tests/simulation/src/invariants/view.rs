@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::object::{CONTROL_PLANE, DEPLOYMENT, amount, annotation, cluster_key, label, name, namespace};
 
 /// Controllers may act on what was demanded this long ago: a reconcile that has begun ends with what it has read.
-const LAG: TimeDelta = TimeDelta::seconds(30);
+pub const LAG: TimeDelta = TimeDelta::seconds(30);
 /// A failure that began less than this long ago may not have been noticed yet.
 const NOTICED: TimeDelta = TimeDelta::seconds(45);
 /// For this long after a failure has ended, its consequences are still expected.
@@ -70,6 +70,8 @@ pub struct View {
     delay: TimeDelta,
     /// By namespace and name of the DevMachine, which are those of its Machine.
     sick: BTreeMap<String, Sickness>,
+    /// Since when Machines have had a Node, by namespace and name.
+    nodes: BTreeMap<String, DateTime<Utc>>,
     /// When Clusters were paused and resumed, by namespace and name.
     paused: BTreeMap<String, (DateTime<Utc>, Option<DateTime<Utc>>)>,
     disturbed: BTreeMap<String, DateTime<Utc>>,
@@ -84,6 +86,7 @@ impl View {
         };
         match object["kind"].as_str() {
             Some("MachineDeployment" | "KubeadmControlPlane" | "MachineSet") => self.demand(key, &object),
+            Some("Machine") => self.join(&object),
             Some("DevMachine") => self.ail(&object),
             Some("Cluster") => self.pause(&object),
             _ => {}
@@ -105,6 +108,15 @@ impl View {
         demands.cluster = cluster_key(object);
         if demands.list.last().is_none_or(|last| Demand { time: self.now, ..*last } != demand) {
             demands.list.push(demand);
+        }
+    }
+
+    fn join(&mut self, machine: &Value) {
+        let key = format!("{}/{}", namespace(machine), name(machine));
+        if machine["status"]["nodeRef"].is_object() {
+            self.nodes.entry(key).or_insert(self.now);
+        } else {
+            self.nodes.remove(&key);
         }
     }
 
@@ -250,6 +262,11 @@ impl View {
         let sickness = self.sick.get(&format!("{}/{}", namespace(machine), name(machine)));
         let since = sickness.and_then(|sickness| sickness.member_is_down);
         since.is_some_and(|since| since + NOTICED + self.delay < self.now)
+    }
+
+    /// Returns since when a Machine has a Node.
+    pub fn has_node_since(&self, machine: &Value) -> Option<DateTime<Utc>> {
+        self.nodes.get(&format!("{}/{}", namespace(machine), name(machine))).copied()
     }
 
     /// Returns whether a machine is broken, or was it lately.
