@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machinery::field::FieldError;
-use schemas::admission::{self, Fact, Features};
+use schemas::admission::{self, Fact};
 use schemas::cluster::{Cluster, ClusterClass, ClusterClassStatus};
 use schemas::meta::TemplateReference;
 use serde::de::DeserializeOwned;
@@ -120,14 +120,10 @@ fn admitted(object: &Value, facts: &admission::Facts) -> Result<Value, OfflineEr
     let (group, kind) = (object::group(object), object::kind(object));
     let mut admitted = object.clone();
     admitted["metadata"]["namespace"] = namespace_of(object).into();
-    let defaulted = admission::set_defaults(group, kind, &mut admitted, None, facts);
-    let mut errors = defaulted.err().unwrap_or_default();
-    let checked = admission::check(group, kind, &admitted, None, false, Features::default(), facts);
-    errors.extend(checked.err().unwrap_or_default());
-    if errors.is_empty() {
-        return Ok(admitted);
+    match admission::admit(group, kind, &mut admitted, None, false, facts) {
+        Ok(_) => Ok(admitted),
+        Err(errors) => Err(OfflineError::Refused { object: object::described(&admitted), errors }),
     }
-    Err(OfflineError::Refused { object: object::described(&admitted), errors })
 }
 
 fn namespace_of(object: &Value) -> &str {

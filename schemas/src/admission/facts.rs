@@ -55,6 +55,20 @@ pub struct Facts {
     pub allocated: Fact<Vec<IpAddr>>,
 }
 
+impl Facts {
+    /// Returns the facts of a server that has no other object.
+    pub fn of_empty_server() -> Self {
+        Self {
+            class: Fact::Known(None),
+            old_class: Fact::Known(None),
+            running: Fact::Known(Running::default()),
+            clusters: Fact::Known(Vec::new()),
+            claim: Fact::Known(None),
+            allocated: Fact::Known(Vec::new()),
+        }
+    }
+}
+
 /// The parts of a Cluster that must have its version before it gets another one.
 #[derive(Debug, Clone, Default)]
 pub struct Running {

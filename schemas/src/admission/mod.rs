@@ -48,41 +48,20 @@ pub use facts::{Fact, Facts, Running};
 pub use features::{Features, Gates};
 use request::Request;
 
-/// The operation of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// The object is created.
-    Create,
-    /// The object is updated.
-    Update,
-    /// The object is deleted. The rules for this are those of [`check_deletion`].
-    Delete,
-}
-
-/// Sets the defaults of `new` and checks the rules of its kind, as if no other object existed: [`set_defaults`], then [`check`].
+/// Sets the defaults of `new` and checks the rules of its kind with all features that are on by default: [`set_defaults`], then [`check`].
 ///
 /// # Errors
 /// All violated rules, in the order of the fields.
 pub fn admit(
     group: &str,
     kind: &str,
-    operation: Operation,
     new: &mut Value,
     old: Option<&Value>,
     dry_run: bool,
+    facts: &Facts,
 ) -> Result<Vec<String>, Vec<FieldError>> {
-    if operation == Operation::Delete {
-        return Ok(Vec::new());
-    }
-    let facts = Facts {
-        class: Fact::Known(None),
-        clusters: Fact::Known(Vec::new()),
-        claim: Fact::Known(None),
-        allocated: Fact::Known(Vec::new()),
-        ..Facts::default()
-    };
-    let mut found = set_defaults(group, kind, new, old, &facts).err().unwrap_or_default();
-    match check(group, kind, new, old, dry_run, Features::default(), &facts) {
+    let mut found = set_defaults(group, kind, new, old, facts).err().unwrap_or_default();
+    match check(group, kind, new, old, dry_run, Features::default(), facts) {
         Ok(warnings) if found.is_empty() => return Ok(warnings),
         Ok(_) => {}
         Err(errors) => found.extend(errors),

@@ -11,7 +11,7 @@ use schemas::cluster::{Cluster, ClusterClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ALL, nothing_else, summary};
+use super::{ALL, summary};
 
 const GROUP: &str = "cluster.x-k8s.io";
 
@@ -62,7 +62,7 @@ impl<'a> Write<'a> {
 
     /// The facts, where everything that runs has the version of the Cluster before.
     fn facts(&self, new: &Value) -> Facts {
-        let mut facts = nothing_else();
+        let mut facts = Facts::of_empty_server();
         if self.kind() == "ClusterClass" {
             let users = self.others.iter().filter(|cluster| {
                 class_key(cluster).is_some_and(|(_, name)| new["metadata"]["name"] == name)

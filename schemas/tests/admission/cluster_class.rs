@@ -5,7 +5,7 @@ use schemas::cluster::Cluster;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ALL, Case, merge, nothing_else, summary, with_features};
+use super::{ALL, Case, merge, summary, with_features};
 
 const GROUP: &str = "cluster.x-k8s.io";
 const KIND: &str = "ClusterClass";
@@ -438,7 +438,7 @@ fn what_clusters_use_stays() {
     for (name, change, clusters, expected) in cases {
         let mut new = with_checks.clone();
         merge(&mut new, change);
-        let facts = Facts { clusters: Fact::Known(clusters.clone()), ..nothing_else() };
+        let facts = Facts { clusters: Fact::Known(clusters.clone()), ..Facts::of_empty_server() };
         let found = check(GROUP, KIND, &new, Some(&with_checks), false, ALL, &facts);
         assert_eq!(summary(found), *expected, "{name}");
     }
@@ -472,6 +472,6 @@ fn the_number_of_errors_is_limited() {
         &spec(json!({ "patches": [{ "name": "p", "definitions": [{
             "selector": selector(json!({ "machineDeploymentClass": { "names": ["worker"] } })), "jsonPatches": many }] }] })),
     );
-    let errors = check(GROUP, KIND, &new, None, false, ALL, &nothing_else()).unwrap_err();
+    let errors = check(GROUP, KIND, &new, None, false, ALL, &Facts::of_empty_server()).unwrap_err();
     assert_eq!(errors.len(), machinery::limits::MAX_FIELD_ERRORS);
 }

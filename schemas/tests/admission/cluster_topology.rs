@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cluster_class::good as good_class;
-use super::{ALL, merge, nothing_else, summary};
+use super::{ALL, merge, summary};
 
 const GROUP: &str = "cluster.x-k8s.io";
 
@@ -30,7 +30,10 @@ fn good() -> Value {
 fn with_class(change: &Value) -> Facts {
     let mut class = good_class();
     merge(&mut class, change);
-    Facts { class: Fact::Known(Some(Box::new(ClusterClass::deserialize(&class).unwrap()))), ..nothing_else() }
+    Facts {
+        class: Fact::Known(Some(Box::new(ClusterClass::deserialize(&class).unwrap()))),
+        ..Facts::of_empty_server()
+    }
 }
 
 fn topology(change: Value) -> Value {
@@ -176,16 +179,19 @@ fn what_a_class_allows() {
 
 #[test]
 fn a_class_that_is_not_there_yet() {
-    let (errors, warnings) = answer(&json!({}), None, &nothing_else());
+    let (errors, warnings) = answer(&json!({}), None, &Facts::of_empty_server());
     assert_eq!((errors.len(), warnings.len()), (0, 1));
     assert!(warnings[0].contains("the ClusterClass one/base does not exist"), "{warnings:?}");
-    let failed = Facts { class: Fact::Failed("the disk is gone".to_owned()), ..nothing_else() };
+    let failed = Facts { class: Fact::Failed("the disk is gone".to_owned()), ..Facts::of_empty_server() };
     for facts in [failed, Facts::default()] {
         assert_eq!(answer(&json!({}), None, &facts).0, ["spec.topology.class: InternalError"]);
     }
     let old = good();
     let paused = json!({ "spec": { "paused": true } });
-    assert_eq!(answer(&paused, Some(&old), &nothing_else()).0, ["spec.topology.class: InternalError"]);
+    assert_eq!(
+        answer(&paused, Some(&old), &Facts::of_empty_server()).0,
+        ["spec.topology.class: InternalError"]
+    );
 }
 
 /// Otherwise a class that was changed or removed would hold up its Clusters' deletion.
@@ -196,12 +202,15 @@ fn finalizers_go_whatever_has_become_of_the_class() {
     merge(&mut old, &deleted);
     let narrow = with_class(&json!({ "spec": { "kubernetesVersions": ["v1.36.0"], "variables": [
         { "name": "must", "required": true, "schema": { "openAPIV3Schema": { "type": "string" } } }] } }));
-    for facts in [nothing_else(), Facts::default(), narrow] {
+    for facts in [Facts::of_empty_server(), Facts::default(), narrow] {
         assert_eq!(answer(&deleted, Some(&old), &facts).0, Vec::<String>::new());
     }
     let mut changed = deleted.clone();
     merge(&mut changed, &topology(json!({ "version": "v1.36.0" })));
-    assert_eq!(answer(&changed, Some(&old), &nothing_else()).0, ["spec.topology.class: InternalError"]);
+    assert_eq!(
+        answer(&changed, Some(&old), &Facts::of_empty_server()).0,
+        ["spec.topology.class: InternalError"]
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of defaults.
 
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Facts, admit};
 use serde_json::{Value, json};
 
 use super::merge;
@@ -8,8 +8,7 @@ use super::merge;
 /// Returns the object with its defaults, whether or not it is accepted.
 fn defaulted(group: &str, kind: &str, object: Value, old: Option<&Value>) -> Value {
     let mut object = object;
-    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    let _ = admit(group, kind, operation, &mut object, old, false);
+    let _ = admit(group, kind, &mut object, old, false, &Facts::of_empty_server());
     object
 }
 

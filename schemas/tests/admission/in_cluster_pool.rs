@@ -1,6 +1,6 @@
 //! Tests of the pools of the in-cluster IPAM provider.
 
-use schemas::admission::{Fact, Facts, Features, Operation, admit, check, check_deletion};
+use schemas::admission::{Fact, Facts, Features, admit, check, check_deletion};
 use schemas::in_cluster_pool::{MAX_PROBLEMS, allocatable, taken_out};
 use schemas::ipam::InClusterIPPoolSpec;
 use serde_json::{Value, json};
@@ -57,16 +57,17 @@ fn a_pool_that_was_stored_before_keeps_its_spec() {
         json!({ "metadata": { "finalizers": ["x"] }, "spec": { "addresses": ["nowhere"], "prefix": 24 } });
     let mut new = bad.clone();
     new["metadata"]["finalizers"] = json!([]);
-    assert!(admit(GROUP, "InClusterIPPool", Operation::Update, &mut new, Some(&bad), false).is_ok());
+    assert!(admit(GROUP, "InClusterIPPool", &mut new, Some(&bad), false, &Facts::of_empty_server()).is_ok());
     new["spec"]["prefix"] = json!(25);
-    assert!(admit(GROUP, "InClusterIPPool", Operation::Update, &mut new, Some(&bad), false).is_err());
+    assert!(admit(GROUP, "InClusterIPPool", &mut new, Some(&bad), false, &Facts::of_empty_server()).is_err());
 }
 
 #[test]
 fn a_pool_without_a_free_address_is_warned_about() {
     let mut pool =
         spec(json!({ "addresses": ["10.0.0.0", "10.0.0.1"], "prefix": 24, "gateway": "10.0.0.1" }));
-    let warnings = admit(GROUP, "InClusterIPPool", Operation::Create, &mut pool, None, false).unwrap();
+    let warnings =
+        admit(GROUP, "InClusterIPPool", &mut pool, None, false, &Facts::of_empty_server()).unwrap();
     assert_eq!(warnings, ["the pool has no address to allocate: all are excluded, reserved, or the gateway"]);
 }
 

@@ -1,6 +1,6 @@
 //! Tests of Metal3's kinds.
 
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Facts, admit};
 use serde_json::{Value, json};
 
 use super::{Case, creations, merge, updates};
@@ -373,7 +373,7 @@ fn errors_say_what_to_do_and_no_password() {
     let message = |patch: Value| {
         let mut object = host();
         merge(&mut object, &patch);
-        let found = admit(GROUP, "BareMetalHost", Operation::Create, &mut object, None, false);
+        let found = admit(GROUP, "BareMetalHost", &mut object, None, false, &Facts::of_empty_server());
         let errors = found.unwrap_err();
         errors.iter().map(|error| format!("{}: {}", error.field, error.body())).collect::<Vec<_>>().join("\n")
     };

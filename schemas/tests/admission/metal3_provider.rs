@@ -1,6 +1,6 @@
 //! Tests of the kinds of Metal3's provider for Cluster API, and of its IPPool.
 
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Facts, admit};
 use serde_json::{Value, json};
 
 use super::{Case, creations, merge, updates};
@@ -22,7 +22,7 @@ fn template(inner: Value) -> Value {
 }
 
 fn defaulted(group: &str, kind: &str, mut object: Value) -> Value {
-    admit(group, kind, Operation::Create, &mut object, None, false).unwrap();
+    admit(group, kind, &mut object, None, false, &Facts::of_empty_server()).unwrap();
     object["spec"].take()
 }
 
@@ -66,7 +66,7 @@ fn clusters() {
         ],
     );
     let before = good.clone();
-    admit(GROUP, "Metal3ClusterTemplate", Operation::Create, &mut good, None, false).unwrap();
+    admit(GROUP, "Metal3ClusterTemplate", &mut good, None, false, &Facts::of_empty_server()).unwrap();
     assert_eq!(good, before, "a template has no defaults");
 }
 
@@ -404,7 +404,7 @@ fn claims_of_addresses_keep_their_pool() {
 fn ranges_without_addresses_cause_a_warning() {
     let warnings = |range: Value| {
         let mut pool = object("IPPool", "p", json!({ "namePrefix": "p", "pools": [range] }));
-        admit(IPAM, "IPPool", Operation::Create, &mut pool, None, false).unwrap()
+        admit(IPAM, "IPPool", &mut pool, None, false, &Facts::of_empty_server()).unwrap()
     };
     assert_eq!(warnings(json!({ "start": "192.0.2.1", "end": "192.0.2.1" })), Vec::<String>::new());
     assert_eq!(
@@ -420,7 +420,7 @@ fn ranges_without_addresses_cause_a_warning() {
 #[test]
 fn errors_say_what_to_do() {
     let message = |group: &str, kind: &str, mut object: Value| {
-        let errors = admit(group, kind, Operation::Create, &mut object, None, false).unwrap_err();
+        let errors = admit(group, kind, &mut object, None, false, &Facts::of_empty_server()).unwrap_err();
         errors.iter().map(|error| format!("{}: {}", error.field, error.body())).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(

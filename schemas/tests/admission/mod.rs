@@ -16,7 +16,7 @@ mod metal3_provider;
 mod other;
 mod variables;
 
-use schemas::admission::{Fact, Facts, Features, Operation, admit, check, set_defaults};
+use schemas::admission::{Facts, Features, admit, check, set_defaults};
 use serde_json::{Map, Value, json};
 
 /// Applies a JSON merge patch.
@@ -47,7 +47,7 @@ pub fn creations(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
-        let found = admit(group, kind, Operation::Create, &mut object, None, false);
+        let found = admit(group, kind, &mut object, None, false, &Facts::of_empty_server());
         assert_eq!(summary(found), *expected, "{kind}: {name}");
     }
 }
@@ -57,7 +57,7 @@ pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
-        let found = admit(group, kind, Operation::Update, &mut object, Some(good), false);
+        let found = admit(group, kind, &mut object, Some(good), false, &Facts::of_empty_server());
         assert_eq!(summary(found), *expected, "{kind}: {name}");
     }
 }
@@ -79,24 +79,12 @@ pub const ALL: Features = Features {
     volume_attachments: true,
 };
 
-/// The facts of a server without any other object.
-pub fn nothing_else() -> Facts {
-    Facts {
-        class: Fact::Known(None),
-        old_class: Fact::Known(None),
-        clusters: Fact::Known(Vec::new()),
-        claim: Fact::Known(None),
-        allocated: Fact::Known(Vec::new()),
-        running: Fact::Known(Default::default()),
-    }
-}
-
 /// Checks the creation of each case with these features.
 pub fn created_with(features: Features, group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
     for (name, patch, expected) in cases {
         let mut object = good.clone();
         merge(&mut object, patch);
-        let facts = nothing_else();
+        let facts = Facts::of_empty_server();
         let mut found = set_defaults(group, kind, &mut object, None, &facts).err().unwrap_or_default();
         found.extend(check(group, kind, &object, None, false, features, &facts).err().unwrap_or_default());
         assert_eq!(
@@ -135,13 +123,13 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("metal3.io", "BMCEventSubscription"),
     ] {
         for object in nothing {
-            for operation in [Operation::Create, Operation::Update, Operation::Delete] {
+            for old in [None, Some(object)] {
                 let mut new = object.clone();
-                let _ = admit(group, kind, operation, &mut new, Some(object), true);
+                let _ = admit(group, kind, &mut new, old, true, &Facts::of_empty_server());
             }
         }
     }
     let mut pod = json!({ "spec": {} });
-    assert_eq!(admit("", "Pod", Operation::Create, &mut pod, None, false), Ok(Vec::new()));
+    assert_eq!(admit("", "Pod", &mut pod, None, false, &Facts::of_empty_server()), Ok(Vec::new()));
     assert_eq!(pod, json!({ "spec": {} }));
 }

@@ -1,6 +1,6 @@
 //! Tests of add-ons, addresses, extensions and infrastructure.
 
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Facts, admit};
 use serde_json::{Value, json};
 
 use super::{creations, merge, updates, with_features};
@@ -145,8 +145,14 @@ fn a_template_changes_only_for_the_topology_controller() {
         if annotated {
             merge(&mut new, &asked);
         }
-        let found =
-            admit(INFRASTRUCTURE, "DevMachineTemplate", Operation::Update, &mut new, Some(&good), dry_run);
+        let found = admit(
+            INFRASTRUCTURE,
+            "DevMachineTemplate",
+            &mut new,
+            Some(&good),
+            dry_run,
+            &Facts::of_empty_server(),
+        );
         assert_eq!(found.is_ok(), allowed, "dry run {dry_run}, annotated {annotated}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use engine::Manager;
 use k8s_openapi::api::core::v1::Secret;
 use machinery::decode::{own, yaml_documents};
-use schemas::admission::{Operation, admit};
+use schemas::admission::{Facts, admit};
 use serde_json::Value;
 use test_plane::World;
 
@@ -36,7 +36,7 @@ fn objects(example: &str) -> Vec<Value> {
             object["metadata"]["namespace"] = "default".into();
             let group = object["apiVersion"].as_str().unwrap().split_once('/').map_or("", |(group, _)| group);
             let (group, kind) = (group.to_owned(), object["kind"].as_str().unwrap().to_owned());
-            let warnings = admit(&group, &kind, Operation::Create, &mut object, None, false).unwrap();
+            let warnings = admit(&group, &kind, &mut object, None, false, &Facts::of_empty_server()).unwrap();
             assert_eq!(warnings, [""; 0], "{kind}");
             objects.push(object);
         }
