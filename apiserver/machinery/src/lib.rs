@@ -5,6 +5,7 @@
 
 pub mod allowance;
 pub mod apply;
+pub mod cause;
 pub mod clock;
 pub mod decode;
 pub mod duration;

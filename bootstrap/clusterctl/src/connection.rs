@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use machinery::cause::first_cause;
 use tower::BoxError;
 use tower::util::MapErrLayer;
 
-use crate::error::first_cause;
 use crate::{Context, Result};
 
 /// The user's choice of a cluster: a kubeconfig and a context in it.

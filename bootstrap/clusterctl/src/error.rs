@@ -1,5 +1,7 @@
 //! Errors of the verbs. Their texts are shown to users after `Error: `.
 
+use machinery::cause::first_cause;
+
 /// An error of a verb. The text contains every cause, so there is no chain of sources to print after it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -90,15 +92,6 @@ pub fn cluster_message(error: &kube::Error) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// Returns the first cause of an error, for example `Connection refused (os error 111)`. The errors around it only name its layers.
-pub fn first_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 /// Adds to an error what was being done.

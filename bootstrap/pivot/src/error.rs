@@ -1,5 +1,7 @@
 //! The errors of a pivot.
 
+use machinery::cause::first_cause;
+
 use crate::finding::Finding;
 
 /// The reason why a pivot cannot continue. Nothing is lost with any error: the journal records the progress.
@@ -86,25 +88,16 @@ fn message(error: &kube::Error, has_answered: bool) -> String {
     match (error, has_answered) {
         (kube::Error::Api(status), _) => status.message.clone(),
         (kube::Error::Service(source), true) => {
-            let cause = innermost(source.as_ref());
+            let cause = first_cause(source.as_ref());
             format!(
                 "the server no longer answers: {cause}; the pivot can go on with --resume when it is back"
             )
         }
         (kube::Error::Service(source), false) => {
-            format!("the server of the kubeconfig does not answer: {}", innermost(source.as_ref()))
+            format!("the server of the kubeconfig does not answer: {}", first_cause(source.as_ref()))
         }
         (other, _) => other.to_string(),
     }
-}
-
-/// Returns the first cause of an error, for example `Connection refused (os error 111)`; the errors around it only name its layers.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 impl Error {
