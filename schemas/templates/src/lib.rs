@@ -20,6 +20,11 @@ pub use error::Error;
 use execution::MissingKey;
 use syntax::Templates;
 
+/// Returns the names of the functions that the templates of patches have; those that Go and sprig both define come twice.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    functions::names()
+}
+
 /// A template that has been parsed. It can be rendered by several threads.
 #[derive(Debug)]
 pub struct Template {

@@ -6,16 +6,18 @@ use machinery::limits::{MAX_DEPTH, MAX_SCHEMA_DEPTH};
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
 
-fn below(random: &Random, limit: usize) -> usize {
+/// Returns a number below `limit`.
+pub fn below(random: &Random, limit: usize) -> usize {
     usize::try_from(random.number() % u64::try_from(limit).unwrap()).unwrap()
 }
 
-fn pick<'a, T: ?Sized>(random: &Random, of: &[&'a T]) -> &'a T {
+/// Returns one of the values.
+pub fn pick<'a, T: ?Sized>(random: &Random, of: &[&'a T]) -> &'a T {
     of[below(random, of.len())]
 }
 
 /// Returns a number of levels or repetitions: small, about `limit`, or very large.
-fn many(random: &Random, limit: usize) -> usize {
+pub fn many(random: &Random, limit: usize) -> usize {
     match below(random, 4) {
         0 => below(random, 8),
         1 => limit - 4 + below(random, 8),
@@ -24,7 +26,8 @@ fn many(random: &Random, limit: usize) -> usize {
     }
 }
 
-fn nested(random: &Random, shapes: &[(&str, &str)], inner: &str, limit: usize) -> String {
+/// Puts shapes, each a beginning and an end, around each other; the number of levels is that of [`many`].
+pub fn nested(random: &Random, shapes: &[(&str, &str)], inner: &str, limit: usize) -> String {
     let levels = many(random, limit);
     if below(random, 2) == 0 {
         let (before, after) = shapes[below(random, shapes.len())];

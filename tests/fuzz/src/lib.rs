@@ -8,6 +8,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "this crate is a test")]
 
+pub mod classes;
 pub mod corpus;
 pub mod grammar;
 pub mod mutate;
@@ -15,3 +16,4 @@ pub mod packets;
 pub mod rmcp;
 pub mod spdy;
 pub mod targets;
+pub mod templates;

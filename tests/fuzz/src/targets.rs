@@ -15,7 +15,7 @@ use registry::{Context, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
-use crate::{grammar, packets};
+use crate::{classes, grammar, packets, templates};
 
 /// A resource with the same schema in all versions, so that a conversion only changes `apiVersion`.
 struct OneSchema<'a>(&'a Schema);
@@ -48,7 +48,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 21] = [
     Target {
         name: "json",
         words: &["\"a\":", "\\u00e9", "1E-7"],
@@ -228,10 +228,85 @@ pub const TARGETS: [Target; 18] = [
         grammar: None,
         reader: || Box::new(crate::spdy::frames),
     },
+    Target {
+        name: "templates",
+        words: &[
+            "{{ ",
+            " }}",
+            "{{- ",
+            " -}}",
+            "if ",
+            "else",
+            "end",
+            "range $i, $x := ",
+            "with ",
+            "define \"t\"",
+            "template \"t\" .",
+            "block \"b\" .",
+            "break",
+            "continue",
+            "| ",
+            "$x := ",
+            ".list",
+            "printf \"%v\" ",
+            "(",
+            ")",
+            "until 1000",
+            "repeat 1000 ",
+            "regexReplaceAll ",
+            "dict ",
+            "list ",
+        ],
+        grammar: Some(templates::grammar),
+        reader: || Box::new(templates::read),
+    },
+    Target {
+        name: "class-patches",
+        words: &[
+            "patches",
+            "definitions",
+            "selector",
+            "matchResources",
+            "jsonPatches",
+            "valueFrom",
+            "variable",
+            "template",
+            "enabledIf",
+            "external",
+            "op",
+            "path",
+            "value",
+            "add",
+            "replace",
+            "remove",
+            "/spec/template/spec/list/-",
+            "openAPIV3Schema",
+            "values",
+            "builtin",
+        ],
+        grammar: Some(classes::grammar),
+        reader: || Box::new(classes::patches),
+    },
+    Target {
+        name: "address-pools",
+        words: &[
+            "addresses",
+            "excludedAddresses",
+            "prefix",
+            "gateway",
+            "10.0.0.0/8",
+            "10.0.0.1-10.0.0.9",
+            "fd00::/64",
+            "::ffff:1.2.3.4",
+            "0.0.0.0/0",
+        ],
+        grammar: None,
+        reader: || Box::new(classes::pool),
+    },
 ];
 
 /// Describes the form of a result, without its numbers and names.
-fn like(result: &str) -> String {
+pub fn like(result: &str) -> String {
     let mut words: Vec<&str> =
         result.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() > 3).collect();
     words.truncate(8);

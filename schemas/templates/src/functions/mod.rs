@@ -59,6 +59,11 @@ const TABLES: &[&[Function]] = &[
     builtins::FUNCTIONS,
 ];
 
+/// The names of all functions of a class's template. Those that Go and sprig both define come twice.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().flat_map(|table| table.iter()).map(|function| function.name)
+}
+
 /// A function of a class's template.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
     TABLES.iter().flat_map(|table| table.iter()).find(|function| function.name == name)
