@@ -32,7 +32,7 @@ const RESOLUTION: Duration = Duration::from_secs(1);
 pub struct Plan {
     /// The MachineHealthCheck with its wanted metadata and status.
     pub check: MachineHealthCheck,
-    /// Machines whose conditions change.
+    /// Machines whose conditions change, in the order in which they are to be written.
     pub marks: Vec<Mark>,
     /// Objects that asked for the remediation of Machines that are healthy again, to be deleted.
     pub delete: Vec<ExternalObject>,
@@ -86,7 +86,11 @@ fn check(plan: &mut Plan, observed: &Observed, targets: &[Target]) {
         .collect();
     let counts = status(plan, observed, &found);
     let is_allowed = decide(plan, observed, counts);
-    for (target, health) in &found {
+    // Healthy Machines are written first: at no time is a Machine to be remediated while the conditions say that more of them than allowed
+    // are unhealthy.
+    let (recovered, others): (Vec<_>, Vec<_>) =
+        found.iter().partition(|(_, health)| *health == Health::Healthy);
+    for (target, health) in recovered.into_iter().chain(others) {
         match health {
             Health::Healthy => healthy(plan, observed, target),
             Health::Unhealthy(reason, message) => {

@@ -55,6 +55,18 @@ fn too_many_unhealthy_machines_are_left_alone() {
 }
 
 #[test]
+fn recovered_machines_are_written_before_one_is_to_be_remediated() {
+    let mut all = ready_for_10_s();
+    json_patch(&mut all, json!({"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": 1}}}));
+    let failed = || with_conditions(&[condition("HealthCheckSucceeded", "False", "UnhealthyNode", EARLY)]);
+    let targets = [("a", sick(EARLY)), ("b", ready()), ("c", ready())];
+    let targets = targets.map(|(name, node)| (machine(name, failed()), node, Reference::None));
+    let plan = plan(&observed(check(all), targets.into()));
+    let marks = plan.marks.iter().map(|mark| (mark.wanted.metadata.name.as_deref().unwrap(), mark.is_new));
+    assert_eq!(marks.collect::<Vec<_>>(), [("b", false), ("c", false), ("a", true)]);
+}
+
+#[test]
 fn a_range_decides_and_a_wrong_one_is_told() {
     let range = |range: &str| json!({"remediation": {"triggerIf": {"unhealthyInRange": range}}});
     let outside = plan(&five(range("[1-2]")));
