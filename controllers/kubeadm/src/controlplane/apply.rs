@@ -136,10 +136,7 @@ impl ControlPlaneController {
             Step::ChangeAddon(change) => {
                 addons::apply::change(self.connected(observed)?.as_ref(), change).await
             }
-            Step::ReadCertificateExpiry(machines) => {
-                self.read_certificate_expiry(observed, machines).await;
-                Ok(())
-            }
+            Step::ReadCertificateExpiry(machines) => self.read_certificate_expiry(observed, machines).await,
         }
     }
 

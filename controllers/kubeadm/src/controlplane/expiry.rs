@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use machinery::clock::rfc3339;
 use rustls::pki_types::ServerName;
+use schemas::bootstrap::KubeadmConfig;
 use serde_json::json;
 use tokio_rustls::TlsConnector;
 
@@ -30,28 +31,45 @@ fn failed(error: impl std::fmt::Display) -> Error {
 }
 
 impl ControlPlaneController {
-    /// Writes the certificates' expiry of these Machines to an annotation of their KubeadmConfigs. Failures
-    /// are only logged and retried later, since nothing else depends on the expiry.
-    pub(super) async fn read_certificate_expiry(&self, observed: &Observed, machines: &[String]) {
+    /// Writes the certificates' expiry of these Machines to an annotation of their KubeadmConfigs. A node that does not answer is asked again
+    /// later, since nothing else depends on the expiry.
+    ///
+    /// # Errors
+    /// An annotation cannot be written.
+    pub(super) async fn read_certificate_expiry(
+        &self,
+        observed: &Observed,
+        machines: &[String],
+    ) -> Result<()> {
         let now = self.manager.clock().now();
         for member in
             observed.machines.iter().filter(|member| machines.iter().any(|name| name == member.name()))
         {
-            let uid = object::uid(member.machine.as_ref()).to_owned();
-            if self.expiry_asked.lock().get(&uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
+            let (Some(node), Some(config)) = (member.node(), &member.config) else { continue };
+            let uid = object::uid(member.machine.as_ref());
+            if self.expiry_asked.lock().get(uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
                 continue;
             }
-            self.expiry_asked.lock().insert(uid, now);
-            let asked = tokio::time::timeout(TIMEOUT, self.note_expiry(observed, member)).await;
-            if let Err(error) = asked.unwrap_or_else(|_| Err(failed(format!("no answer within {TIMEOUT:?}"))))
-            {
-                tracing::debug!(machine = member.name(), %error, "the certificates' expiry is not known");
+            self.expiry_asked.lock().insert(uid.to_owned(), now);
+            let asked = tokio::time::timeout(TIMEOUT, self.expiry(observed, member, node)).await;
+            match asked.unwrap_or_else(|_| Err(failed(format!("no answer within {TIMEOUT:?}")))) {
+                Ok(expires) => self.note_expiry(config, expires).await.inspect_err(|_| {
+                    self.expiry_asked.lock().remove(uid);
+                })?,
+                Err(error) => {
+                    tracing::debug!(machine = member.name(), %error, "the certificates' expiry is not known");
+                }
             }
         }
+        Ok(())
     }
 
-    async fn note_expiry(&self, observed: &Observed, member: &ControlPlaneMachine) -> Result<()> {
-        let (Some(node), Some(config)) = (member.node(), &member.config) else { return Ok(()) };
+    async fn expiry(
+        &self,
+        observed: &Observed,
+        member: &ControlPlaneMachine,
+        node: &str,
+    ) -> Result<DateTime<Utc>> {
         let connected = self.connected(observed)?;
         let authority = self.authority(connected.cluster(), Purpose::ClusterAuthority)?;
         let alpn = pki::tls::ALPN_HTTP;
@@ -59,9 +77,12 @@ impl ControlPlaneController {
             pki::tls::client_config_for_any_name(&authority.certificate, None, alpn, self.manager.clock());
         let tls = Arc::new(tls.map_err(Error::certificate("the cluster's certificate authority"))?);
         let port = bind_port(member).and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
-        let expires = read(&connected, &api_server_pod(node), port, tls).await?;
+        read(&connected, &api_server_pod(node), port, tls).await
+    }
+
+    async fn note_expiry(&self, config: &KubeadmConfig, expires: DateTime<Utc>) -> Result<()> {
         let patch = json!({"metadata": {"annotations": {names::CERTIFICATES_EXPIRY: rfc3339(expires)}}});
-        self.configs.merge(&NamespacedName::of(config.as_ref()), None, patch).await?;
+        self.configs.merge(&NamespacedName::of(config), None, patch).await?;
         Ok(())
     }
 }
