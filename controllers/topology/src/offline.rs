@@ -82,7 +82,10 @@ pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Resul
         return Err(DesiredError::NoTopology.into());
     }
     let class = class_of(manifests, &read, namespace_of(cluster))?;
-    let facts = admission::Facts { class: Fact::Known(Some(Box::new(class.clone()))), ..Default::default() };
+    let facts = admission::Facts {
+        class: Fact::Known(Some(Box::new(class.clone()))),
+        ..admission::Facts::of_empty_server()
+    };
     let mut cluster: Cluster = typed(&admitted(cluster, &facts)?)?;
     cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
     let blueprint = blueprint(manifests, class)?;
@@ -152,8 +155,7 @@ fn class_of(manifests: &[Value], cluster: &Cluster, namespace: &str) -> Result<C
         name: reference.name.clone(),
     })?;
     typed::<ClusterClass>(found)?;
-    let facts = admission::Facts { clusters: Fact::Known(Vec::new()), ..Default::default() };
-    let mut class: ClusterClass = typed(&admitted(found, &facts)?)?;
+    let mut class: ClusterClass = typed(&admitted(found, &admission::Facts::of_empty_server())?)?;
     let variables = schemas::variables::inline_definitions(&class.spec.variables);
     class.status = Some(ClusterClassStatus { variables, ..ClusterClassStatus::default() });
     Ok(class)
@@ -177,7 +179,7 @@ fn blueprint(manifests: &[Value], class: ClusterClass) -> Result<Blueprint, Offl
             name: reference.name.clone(),
         })?;
         // The defaults of a template stay out, as those of its schema are not known here either.
-        admitted(found, &admission::Facts::default())?;
+        admitted(found, &admission::Facts::of_empty_server())?;
         Ok::<_, OfflineError>(Template { object: found.clone() })
     };
     let plane = &class.spec.control_plane;

@@ -76,7 +76,7 @@ fn check(plan: &mut Plan, observed: &Observed, targets: &[Target]) {
     let is_watched = |target: &&Target| {
         [PAUSED, SKIP].iter().all(|key| annotation(target.machine.as_ref(), key).is_none())
     };
-    let found: Vec<(&Target, Health)> = targets
+    let mut found: Vec<(&Target, Health)> = targets
         .iter()
         .filter(is_watched)
         .map(|target| {
@@ -86,11 +86,10 @@ fn check(plan: &mut Plan, observed: &Observed, targets: &[Target]) {
         .collect();
     let counts = status(plan, observed, &found);
     let is_allowed = decide(plan, observed, counts);
-    // Healthy Machines are written first: at no time is a Machine to be remediated while the conditions say that more of them than allowed
-    // are unhealthy.
-    let (recovered, others): (Vec<_>, Vec<_>) =
-        found.iter().partition(|(_, health)| *health == Health::Healthy);
-    for (target, health) in recovered.into_iter().chain(others) {
+    // The conditions of healthy Machines are written first. Otherwise a Machine could be marked for remediation while more Machines than the
+    // limit still have the condition of an unhealthy one.
+    found.sort_by_key(|(_, health)| *health != Health::Healthy);
+    for (target, health) in &found {
         match health {
             Health::Healthy => healthy(plan, observed, target),
             Health::Unhealthy(reason, message) => {

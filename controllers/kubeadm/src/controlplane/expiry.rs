@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::{NamespacedName, Workload, object};
+use engine::{NamespacedName, Workload, object, unless_gone};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use machinery::clock::rfc3339;
@@ -82,7 +82,7 @@ impl ControlPlaneController {
 
     async fn note_expiry(&self, config: &KubeadmConfig, expires: DateTime<Utc>) -> Result<()> {
         let patch = json!({"metadata": {"annotations": {names::CERTIFICATES_EXPIRY: rfc3339(expires)}}});
-        self.configs.merge(&NamespacedName::of(config), None, patch).await?;
+        unless_gone(self.configs.merge(&NamespacedName::of(config), None, patch).await)?;
         Ok(())
     }
 }
