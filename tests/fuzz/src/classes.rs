@@ -10,8 +10,8 @@ use schemas::in_cluster_pool::allocatable;
 use schemas::ipam::InClusterIPPoolSpec;
 use serde_json::{Value, json};
 
+use crate::answers::like;
 use crate::grammar::{below, many, pick};
-use crate::targets::like;
 use crate::templates;
 
 /// Renders a Cluster whose class has the patches and variables of a JSON object.

@@ -8,11 +8,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "this crate is a test")]
 
+mod answers;
 pub mod classes;
 pub mod corpus;
 pub mod grammar;
 pub mod mutate;
 pub mod packets;
+mod readers;
 pub mod rmcp;
 pub mod spdy;
 pub mod targets;

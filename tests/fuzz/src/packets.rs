@@ -18,7 +18,7 @@ use metal_boot::offer::Offer;
 use metal_boot::tftp::packet::{Message, Options};
 use metal_boot::{dhcp6, router};
 
-use crate::targets::Reader;
+use crate::readers::Reader;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 

@@ -4,8 +4,8 @@ use machinery::random::Random;
 use serde_json::{Value, json};
 use templates::{Error, Template, limits};
 
+use crate::answers::like;
 use crate::grammar::{below, many, nested, pick};
-use crate::targets::like;
 
 /// Steps of one rendering. The limit of the server takes seconds without optimization.
 const STEPS: u64 = 100_000;

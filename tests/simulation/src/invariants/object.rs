@@ -74,3 +74,8 @@ pub(super) fn cluster_key(object: &Value) -> Option<String> {
     let cluster = label(object, CLUSTER).or_else(|| (object["kind"] == "Cluster").then(|| name(object)))?;
     Some(format!("{}/{cluster}", namespace(object)))
 }
+
+/// Returns namespace and name of an object.
+pub(super) fn object_key(object: &Value) -> String {
+    format!("{}/{}", namespace(object), name(object))
+}

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use super::object::{CONTROL_PLANE, DEPLOYMENT, amount, annotation, cluster_key, label, name, namespace};
+use super::object::{
+    CONTROL_PLANE, DEPLOYMENT, amount, annotation, cluster_key, label, namespace, object_key,
+};
 
 /// Controllers may act on what was demanded this long ago: a reconcile that has begun ends with what it has read.
 pub const LAG: TimeDelta = TimeDelta::seconds(30);
@@ -112,7 +114,7 @@ impl View {
     }
 
     fn join(&mut self, machine: &Value) {
-        let key = format!("{}/{}", namespace(machine), name(machine));
+        let key = object_key(machine);
         if machine["status"]["nodeRef"].is_object() {
             self.nodes.entry(key).or_insert(self.now);
         } else {
@@ -121,7 +123,7 @@ impl View {
     }
 
     fn ail(&mut self, machine: &Value) {
-        let key = format!("{}/{}", namespace(machine), name(machine));
+        let key = object_key(machine);
         let annotations = machine["metadata"]["annotations"].as_object();
         let is_sick = annotations.is_some_and(|all| all.keys().any(|key| key.starts_with(FAILURES)));
         let is_down = WITHOUT_MEMBER.iter().any(|failure| annotation(machine, failure).is_some());
@@ -135,7 +137,7 @@ impl View {
     }
 
     fn pause(&mut self, cluster: &Value) {
-        let key = format!("{}/{}", namespace(cluster), name(cluster));
+        let key = object_key(cluster);
         if cluster["spec"]["paused"] == true {
             let since = self.paused.get(&key).filter(|(_, until)| until.is_none()).map(|(since, _)| *since);
             self.paused.insert(key, (since.unwrap_or(self.now), None));
@@ -259,19 +261,19 @@ impl View {
 
     /// Returns whether the etcd member of a machine has been down for so long that everybody has noticed it.
     pub fn is_member_known_to_be_down(&self, machine: &Value) -> bool {
-        let sickness = self.sick.get(&format!("{}/{}", namespace(machine), name(machine)));
+        let sickness = self.sick.get(&object_key(machine));
         let since = sickness.and_then(|sickness| sickness.member_is_down);
         since.is_some_and(|since| since + NOTICED + self.delay < self.now)
     }
 
     /// Returns since when a Machine has a Node.
     pub fn has_node_since(&self, machine: &Value) -> Option<DateTime<Utc>> {
-        self.nodes.get(&format!("{}/{}", namespace(machine), name(machine))).copied()
+        self.nodes.get(&object_key(machine)).copied()
     }
 
     /// Returns whether a machine is broken, or was it lately.
     pub fn was_sick_lately(&self, machine: &Value) -> bool {
-        let sickness = self.sick.get(&format!("{}/{}", namespace(machine), name(machine)));
+        let sickness = self.sick.get(&object_key(machine));
         sickness.is_some_and(|sickness| sickness.until.is_none_or(|until| until + AFTERMATH > self.now))
     }
 
