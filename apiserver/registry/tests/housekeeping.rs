@@ -24,8 +24,8 @@ async fn open_with(options: Options) -> Registry {
     Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
 }
 
-/// Refuses the deletion of ConfigMaps called `used` as long as `default/user` exists.
-struct InUse;
+/// Refuses the deletion of ConfigMaps called `used` for this reason, as long as `default/user` exists.
+struct InUse(String);
 
 impl Admission for InUse {
     fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
@@ -35,7 +35,7 @@ impl Admission for InUse {
     fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
         let is_used = review.reader.get("", "ConfigMap", "default", "user").unwrap().is_some();
         if review.operation == Operation::Delete && review.name == "used" && is_used {
-            return Err(Status::forbidden(review.served.resource(), review.name, "it is used"));
+            return Err(Status::forbidden(review.served.resource(), review.name, &self.0));
         }
         Ok(())
     }
@@ -137,11 +137,10 @@ async fn a_deleted_namespace_is_emptied_first() {
     gone(&registry, &namespaces, "", "a").await;
 }
 
-/// Nothing in the namespace changes when the user of an object in it is gone.
-#[tokio::test(start_paused = true)]
-async fn a_refused_deletion_is_tried_again() {
-    let registry =
-        open_with(Options { admission: vec![std::sync::Arc::new(InUse)], ..Options::default() }).await;
+/// Begins to delete a namespace in which a ConfigMap is used by another one outside. Returns the registry and the namespaces.
+async fn with_used(reason: &str) -> (Registry, Served) {
+    let admission = std::sync::Arc::new(InUse(reason.to_owned()));
+    let registry = open_with(Options { admission: vec![admission], ..Options::default() }).await;
     let namespaces = registry.served("", "v1", "namespaces").unwrap();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
     create(&registry, &namespaces, "", namespace).await;
@@ -152,9 +151,37 @@ async fn a_refused_deletion_is_tried_again() {
     gone(&registry, &maps(&registry), "a", "free").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(registry.get(&maps(&registry), "a", "used", Subresource::None, "").await.is_ok());
+    (registry, namespaces)
+}
+
+/// Returns the condition about the content of the namespace `a` that could not be deleted.
+async fn content_failure(registry: &Registry, namespaces: &Served) -> Value {
+    let read = registry.get(namespaces, "", "a", Subresource::None, "").await.unwrap();
+    let stored: Value = serde_json::from_slice(&read).unwrap();
+    let conditions = stored["status"]["conditions"].as_array().unwrap();
+    conditions.iter().find(|found| found["type"] == "NamespaceDeletionContentFailure").unwrap().clone()
+}
+
+/// Nothing in the namespace changes when the user of an object in it is gone.
+#[tokio::test(start_paused = true)]
+async fn a_refused_deletion_is_tried_again() {
+    let (registry, namespaces) = with_used("it is used").await;
+    let failure = content_failure(&registry, &namespaces).await;
+    assert_eq!((&failure["status"], &failure["reason"]), (&json!("True"), &json!("ContentDeletionFailed")));
+    assert_eq!(
+        failure["message"],
+        "Failed to delete all resource types, 1 remaining: configmaps \"used\" is forbidden: it is used"
+    );
     delete(&registry, &maps(&registry), "default", "user", Propagation::Background).await;
     let soon = tokio::time::timeout(Duration::from_secs(10), gone(&registry, &namespaces, "", "a"));
     soon.await.expect("the deletion is tried again within seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_refused_deletion_is_cut() {
+    let (registry, namespaces) = with_used(&"é".repeat(100_000)).await;
+    let failure = content_failure(&registry, &namespaces).await;
+    assert_eq!(failure["message"].as_str().unwrap().chars().count(), 32_768);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,10 +2,10 @@
 
 use futures::StreamExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kinds::Subresource;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use store::{Event, EventKind};
 use tokio::time::Instant;
@@ -42,6 +42,8 @@ pub(crate) async fn create_defaults(registry: &Registry) {
 
 /// The time after which a refused deletion is tried again: nothing says when what refuses it, in another namespace or a webhook, is gone.
 const RETRY: Duration = Duration::from_secs(5);
+/// The longest message of a condition in characters, as in the schema of `metav1.Condition`.
+const MESSAGE_LENGTH: usize = 32_768;
 
 /// The task that empties namespaces that are being deleted.
 pub(crate) struct Emptying {
@@ -95,7 +97,12 @@ impl Part for Emptying {
                 Ok(Emptied::Deleted) => drop(self.refused.remove(&namespace)),
                 Ok(Emptied::Refused) => drop(self.refused.insert(namespace, clock.monotonic() + RETRY)),
                 Err(status) if status.reason == "NotFound" => drop(self.refused.remove(&namespace)),
-                Err(status) => tracing::warn!(%namespace, %status, "a namespace could not be emptied"),
+                Err(status) => {
+                    if is_new {
+                        tracing::warn!(%namespace, %status, "a namespace could not be emptied");
+                    }
+                    self.refused.insert(namespace, clock.monotonic() + RETRY);
+                }
             }
         }
         false
@@ -142,24 +149,28 @@ async fn empty(
 ) -> Result<Emptied, machinery::status::Status> {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     let options = &options;
-    let is_refused = &AtomicBool::new(false);
+    let refusals = &Mutex::new(BTreeMap::new());
     futures::stream::iter(content(registry, namespace))
         .for_each_concurrent(CONCURRENCY, |(served, name, _)| async move {
             let mut context = Context::internal(MANAGER);
             let deleted = registry.delete(&mut context, &served, namespace, &name, options).await;
             let Some(status) = deleted.err().filter(|status| status.reason != "NotFound") else { return };
-            is_refused.store(true, Ordering::Relaxed);
             if warns {
                 tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
             }
+            // Objects are deleted in no order, and the condition is to be the same each time.
+            let mut refusals = refusals.lock();
+            let message = refusals.entry(type_of(&served)).or_insert_with(|| status.message.clone());
+            *message = std::mem::take(message).min(status.message);
         })
         .await;
-    let emptied = if is_refused.load(Ordering::Relaxed) { Emptied::Refused } else { Emptied::Deleted };
+    let refusals = std::mem::take(&mut *refusals.lock());
+    let emptied = if refusals.is_empty() { Emptied::Deleted } else { Emptied::Refused };
     let Some(served) = registry.served("", "v1", "namespaces") else { return Ok(emptied) };
     let target = Target { served: &served, namespace: "", name: namespace, subresource: Subresource::Status };
     let left = content(registry, namespace);
     if !left.is_empty() {
-        let conditions = conditions(&left, &registry.now());
+        let conditions = conditions(&left, &refusals, &registry.now());
         return change(registry, target, |object| {
             object["status"]["conditions"] = keep_times(object, &conditions)
         })
@@ -207,14 +218,36 @@ fn keep_times(object: &Value, conditions: &Value) -> Value {
     conditions
 }
 
+/// Returns the name of a resource as messages of the real namespace controller have it: `PLURAL.GROUP`.
+fn type_of(served: &Served) -> String {
+    format!("{}.{}", served.definition.plural, served.definition.group)
+}
+
+/// Returns the condition about objects that could not be deleted, in the words of the real namespace controller. `refusals` has one
+/// message for each type of which an object could not be deleted.
+fn content_failure(refusals: &BTreeMap<String, String>) -> (bool, &'static str, String) {
+    if refusals.is_empty() {
+        let message = "All content successfully deleted, may be waiting on finalization";
+        return (false, "ContentDeleted", message.to_owned());
+    }
+    let mut messages: Vec<&str> = refusals.values().map(String::as_str).collect();
+    messages.sort_unstable();
+    let (count, messages) = (refusals.len(), messages.join(", "));
+    let message = format!("Failed to delete all resource types, {count} remaining: {messages}");
+    // A webhook can refuse a deletion with a message of any length.
+    (true, "ContentDeletionFailed", message.chars().take(MESSAGE_LENGTH).collect())
+}
+
 /// Returns the conditions that describe the remaining content, with the messages of the real namespace controller.
-fn conditions(left: &[(Served, String, Vec<String>)], now: &str) -> Value {
-    let mut resources = std::collections::BTreeMap::<String, usize>::new();
-    let mut finalizers = std::collections::BTreeMap::<&str, usize>::new();
+fn conditions(
+    left: &[(Served, String, Vec<String>)],
+    refusals: &BTreeMap<String, String>,
+    now: &str,
+) -> Value {
+    let mut resources = BTreeMap::<String, usize>::new();
+    let mut finalizers = BTreeMap::<&str, usize>::new();
     for (served, _, held_by) in left {
-        let group =
-            if served.definition.group.is_empty() { String::new() } else { served.definition.group.clone() };
-        *resources.entry(format!("{}.{group}", served.definition.plural)).or_default() += 1;
+        *resources.entry(type_of(served)).or_default() += 1;
         for name in held_by {
             *finalizers.entry(name).or_default() += 1;
         }
@@ -227,6 +260,7 @@ fn conditions(left: &[(Served, String, Vec<String>)], now: &str) -> Value {
         json!({"type": kind, "status": if status { "True" } else { "False" }, "reason": reason, "message": message,
             "lastTransitionTime": now})
     };
+    let (has_failed, failure, failure_message) = content_failure(refusals);
     let mut conditions = vec![
         condition(
             "NamespaceDeletionDiscoveryFailure",
@@ -240,12 +274,7 @@ fn conditions(left: &[(Served, String, Vec<String>)], now: &str) -> Value {
             "ParsedGroupVersions",
             "All legacy kube types successfully parsed".into(),
         ),
-        condition(
-            "NamespaceDeletionContentFailure",
-            false,
-            "ContentDeleted",
-            "All content successfully deleted, may be waiting on finalization".into(),
-        ),
+        condition("NamespaceDeletionContentFailure", has_failed, failure, failure_message),
         condition(
             "NamespaceContentRemaining",
             true,
