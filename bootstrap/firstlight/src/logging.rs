@@ -14,12 +14,26 @@ use crate::tree::screen::has_colours;
 /// A larger log is renamed at the next start; the renamed log before it is lost.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Starts logging. With `quiet` only warnings are shown.
-pub fn start(quiet: bool) {
-    let builder = tracing_subscriber::fmt()
+/// What is logged if `RUST_LOG` does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verbosity {
+    /// What a server does.
+    Information,
+    /// Warnings and errors.
+    Warnings,
+    /// Errors only: for a command whose controllers are simulated, and whose output says what they meet.
+    Errors,
+}
+
+/// Starts logging.
+pub fn start(verbosity: Verbosity) {
+    let default = match verbosity {
+        Verbosity::Information => "info",
         // A command that only looks at another server ends by itself when that server ends.
-        .with_env_filter(filter(if quiet { "warn,engine::watch=error" } else { "info" }))
-        .with_writer(std::io::stderr);
+        Verbosity::Warnings => "warn,engine::watch=error",
+        Verbosity::Errors => "error",
+    };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter(default)).with_writer(std::io::stderr);
     let outcome = if std::io::stderr().is_terminal() {
         builder.with_target(false).with_ansi(has_colours()).try_init()
     } else {

@@ -10,7 +10,7 @@ use firstlight::commands::{
     serve, status, stop, undo, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
-use firstlight::logging;
+use firstlight::logging::{self, Verbosity};
 use firstlight::signals::Interrupted;
 
 /// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
@@ -42,7 +42,11 @@ fn main() -> ExitCode {
     }
     // `up` starts its log itself, beside the tree that it draws.
     if !matches!(cli.command, Command::Up(_)) {
-        logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
+        logging::start(match cli.command {
+            Command::Serve(_) | Command::Controllers(_) => Verbosity::Information,
+            Command::Plan(_) => Verbosity::Errors,
+            _ => Verbosity::Warnings,
+        });
     }
     // Scripts recognise errors of clusterctl by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };

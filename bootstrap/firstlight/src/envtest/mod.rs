@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::logging;
+use crate::logging::{self, Verbosity};
 use crate::output::say;
 use flags::Flags;
 
@@ -60,7 +60,7 @@ impl Program {
         if flags.is_on("version") {
             return say(self.version());
         }
-        logging::start(false);
+        logging::start(Verbosity::Information);
         let runtime = match self {
             Self::KubeApiserver => tokio::runtime::Builder::new_multi_thread().enable_all().build(),
             Self::Etcd => tokio::runtime::Builder::new_current_thread().enable_all().build(),

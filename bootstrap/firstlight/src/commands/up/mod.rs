@@ -16,7 +16,7 @@ use super::goal::{Goal, Timeline, missing, seconds};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
-use crate::logging;
+use crate::logging::{self, Verbosity};
 use crate::manifests::apply::{apply_all, check_all};
 use crate::manifests::read::{BUNDLE, Document, read_all_with};
 use crate::manifests::undo::Undone;
@@ -156,7 +156,7 @@ fn advise_if_in_use(error: anyhow::Error, options: &UpOptions) -> anyhow::Error 
 /// Starts the log. Beside a tree that is redrawn in place, the log is a file of the data directory; returns the line that names it.
 fn start_log(options: &UpOptions, screen: &Screen) -> Result<String> {
     if !screen.is_terminal() || !std::io::stderr().is_terminal() {
-        logging::start(true);
+        logging::start(Verbosity::Warnings);
         return Ok(String::new());
     }
     let directory = DataDirectory::locate(options.server.directory.data_dir.as_deref())?;
