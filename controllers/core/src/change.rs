@@ -2,7 +2,7 @@
 
 use engine::conditions::TRUE;
 use engine::events::Recorder;
-use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects};
+use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects, owners};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
@@ -60,6 +60,24 @@ pub enum Reference {
 }
 
 impl Reference {
+    /// Returns the change that makes `cluster` an owner of the object, so that the object is deleted with it; `None` if it is an owner
+    /// already, or there is no object.
+    ///
+    /// # Errors
+    /// Returns why the object could not be read.
+    pub fn owned_by(&self, cluster: &Cluster) -> Result<Option<ExternalChange>, String> {
+        match self {
+            Self::Found(read) => {
+                let mut wanted = read.object.as_ref().clone();
+                owners::ensure(&mut wanted, owners::reference(cluster, &()));
+                let is_changed = wanted.metadata != read.object.metadata;
+                Ok(is_changed.then(|| ExternalChange { read: read.clone(), wanted }))
+            }
+            Self::Failed(error) => Err(error.clone()),
+            Self::None | Self::NotFound => Ok(None),
+        }
+    }
+
     /// Resolves `reference` in namespace `namespace`.
     pub async fn read(
         external: &External,

@@ -119,16 +119,10 @@ fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
 /// Makes the Cluster an owner of the templates, so that they are deleted with it.
 fn templates(plan: &mut Plan, observed: &Observed) {
     for reference in [&observed.infrastructure, &observed.bootstrap] {
-        match reference {
-            Reference::Found(object) => {
-                let mut wanted = object.object.as_ref().clone();
-                owners::ensure(&mut wanted, owners::reference(observed.cluster.as_ref(), &()));
-                if wanted.metadata != object.object.metadata {
-                    plan.external.push(ExternalChange { read: object.clone(), wanted });
-                }
-            }
-            Reference::Failed(error) => plan.errors.push(error.clone()),
-            Reference::None | Reference::NotFound => {}
+        // If there is no object, the event of its creation triggers the next reconcile.
+        match reference.owned_by(&observed.cluster) {
+            Ok(change) => plan.external.extend(change),
+            Err(error) => plan.errors.push(error),
         }
     }
 }
