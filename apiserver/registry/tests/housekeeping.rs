@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use machinery::clock::Clock;
@@ -182,6 +183,41 @@ async fn the_reason_of_a_refused_deletion_is_cut() {
     let (registry, namespaces) = with_used(&"é".repeat(100_000)).await;
     let failure = content_failure(&registry, &namespaces).await;
     assert_eq!(failure["message"].as_str().unwrap().chars().count(), 32_768);
+}
+
+/// Refuses each write of the status of the namespace `a` until it is told otherwise.
+struct Sealed(AtomicBool);
+
+impl Admission for Sealed {
+    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        let is_status = review.name == "a" && review.subresource == Subresource::Status;
+        if is_status && self.0.load(Ordering::Relaxed) {
+            return Err(Status::forbidden(review.served.resource(), review.name, "not yet"));
+        }
+        Ok(())
+    }
+}
+
+/// Nothing in the namespace changes when its status can be written again.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_was_refused_is_written_again() {
+    let admission = std::sync::Arc::new(Sealed(AtomicBool::new(true)));
+    let registry = open_with(Options { admission: vec![admission.clone()], ..Options::default() }).await;
+    let namespaces = registry.served("", "v1", "namespaces").unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
+    create(&registry, &namespaces, "", namespace).await;
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "held", "finalizers": ["test.io/hold"]}});
+    create(&registry, &maps(&registry), "a", held).await;
+    delete(&registry, &namespaces, "", "a", Propagation::Background).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    admission.0.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(content_failure(&registry, &namespaces).await["status"], "False");
 }
 
 #[tokio::test(start_paused = true)]
