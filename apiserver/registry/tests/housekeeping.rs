@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -25,21 +26,24 @@ async fn open_with(options: Options) -> Registry {
     Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
 }
 
-/// Refuses the deletion of ConfigMaps called `used` for this reason, as long as `default/user` exists.
-struct InUse(String);
+/// Refuses the writes for which the function has a reason.
+struct Refusing<F>(F);
 
-impl Admission for InUse {
+impl<F: Fn(&Review<'_>) -> Option<String> + Send + Sync> Admission for Refusing<F> {
     fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
         Ok(())
     }
 
     fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
-        let is_used = review.reader.get("", "ConfigMap", "default", "user").unwrap().is_some();
-        if review.operation == Operation::Delete && review.name == "used" && is_used {
-            return Err(Status::forbidden(review.served.resource(), review.name, &self.0));
+        match (self.0)(review) {
+            Some(reason) => Err(Status::forbidden(review.served.resource(), review.name, &reason)),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+async fn open_refusing(reason: impl Fn(&Review<'_>) -> Option<String> + Send + Sync + 'static) -> Registry {
+    open_with(Options { admission: vec![Arc::new(Refusing(reason))], ..Options::default() }).await
 }
 
 fn maps(registry: &Registry) -> Served {
@@ -113,15 +117,26 @@ async fn an_owner_in_another_namespace_is_none() {
     assert!(registry.get(&maps(&registry), "default", "owner", Subresource::None, "").await.is_ok());
 }
 
+/// Creates the namespace `a`. Returns the resource of namespaces.
+async fn with_namespace(registry: &Registry) -> Served {
+    let namespaces = registry.served("", "v1", "namespaces").unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
+    create(registry, &namespaces, "", namespace).await;
+    namespaces
+}
+
+/// Creates the ConfigMap `held` with a finalizer in the namespace `a`.
+async fn create_held(registry: &Registry) {
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "held", "finalizers": ["test.io/hold"]}});
+    create(registry, &maps(registry), "a", held).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_deleted_namespace_is_emptied_first() {
     let registry = open().await;
-    let namespaces = registry.served("", "v1", "namespaces").unwrap();
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
-    create(&registry, &namespaces, "", namespace).await;
-    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "held", "finalizers": ["test.io/hold"]}});
-    create(&registry, &maps(&registry), "a", held).await;
+    let namespaces = with_namespace(&registry).await;
+    create_held(&registry).await;
     map(&registry, "a", "free", Value::Null).await;
     delete(&registry, &namespaces, "", "a", Propagation::Background).await;
     gone(&registry, &maps(&registry), "a", "free").await;
@@ -140,11 +155,14 @@ async fn a_deleted_namespace_is_emptied_first() {
 
 /// Begins to delete a namespace in which a ConfigMap is used by another one outside. Returns the registry and the namespaces.
 async fn with_used(reason: &str) -> (Registry, Served) {
-    let admission = std::sync::Arc::new(InUse(reason.to_owned()));
-    let registry = open_with(Options { admission: vec![admission], ..Options::default() }).await;
-    let namespaces = registry.served("", "v1", "namespaces").unwrap();
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
-    create(&registry, &namespaces, "", namespace).await;
+    let reason = reason.to_owned();
+    let registry = open_refusing(move |review| {
+        let is_used = review.reader.get("", "ConfigMap", "default", "user").unwrap().is_some();
+        let is_deletion = review.operation == Operation::Delete && review.name == "used";
+        (is_deletion && is_used).then(|| reason.clone())
+    })
+    .await;
+    let namespaces = with_namespace(&registry).await;
     map(&registry, "default", "user", Value::Null).await;
     map(&registry, "a", "used", Value::Null).await;
     map(&registry, "a", "free", Value::Null).await;
@@ -185,37 +203,21 @@ async fn the_reason_of_a_refused_deletion_is_cut() {
     assert_eq!(failure["message"].as_str().unwrap().chars().count(), 32_768);
 }
 
-/// Refuses each write of the status of the namespace `a` until it is told otherwise.
-struct Sealed(AtomicBool);
-
-impl Admission for Sealed {
-    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
-        Ok(())
-    }
-
-    fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
-        let is_status = review.name == "a" && review.subresource == Subresource::Status;
-        if is_status && self.0.load(Ordering::Relaxed) {
-            return Err(Status::forbidden(review.served.resource(), review.name, "not yet"));
-        }
-        Ok(())
-    }
-}
-
 /// Nothing in the namespace changes when its status can be written again.
 #[tokio::test(start_paused = true)]
 async fn a_status_that_was_refused_is_written_again() {
-    let admission = std::sync::Arc::new(Sealed(AtomicBool::new(true)));
-    let registry = open_with(Options { admission: vec![admission.clone()], ..Options::default() }).await;
-    let namespaces = registry.served("", "v1", "namespaces").unwrap();
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
-    create(&registry, &namespaces, "", namespace).await;
-    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "held", "finalizers": ["test.io/hold"]}});
-    create(&registry, &maps(&registry), "a", held).await;
+    let is_sealed = Arc::new(AtomicBool::new(true));
+    let sealed = is_sealed.clone();
+    let registry = open_refusing(move |review| {
+        let is_status = review.name == "a" && review.subresource == Subresource::Status;
+        (is_status && sealed.load(Ordering::Relaxed)).then(|| "not yet".to_owned())
+    })
+    .await;
+    let namespaces = with_namespace(&registry).await;
+    create_held(&registry).await;
     delete(&registry, &namespaces, "", "a", Propagation::Background).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    admission.0.store(false, Ordering::Relaxed);
+    is_sealed.store(false, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(content_failure(&registry, &namespaces).await["status"], "False");
 }

@@ -21,11 +21,11 @@ pub enum Verbosity {
     Information,
     /// Warnings and errors.
     Warnings,
-    /// Errors only: for a command whose controllers are simulated, and whose output says what they meet.
+    /// Errors only: for a command whose output says why its simulated controllers fail.
     Errors,
 }
 
-/// Starts logging.
+/// Logs to standard error from now on.
 pub fn start(verbosity: Verbosity) {
     let default = match verbosity {
         Verbosity::Information => "info",

@@ -158,7 +158,7 @@ async fn empty(
             if warns {
                 tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
             }
-            // Objects are deleted in no order, and the condition is to be the same each time.
+            // The order of the deletions varies, and the condition must be the same each time.
             let mut refusals = refusals.lock();
             let message = refusals.entry(type_of(&served)).or_insert_with(|| status.message.clone());
             *message = std::mem::take(message).min(status.message);
