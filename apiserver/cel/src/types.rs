@@ -27,6 +27,8 @@ pub(crate) enum Type<'s> {
     /// An object with the properties of a schema. The flag tells whether it also has `apiVersion`, `kind` and
     /// `metadata`.
     Object(Shape<'s>, bool),
+    /// The admission request, whose fields have the names of the Go type. Only properties of schemas have escaped names.
+    Request(Shape<'static>),
     /// The `metadata` that rules can read, which has `name` and `generateName` only.
     Metadata,
     /// A type parameter of a declaration.
@@ -56,7 +58,7 @@ impl fmt::Display for Type<'_> {
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
             Type::Optional(inner) => write!(f, "optional_type({inner})"),
             Type::Kind(inner) => write!(f, "type({inner})"),
-            Type::Object(..) | Type::Metadata => f.write_str("object"),
+            Type::Object(..) | Type::Request(_) | Type::Metadata => f.write_str("object"),
             Type::Param(name) => write!(f, "{name}"),
         }
     }
@@ -102,6 +104,7 @@ impl<'s> Type<'s> {
                 .get(property)
                 .filter(|_| escape(property) == field)
                 .and_then(|schema| Type::of(schema, false)),
+            Type::Request(Shape(schema)) => Type::of(schema.properties.get(field)?, false),
             Type::Metadata => matches!(field, "name" | "generateName").then(|| simple("string")),
             _ => None,
         }
@@ -125,7 +128,7 @@ impl<'s> Type<'s> {
 
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
-            Type::Object(..) | Type::Metadata | Type::Optional(_) => true,
+            Type::Object(..) | Type::Request(_) | Type::Metadata | Type::Optional(_) => true,
             Type::Simple(name) => name.contains('.') || *name == "null_type",
             _ => false,
         }

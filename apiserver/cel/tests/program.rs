@@ -57,3 +57,16 @@ fn what_does_not_compile() {
     assert!(refused("1 +", Expected::Boolean).contains("Syntax error"));
     assert!(refused("self.x", Expected::Any).contains("undeclared reference to 'self'"));
 }
+
+/// `namespace` is reserved in CEL, and a property of a schema with this name is `__namespace__`.
+#[test]
+fn the_namespace_of_a_request_has_its_plain_name() {
+    let request = json!({"namespace": "a", "name": "b"});
+    let compile = |text: &str| Program::compile(text, &["request"], Expected::Any);
+    let programs = ["request.namespace == 'a'", "has(request.namespace)"].map(|text| compile(text).unwrap());
+    let input = Input::new(vec![("request", &request)]);
+    let answers = input.evaluate(&[], &programs.iter().collect::<Vec<_>>());
+    assert_eq!(answers, [Ok(Answer::Boolean(true)), Ok(Answer::Boolean(true))]);
+    let refused = compile("request.__namespace__ == 'a'").unwrap_err();
+    assert!(refused.contains("undefined field '__namespace__'"), "{refused}");
+}

@@ -144,10 +144,12 @@ impl<'s> Checker<'s> {
         let found = match &inner {
             Type::Dyn | Type::Error => Type::Dyn,
             Type::Map(_, value) => (**value).clone(),
-            Type::Object(..) | Type::Metadata => match inner.field(&select.field, &select.property) {
-                Some(found) => found,
-                None => return self.fail(at, format!("undefined field '{}'", select.field)),
-            },
+            Type::Object(..) | Type::Request(_) | Type::Metadata => {
+                match inner.field(&select.field, &select.property) {
+                    Some(found) => found,
+                    None => return self.fail(at, format!("undefined field '{}'", select.field)),
+                }
+            }
             other => return self.fail(at, format!("type '{other}' does not support field selection")),
         };
         match (select.test, select.optional || chained) {

@@ -45,7 +45,7 @@ pub(crate) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type
         Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };
     let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
     let typed = |name: &str| match name {
-        "request" => Type::Object(Shape(&REQUEST), false),
+        "request" => Type::Request(Shape(&REQUEST)),
         _ => Type::Dyn,
     };
     let mut locals = variables.iter().map(|name| (Arc::from(*name), typed(name))).collect();

@@ -99,8 +99,10 @@ impl<'s> Estimate<'_, 's> {
                 ..Node::default()
             };
         }
-        let structured =
-            matches!(self.kind(&select.target), Type::Map(..) | Type::Object(..) | Type::Metadata);
+        let structured = matches!(
+            self.kind(&select.target),
+            Type::Map(..) | Type::Object(..) | Type::Request(_) | Type::Metadata
+        );
         // Without a place, cel-go's path begins with the field, and cel-go takes this first step for `self`.
         let place = match target.place {
             Some(place) => place.field(&select.property),

@@ -68,7 +68,7 @@ impl Clause {
             Type::Map(..) => "map",
             Type::Kind(_) => "type",
             Type::Optional(_) => "optional_type",
-            Type::Object(..) | Type::Metadata => "object",
+            Type::Object(..) | Type::Request(_) | Type::Metadata => "object",
             Type::Simple(name) => name,
         };
         (!self.rules().takes.contains(&name)).then(|| self.refuse(name))
