@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use clusterctl::describe::{Options, Snapshot, text};
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Descriptions that were made after the recorded objects had changed.
 const MOVED_ON: [(&str, &str); 9] = [
@@ -125,4 +125,28 @@ fn recorded_clusters() {
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(count, 26);
+}
+
+/// Tenants, Nodes and BMCs write the messages of conditions.
+#[test]
+fn what_others_wrote_is_escaped() {
+    let forged = "first\r\u{1b}[2K\u{9b}1A\u{7f}\u{202e}\u{200b}\u{2028}last";
+    let condition = |name: &str| json!({"type": name, "status": "False", "reason": forged, "message": format!("{forged}\n{forged}")});
+    let cluster = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+        "metadata": {"namespace": "default", "name": "first", "uid": "1"},
+        "spec": {"topology": {"classRef": {"name": "any"}, "version": forged}},
+        "status": {
+            "conditions": [condition("Available"), condition(forged)],
+            "deprecated": {"v1beta1": {"conditions": [condition("Ready"), condition(forged)]}},
+        },
+    });
+    let snapshot = Snapshot::new(vec![cluster]);
+    for legacy in [false, true] {
+        let options = Options { legacy, show_conditions: "all".to_owned(), ..Options::default() };
+        let shown = text(&snapshot, "default", "first", &options, DateTime::UNIX_EPOCH).unwrap();
+        let found = shown.chars().find(|c| terminal::is_unsafe(*c) && *c != '\n');
+        assert_eq!(found, None, "{shown}");
+        assert!(shown.contains("first\\r\\u001b[2K\\u009b1A\\u007f\\u202e\\u200b\\u2028last"), "{shown}");
+    }
 }

@@ -1,10 +1,12 @@
 //! Logging to standard error: text on a terminal, JSON otherwise; `RUST_LOG` is the filter.
+//!
+//! Messages contain what others have written, so an event is one line, in which control characters are escaped.
 
 use std::fs::OpenOptions;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
@@ -33,9 +35,12 @@ pub fn start(verbosity: Verbosity) {
         Verbosity::Warnings => "warn,engine::watch=error",
         Verbosity::Errors => "error",
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter(default)).with_writer(std::io::stderr);
-    let outcome = if std::io::stderr().is_terminal() {
-        builder.with_target(false).with_ansi(has_colours()).try_init()
+    let is_terminal = std::io::stderr().is_terminal();
+    let has_colours = is_terminal && has_colours();
+    let out = move || Events { out: std::io::stderr(), has_colours };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter(default)).with_writer(out);
+    let outcome = if is_terminal {
+        builder.with_target(false).with_ansi(has_colours).try_init()
     } else {
         builder.json().with_target(true).try_init()
     };
@@ -56,8 +61,37 @@ pub fn start_in_file(path: &Path) -> Result<()> {
     let file = file.with_context(|| format!("cannot write the log {}", path.display()))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter("info")).with_ansi(false);
     // As in `start`.
-    drop(builder.with_writer(Mutex::new(file)).try_init());
+    let file = Arc::new(file);
+    drop(builder.with_writer(move || Events { out: file.clone(), has_colours: false }).try_init());
     Ok(())
+}
+
+/// Writes each event as one line of safe characters. `tracing_subscriber` writes an event at once.
+struct Events<W> {
+    out: W,
+    /// Whether events have colours. `tracing_subscriber` has escaped the escape sequences of values then.
+    has_colours: bool,
+}
+
+impl<W: Write> Write for Events<W> {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        self.out.write_all(shown(event, self.has_colours).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn shown(event: &[u8], has_colours: bool) -> String {
+    let text = String::from_utf8_lossy(event);
+    let (text, end) = text.strip_suffix('\n').map_or((&*text, ""), |text| (text, "\n"));
+    let line = match has_colours {
+        true => text.split('\u{1b}').map(terminal::line).collect::<Vec<_>>().join("\u{1b}"),
+        false => terminal::line(text).into_owned(),
+    };
+    line + end
 }
 
 fn filter(default: &str) -> EnvFilter {
@@ -66,4 +100,18 @@ fn filter(default: &str) -> EnvFilter {
     let client = "kube_client::client=error,kube_client::client::builder=off,rustls_platform_verifier=off";
     let default = format!("{default},{client}");
     EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line() {
+        let forged = "WARN answer\r\n2026-01-01 INFO all is well\u{1b}[2J\u{9b}A\u{202e}\n".as_bytes();
+        let expected = "WARN answer\\r\\n2026-01-01 INFO all is well\\u001b[2J\\u009bA\\u202e\n";
+        assert_eq!(shown(forged, false), expected);
+        assert_eq!(shown(b"\x1b[33mWARN\x1b[0m a\nb\n", true), "\u{1b}[33mWARN\u{1b}[0m a\\nb\n");
+        assert_eq!(shown(b"half", false), "half");
+    }
 }

@@ -1,6 +1,10 @@
-//! Output of commands on standard output.
+//! Output of commands on standard output and standard error.
+//!
+//! What others have written is part of nearly every text: messages of conditions, answers of BMCs, inventories of machines. So all text
+//! goes through `terminal`, which shows control characters as escapes. A text that becomes a cell or a line beside others must be escaped
+//! as a line before, or its line breaks would make it look like several.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -14,7 +18,7 @@ use crate::options::Output;
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
     let text = match output {
         Output::Json => serde_json::to_string_pretty(value)? + "\n",
-        Output::Yaml => serde_saphyr::to_string(value)?,
+        Output::Yaml => return say_document(&serde_saphyr::to_string(value)?),
     };
     say(&text)
 }
@@ -24,22 +28,34 @@ pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
 /// # Errors
 /// Standard output is closed.
 pub fn say(text: &str) -> Result<()> {
-    say_bytes(text.as_bytes())
+    write(terminal::lines(text).as_bytes())
 }
 
-/// Prints text of any encoding to standard output.
+/// Prints text with colours to standard output. Everything in it that others have written must be escaped already.
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn say_bytes(text: &[u8]) -> Result<()> {
+pub fn say_painted(text: &str) -> Result<()> {
+    write(text.as_bytes())
+}
+
+/// Prints a document for a file or another program, such as a manifest, byte for byte; on a terminal it is shown as [`say`] does.
+///
+/// # Errors
+/// Standard output is closed.
+pub fn say_document(text: &str) -> Result<()> {
+    if std::io::stdout().is_terminal() { say(text) } else { write(text.as_bytes()) }
+}
+
+fn write(text: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text)?;
     Ok(out.flush()?)
 }
 
-/// Prints a line about what happens to standard error. If that is closed, nobody wants to know it.
-pub fn tell(line: &str) {
-    writeln!(std::io::stderr(), "{line}").ok();
+/// Prints lines about what happens to standard error. If that is closed, nobody wants to know it.
+pub fn tell(lines: &str) {
+    writeln!(std::io::stderr(), "{}", terminal::lines(lines)).ok();
 }
 
 /// Waits for a line on standard input; returns whether it is a yes. The line is read by another thread, so that signals still end the

@@ -17,6 +17,7 @@ mod lab;
 mod pulse;
 mod report;
 mod routes;
+mod terminal;
 mod wide;
 
 use std::path::PathBuf;
@@ -61,6 +62,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("wide", |options| Box::pin(wide::run(options))),
     ("connections", |options| Box::pin(connections::run(options))),
     ("generated", |options| Box::pin(generated::run(options))),
+    ("terminal", |options| Box::pin(terminal::run(options))),
 ];
 
 fn main() -> Result<()> {

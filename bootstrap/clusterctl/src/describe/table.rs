@@ -17,7 +17,7 @@ pub(super) struct Layout<const N: usize> {
     gap: usize,
 }
 
-/// A text with its width and with its colours.
+/// A text with its width and with its colours. Others wrote a part of it, so it is escaped.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     shown: String,
@@ -35,8 +35,8 @@ impl Cell {
 
 impl<T: AsRef<str>> From<T> for Cell {
     fn from(text: T) -> Self {
-        let text = text.as_ref();
-        Self { shown: text.to_owned(), width: text.width() }
+        let text = terminal::line(text.as_ref());
+        Self { width: text.width(), shown: text.into_owned() }
     }
 }
 
@@ -69,8 +69,10 @@ impl Paint {
             Colour::Bold => ("1", "22"),
             Colour::BoldWhite => ("37;1", "0;22"),
         };
-        let shown = if self.0 { format!("\x1b[{begin}m{text}\x1b[{end}m") } else { text.to_owned() };
-        Cell { shown, width: text.width() }
+        let text = terminal::line(text);
+        let width = text.width();
+        let shown = if self.0 { format!("\x1b[{begin}m{text}\x1b[{end}m") } else { text.into_owned() };
+        Cell { shown, width }
     }
 }
 

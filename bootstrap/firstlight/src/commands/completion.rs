@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::cli;
-use crate::output::say_bytes;
+use crate::output::say_document;
 
 /// Prints the completion script of a shell.
 ///
@@ -12,5 +12,5 @@ use crate::output::say_bytes;
 pub fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut cli::command(), "firstlight", &mut script);
-    say_bytes(&script)
+    say_document(&String::from_utf8(script)?)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::data_directory::DataDirectory;
 use crate::merge_kubeconfig;
 use crate::options::{DirectoryOptions, Output};
-use crate::output::{print, say};
+use crate::output::{print, say, say_document};
 
 /// Options of `kubeconfig`.
 #[derive(Debug, Clone, Args)]
@@ -64,7 +64,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     if options.raw {
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        return say(&text);
+        return say_document(&text);
     }
     say(&format!("{}\n", path.display()))
 }

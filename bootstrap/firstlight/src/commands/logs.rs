@@ -10,7 +10,7 @@ use machinery::clock::Clock;
 
 use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;
-use crate::output::say_bytes;
+use crate::output::say;
 
 /// The interval at which a followed log is read again.
 const LOOK: Duration = Duration::from_millis(200);
@@ -44,15 +44,15 @@ pub async fn run(options: &LogsOptions) -> Result<()> {
         ),
         Err(error) => return Err(error).with_context(cannot_read),
     };
-    let mut chunk = vec![0; CHUNK];
+    let (mut chunk, mut shown) = (vec![0; CHUNK], terminal::Bytes::default());
     loop {
         let length = log.read(&mut chunk).with_context(cannot_read)?;
         if length > 0 {
-            say_bytes(&chunk[..length])?;
+            say(&shown.show(&chunk[..length]))?;
         } else if options.follow {
             Clock::system().sleep(LOOK).await;
         } else {
-            return Ok(());
+            return say(&shown.end());
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
 use crate::install::{InstallOptions, Installation, Outcome, copy_leases, install};
 use crate::options::{DirectoryOptions, OutputOptions};
-use crate::output::{print, say};
+use crate::output::{print, say, tell};
 
 /// Options of `pivot`.
 #[derive(Debug, Clone, Args)]
@@ -115,10 +115,9 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     let called = address(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
     go(way, folder, from, to, Options { namespace, keep_source }, &called).await?;
     if !left.is_empty() && !way.dry_run {
-        writeln!(
-            std::io::stderr(),
+        tell(&format!(
             "{left}The machines are booted from there when this server has ended: firstlight stop"
-        )?;
+        ));
     }
     Ok(())
 }
@@ -137,16 +136,15 @@ pub(super) async fn install_first(
     }
     let installation = folder.map(Installation::of_server).transpose()?.flatten();
     let reference = options.reference()?;
-    let mut error = std::io::stderr();
     if installation.is_some() && !dry_run {
-        writeln!(error, "Waiting until {reference} runs in the cluster, and has the bundles.")?;
+        tell(&format!("Waiting until {reference} runs in the cluster, and has the bundles."));
     }
     let steps = install(to, &reference, installation.as_ref(), dry_run, &Clock::system()).await?;
     for step in steps.iter().filter(|step| step.outcome != Outcome::Left) {
-        writeln!(error, "{step}")?;
+        tell(&step.to_string());
     }
     if dry_run {
-        writeln!(error, "The following report is about the target without these objects.\n")?;
+        tell("The following report is about the target without these objects.\n");
     }
     if installation.is_some() && !dry_run {
         copy_leases(from, to).await?;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::manifests;
 use super::served::Kinds;
 use crate::options::Output;
-use crate::output::{print, say};
+use crate::output::{print, say_document};
 
 /// Options of `class render`.
 #[derive(Debug, Args)]
@@ -49,6 +49,6 @@ pub fn run(options: &RenderOptions) -> Result<()> {
         Some(Output::Json) => {
             print(&json!({ "apiVersion": "v1", "kind": "List", "items": rendered }), Output::Json)
         }
-        Some(Output::Yaml) | None => say(&manifests::write(&rendered)?),
+        Some(Output::Yaml) | None => say_document(&manifests::write(&rendered)?),
     }
 }

@@ -12,10 +12,13 @@ use metal::summary::{HostSummary, bytes};
 use schemas::metal3::{BareMetalHost, HardwareDetails};
 use schemas::netboot::Agent;
 use serde::Serialize;
+use terminal::{cell, cut, wrapped};
+use unicode_width::UnicodeWidthStr;
 
 use crate::options::OutputOptions;
 use crate::output::{print, say};
 use crate::target::TargetOptions;
+use crate::tree::screen;
 
 /// Options of `metal hosts`.
 #[derive(Debug, Args)]
@@ -85,7 +88,7 @@ pub async fn run(options: &HostsOptions) -> Result<()> {
     let report = gather(&connection.client, options.namespace.as_deref()).await?;
     match options.output.output {
         Some(output) => print(&report, output),
-        None => say(&text(&report, Clock::system().now())),
+        None => say(&text(&report, Clock::system().now(), screen::width().unwrap_or(usize::MAX))),
     }
 }
 
@@ -169,8 +172,15 @@ fn counted(number: i64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the report as text.
-pub fn text(report: &Report, now: DateTime<Utc>) -> String {
+/// The columns that a machine's serial number may have, and the message of its agent. Both come from the machine.
+const SERIAL_COLUMNS: usize = 32;
+const MESSAGE_COLUMNS: usize = 60;
+
+/// Returns the report as text with lines of at most `width` columns.
+///
+/// An operator decides by it which machine is approved. So nothing that a machine or a BMC reports may look like another row: it is escaped,
+/// and it never goes on at the beginning of a line.
+pub fn text(report: &Report, now: DateTime<Utc>, width: usize) -> String {
     let mut text = String::new();
     if report.hosts.is_empty() && report.machines.is_empty() {
         return "No hosts. Describe them as BareMetalHosts, or with `firstlight metal import`, or boot machines over the network.\n"
@@ -179,9 +189,11 @@ pub fn text(report: &Report, now: DateTime<Utc>) -> String {
     if !report.hosts.is_empty() {
         let rows = report.hosts.iter().map(|host| {
             let name = format!("{}/{}", host.namespace, host.name);
-            [name, host.state.clone(), host.power.to_owned(), host.agent.clone(), host.waiting_for.clone()]
+            let agent = cell(&host.agent, MESSAGE_COLUMNS);
+            [whole(&name), whole(&host.state), host.power.to_owned(), agent, whole(&host.waiting_for)]
         });
-        text.push_str(&table(["HOST", "STATE", "POWER", "AGENT", "WAITING FOR"], rows.collect()));
+        let head = ["HOST", "STATE", "POWER", "AGENT", "WAITING FOR"];
+        text.push_str(&table(head, rows.collect(), 4, width));
     }
     if !report.machines.is_empty() {
         if !report.hosts.is_empty() {
@@ -192,10 +204,11 @@ pub fn text(report: &Report, now: DateTime<Utc>) -> String {
             let seen = seen.map(|seen| human_duration(now - seen)).unwrap_or_default();
             let approval = if machine.approved { "approved" } else { "waits for approval" };
             let Machine { name, address, serial_number, hardware, .. } = machine;
-            [name, address, serial_number, hardware, &seen, approval].map(|cell: &str| cell.to_owned())
+            let serial = cell(serial_number, SERIAL_COLUMNS);
+            [whole(name), whole(address), serial, whole(hardware), seen, approval.to_owned()]
         });
         let head = ["UNKNOWN MACHINE", "ADDRESS", "SERIAL", "HARDWARE", "SEEN", "STATE"];
-        text.push_str(&table(head, rows.collect()));
+        text.push_str(&table(head, rows.collect(), 3, width));
         if report.machines.iter().any(|machine| !machine.approved) {
             text.push_str("\nTo make a host of one: firstlight metal approve NAME\n");
         }
@@ -203,21 +216,40 @@ pub fn text(report: &Report, now: DateTime<Utc>) -> String {
     text
 }
 
-/// Formats rows as aligned columns.
-fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+/// Returns a text as a cell of any width.
+fn whole(text: &str) -> String {
+    cell(text, usize::MAX)
+}
+
+/// The spaces between two columns.
+const GAP: usize = 3;
+/// The columns that the flexible column keeps on a narrow terminal.
+const FLEXIBLE_COLUMNS_MIN: usize = 12;
+
+/// Formats rows as aligned columns. If they are wider than `width`, the texts of the column `flexible` are broken into several lines.
+fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>, flexible: usize, width: usize) -> String {
     let mut lines = vec![head.map(str::to_owned)];
-    lines.extend(rows);
-    let width =
-        |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: [usize; N] = std::array::from_fn(width);
+    lines.extend(
+        rows.into_iter().map(|row| row.map(|cell| if cell.is_empty() { "-".to_owned() } else { cell })),
+    );
+    let mut widths: [usize; N] =
+        std::array::from_fn(|column| lines.iter().map(|line| line[column].width()).max().unwrap_or_default());
+    let others = widths.iter().sum::<usize>() - widths[flexible] + GAP * (N - 1);
+    widths[flexible] = widths[flexible].min(width.saturating_sub(others).max(FLEXIBLE_COLUMNS_MIN));
     let mut text = String::new();
     for line in lines {
-        let cells = line.iter().zip(widths).map(|(cell, width)| {
-            let cell = if cell.is_empty() { "-" } else { cell.as_str() };
-            format!("{cell:width$}   ")
-        });
-        text.push_str(cells.collect::<String>().trim_end());
-        text.push('\n');
+        for (part, flexible_cell) in wrapped(&line[flexible], widths[flexible]).into_iter().enumerate() {
+            let cells = (0..N).map(|column| match (column == flexible, part) {
+                (true, _) => flexible_cell.as_str(),
+                (false, 0) => line[column].as_str(),
+                (false, _) => "",
+            });
+            let padded = cells.zip(widths).map(|(cell, width)| {
+                format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width()) + GAP))
+            });
+            text.push_str(cut(padded.collect::<String>().trim_end(), width).as_str());
+            text.push('\n');
+        }
     }
     text
 }
@@ -298,6 +330,40 @@ UNKNOWN MACHINE     ADDRESS    SERIAL   HARDWARE                       SEEN   ST
 
 To make a host of one: firstlight metal approve NAME
 ";
-        assert_eq!(text(&report(&hosts, &agents), now), expected);
+        assert_eq!(text(&report(&hosts, &agents), now, 200), expected);
+    }
+
+    /// The inventory of a machine that nobody knows, and the answer of a BMC, try to look like another machine.
+    #[test]
+    fn nothing_that_a_machine_reports_looks_like_another_row() {
+        let forged = "52-54-00-ee-ee-ee   10.77.0.201   HONEST123";
+        let agents: Vec<Agent> = [
+            format!("\u{1b}[3A\r{forged}\u{1b}[3B"),
+            format!("\n{forged}\n"),
+            format!("PC{}{forged}", " ".repeat(60)),
+            format!("PC\u{202e}\u{2028}\u{9b}A{forged}"),
+        ]
+        .iter()
+        .enumerate()
+        .map(|(number, product)| {
+            let agent = json!({"metadata": {"name": format!("52-54-00-00-00-0{number}")}, "status": {
+                "address": "10.77.0.9", "serialNumber": format!("{product}{}", "S".repeat(100)),
+                "hardware": {"systemVendor": {"productName": product}}}});
+            serde_json::from_value(agent).unwrap()
+        })
+        .collect();
+        let failed = json!({"status": {"operationalStatus": "error", "errorMessage": format!("\r\n{forged} ").repeat(9)}});
+        let report = report(&[host("a", failed)], &agents);
+        for width in [40, 80, 120, 200, usize::MAX] {
+            for line in text(&report, parse_rfc3339("2026-11-22T09:00:12Z").unwrap(), width).lines() {
+                assert!(!line.contains(terminal::is_unsafe), "{line:?}");
+                assert!(line.width() <= width || line.starts_with("To make"), "{width}: {line}");
+                let is_ours = ["HOST", "site/a", "UNKNOWN", "52-54-00-00-00-0", "To make", "   "];
+                assert!(
+                    line.is_empty() || is_ours.iter().any(|start| line.starts_with(start)),
+                    "{width}: {line}"
+                );
+            }
+        }
     }
 }

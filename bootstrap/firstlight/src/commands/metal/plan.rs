@@ -10,6 +10,7 @@ use metal::summary::bytes;
 use metal::{instruction, state::HostState};
 use schemas::metal3::{BareMetalHost, Image, SecretReference, Storage};
 use serde::Serialize;
+use terminal::line;
 
 use super::power::{HostOptions, host};
 use crate::options::OutputOptions;
@@ -196,11 +197,11 @@ fn start(host: &BareMetalHost) -> String {
 fn text(plan: &Plan) -> String {
     let cleaned = match plan.cleaned_disks.as_slice() {
         [] => "none (spec.automatedCleaningMode is disabled)".to_owned(),
-        disks => disks.join("\n             "),
+        disks => shown(disks).join("\n             "),
     };
     let held = match plan.held_by.as_slice() {
         [] => "This happens as soon as the host is available.".to_owned(),
-        reasons => format!("Nothing of this happens now: {}.", reasons.join("; ")),
+        reasons => format!("Nothing of this happens now: {}.", shown(reasons).join("; ")),
     };
     format!(
         "Provisioning {} would do this:\n\
@@ -212,14 +213,19 @@ fn text(plan: &Plan) -> String {
          network      {}\n\
          user data    {}\n\
          Removable and read-only disks are left as they are. {held}\n",
-        plan.host,
-        plan.start,
-        plan.root_disk,
-        plan.root_device_hints,
-        plan.image,
-        plan.network,
-        plan.user_data,
+        line(&plan.host),
+        line(&plan.start),
+        line(&plan.root_disk),
+        line(&plan.root_device_hints),
+        line(&plan.image),
+        line(&plan.network),
+        line(&plan.user_data),
     )
+}
+
+/// Returns texts as lines: names of disks come from the machine.
+fn shown(texts: &[String]) -> Vec<std::borrow::Cow<'_, str>> {
+    texts.iter().map(|text| line(text)).collect()
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn line(action: &Action) -> String {
     if action.reason.is_empty() {
         return format!("{head}\n");
     }
-    let whole = format!("{head}: {}", action.reason);
+    let whole = format!("{head}: {}", terminal::line(&action.reason));
     if width(&whole) <= COLUMNS {
         return format!("{whole}\n");
     }

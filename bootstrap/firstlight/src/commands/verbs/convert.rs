@@ -1,13 +1,13 @@
 //! `convert`.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::data_directory::write_private;
-use crate::output::say;
+use crate::output::{say_document, tell};
 
 /// Options of `convert`.
 #[derive(Debug, Args)]
@@ -28,8 +28,7 @@ pub struct ConvertOptions {
 /// The manifests cannot be read or converted.
 pub fn run(options: &ConvertOptions) -> Result<()> {
     clusterctl::convert::check(&options.to_version)?;
-    let mut stderr = std::io::stderr();
-    writeln!(stderr, "WARNING: This command is EXPERIMENTAL and may be removed in a future release!")?;
+    tell("WARNING: This command is EXPERIMENTAL and may be removed in a future release!");
     let text = match &options.source {
         Some(path) => std::fs::read(path).with_context(|| format!("failed to read input file {path:?}"))?,
         None => {
@@ -42,12 +41,11 @@ pub fn run(options: &ConvertOptions) -> Result<()> {
     match options.output.as_deref().filter(|path| *path != Path::new("")) {
         Some(path) => write_private(path, converted.text.as_bytes())
             .with_context(|| format!("failed to write output file {path:?}"))?,
-        None => say(&converted.text)?,
+        None => say_document(&converted.text)?,
     }
-    writeln!(
-        stderr,
+    tell(&format!(
         "Converted {} resource(s) to {}. {} resource(s) passed through unchanged.",
         converted.converted, options.to_version, converted.unchanged
-    )?;
+    ));
     Ok(())
 }

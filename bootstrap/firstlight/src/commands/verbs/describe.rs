@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Subcommand};
 use clusterctl::describe::{self, Options};
 
 use super::tools::Tools;
-use crate::output::say;
+use crate::output::{say_painted, tell};
 use crate::target::TargetOptions;
 
 /// Commands under `describe`.
@@ -63,9 +63,7 @@ pub async fn run(describe: Describe, tools: &Tools) -> Result<()> {
     describe::check(&options.show_conditions)?;
     if options.v1beta2.is_some() {
         // clusterctl prints the same warning on standard error.
-        eprint(
-            "Flag --v1beta2 has been deprecated, this field will be removed when v1beta1 will be dropped.\n",
-        );
+        tell("Flag --v1beta2 has been deprecated, this field will be removed when v1beta1 will be dropped.");
     }
     let connection = options.target.connect().await?;
     let environment = tools.configuration.environment();
@@ -83,11 +81,7 @@ pub async fn run(describe: Describe, tools: &Tools) -> Result<()> {
     };
     let namespace = options.namespace.filter(|namespace| !namespace.is_empty());
     let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
-    say(&describe::cluster(&connection.client, &namespace, &options.name, &wanted, tools.clock.now()).await?)
-}
-
-fn eprint(text: &str) {
-    use std::io::Write;
-    // An error means that standard error is closed.
-    drop(std::io::stderr().write_all(text.as_bytes()));
+    let (client, now) = (&connection.client, tools.clock.now());
+    // `describe` escapes each cell.
+    say_painted(&describe::cluster(client, &namespace, &options.name, &wanted, now).await?)
 }

@@ -1,6 +1,5 @@
 //! `generate cluster | provider | yaml`.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -15,7 +14,7 @@ use clusterctl::template::{Template, Wanted};
 
 use super::tools::Tools;
 use crate::data_directory::write_private;
-use crate::output::say;
+use crate::output::{say, say_document, tell};
 use crate::target::TargetOptions;
 
 /// Commands under `generate`.
@@ -195,9 +194,9 @@ async fn with_fallback(
     let is_simulated = match &connection {
         Ok(connection) => is_simulated(connection).await,
         Err(error) => {
-            let told =
-                format!("No management cluster answers ({error}), so this cluster is for `firstlight up`.\n");
-            std::io::stderr().lock().write_all(told.as_bytes())?;
+            tell(&format!(
+                "No management cluster answers ({error}), so this cluster is for `firstlight up`."
+            ));
             true
         }
     };
@@ -234,7 +233,10 @@ async fn yaml(options: &YamlOptions, tools: &Tools) -> Result<()> {
     let text = generate::fetch(&options.from, &tools.configuration, &tools.fetcher).await?;
     let wanted = Wanted { namespace: None, variables_only: options.list_variables };
     let template = Template::read(&text, &tools.configuration, &wanted)?;
-    say(&if options.list_variables { template.list() } else { template.text()? })
+    match options.list_variables {
+        true => say(&template.list()),
+        false => say_document(&template.text()?),
+    }
 }
 
 fn write(text: &str, file: Option<&str>) -> Result<()> {
@@ -242,7 +244,7 @@ fn write(text: &str, file: Option<&str>) -> Result<()> {
         Some(file) => {
             write_private(Path::new(file), text.as_bytes()).context("failed to write to destination file")
         }
-        None => say(text),
+        None => say_document(text),
     }
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::output::say;
+use crate::output::say_document;
 use crate::target::TargetOptions;
 
 /// Commands under `get`.
@@ -34,5 +34,5 @@ pub async fn run(get: Get) -> Result<()> {
     let connection = options.target.connect().await?;
     let namespace = options.namespace.filter(|namespace| !namespace.is_empty());
     let text = clusterctl::kubeconfig::of(&connection, namespace.as_deref(), &options.name).await?;
-    say(&format!("{text}\n"))
+    say_document(&format!("{text}\n"))
 }

@@ -279,9 +279,9 @@ pub fn enrolled(
     json!({ "status": status })
 }
 
-/// Returns the text without control characters, which a terminal would act on.
+/// Returns the text without characters on which a terminal would act, or which nobody sees.
 fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| !terminal::is_unsafe(*c)).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::metal3::HardwareDetails;
 use schemas::netboot::AgentStatus;
 use serde_json::{Value, json};
+use terminal::is_unsafe;
 
 use super::refusal::Refusal;
 use crate::limits;
@@ -74,7 +75,8 @@ impl Reported {
         now: DateTime<Utc>,
     ) -> Result<Option<Value>, Refusal> {
         self.heard = Some(now);
-        let hardware = report.inventory.map(serde_json::from_value::<HardwareDetails>).transpose();
+        let hardware =
+            report.inventory.map(|found| serde_json::from_value::<HardwareDetails>(plain(found))).transpose();
         let hardware = hardware.map_err(|error| Refusal::Malformed(format!("the inventory: {error}")))?;
         if report.instruction.as_ref().is_some_and(|progress| progress.id.len() > limits::WORD) {
             let message = format!("an instruction's id has at most {} bytes", limits::WORD);
@@ -181,13 +183,23 @@ impl Reported {
     }
 }
 
+/// Returns an inventory without characters on which a terminal would act, or which nobody sees: with them a machine could look like another.
+fn plain(inventory: Value) -> Value {
+    match inventory {
+        Value::String(text) => Value::String(text.chars().filter(|c| !is_unsafe(*c)).collect()),
+        Value::Array(values) => values.into_iter().map(plain).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, plain(value))).collect(),
+        other => other,
+    }
+}
+
 fn plain_message(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || *c == '\n').take(limits::PROGRESS_MESSAGE).collect()
+    text.chars().filter(|c| !is_unsafe(*c) || *c == '\n').take(limits::PROGRESS_MESSAGE).collect()
 }
 
 /// Returns the lines of a text without control characters, each shortened to [`LOG_LINE`] characters.
 fn lines(text: &str) -> Vec<String> {
-    let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(LOG_LINE).collect();
+    let clean = |line: &str| line.chars().filter(|c| !is_unsafe(*c)).take(LOG_LINE).collect();
     text.lines().map(clean).collect()
 }
 

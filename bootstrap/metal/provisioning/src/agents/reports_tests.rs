@@ -89,3 +89,16 @@ fn who_reports_without_end_writes_no_more_than_others() {
     assert!(reported.is_held_back());
     assert!(reported.take(report("last", State::Done, 1), false, at(3)).unwrap().is_some(), "it is not lost");
 }
+
+#[test]
+fn an_inventory_has_no_characters_that_act_on_a_terminal() {
+    let inventory = json!({
+        "systemVendor": {"productName": "PC\u{1b}[3A\r52-54-00-ee\u{9b}B\u{202e}\u{200b}\n"},
+        "storage": [{"name": "/dev/\u{7f}sda"}],
+    });
+    let report = Report { inventory: Some(inventory), ..Report::default() };
+    let patch = Reported::default().take(report, false, at(0)).unwrap().unwrap();
+    let hardware = &patch["status"]["hardware"];
+    assert_eq!(hardware["systemVendor"]["productName"], "PC[3A52-54-00-eeB");
+    assert_eq!(hardware["storage"][0]["name"], "/dev/sda");
+}

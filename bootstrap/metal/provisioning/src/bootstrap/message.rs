@@ -37,8 +37,7 @@ fn plain(text: &str) -> String {
             }
             '\n' => plain.push('\n'),
             '\t' => plain.push(' '),
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {}
-            _ if character.is_control() => {}
+            _ if terminal::is_unsafe(character) => {}
             _ => plain.push(character),
         }
     }
