@@ -137,7 +137,7 @@ fn clusters() {
             class: None,
             features: Default::default(),
             health: snapshot.healthy(),
-            kubeconfig_problem: None,
+            connection_problem: None,
             has_kubeconfig: true,
             authority: None,
             now: snapshot.now,

@@ -2,21 +2,24 @@
 //! API server is reachable and dropped when it stops answering.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use parking_lot::Mutex;
+use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::Change;
 use crate::caches::Caches;
+use crate::connection_cause;
+pub use crate::connection_state::Health;
+use crate::connection_state::State;
 use crate::error::{Error, Result};
 use crate::manager::Manager;
 use crate::network::WorkloadClients;
@@ -40,6 +43,8 @@ pub struct Workload {
     cluster: NamespacedName,
     caches: Caches,
     dedicated: Client,
+    /// Host and port of the API server.
+    address: String,
 }
 
 impl Workload {
@@ -76,24 +81,23 @@ impl Drop for Workload {
     }
 }
 
-/// The state of the connection to a cluster.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Health {
-    /// Whether there is a connected client.
-    pub connected: bool,
-    /// When the API server last answered a probe.
-    pub last_success: Option<DateTime<Utc>>,
-    /// Number of probes and connection attempts that failed since then.
-    pub failures: u32,
-}
-
-type Listener = Arc<dyn Fn(&NamespacedName) + Send + Sync>;
+/// Called with a cluster, and whether this process is connected to it for the first time.
+type Listener = Arc<dyn Fn(&NamespacedName, bool) + Send + Sync>;
 /// Starts a cache in a cluster that is being connected; the future completes when the cache is synced.
 type Registration = Arc<dyn Fn(&Workload) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The connections to all workload clusters.
 #[derive(Clone)]
 pub struct ClusterCache(Arc<Inner>);
+
+/// A [`ClusterCache`] that does not keep it, and with it the manager, alive.
+pub(crate) struct WeakClusterCache(Weak<Inner>);
+
+impl WeakClusterCache {
+    pub(crate) fn upgrade(&self) -> Option<ClusterCache> {
+        self.0.upgrade().map(ClusterCache)
+    }
+}
 
 struct Inner {
     manager: Manager,
@@ -108,14 +112,6 @@ struct Connection {
     poke: Notify,
     stop: CancellationToken,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    workload: Option<Arc<Workload>>,
-    health: Health,
-    /// What is wrong with the kubeconfig Secret.
-    problem: Option<String>,
 }
 
 /// Returns the name of the Secret with a cluster's kubeconfig; the kubeconfig is under the key `value`.
@@ -157,6 +153,21 @@ impl ClusterCache {
         cache
     }
 
+    pub(crate) fn downgrade(&self) -> WeakClusterCache {
+        WeakClusterCache(Arc::downgrade(&self.0))
+    }
+
+    /// Returns the Clusters whose status says that they are connected although this process never was, each with the cause.
+    pub(crate) fn unconfirmed(&self) -> Vec<(NamespacedName, Option<String>)> {
+        let says_connected = |cluster: &Arc<Cluster>| cluster.condition_is_true("RemoteConnectionProbe");
+        let clusters = self.0.clusters.all().into_iter().filter(says_connected);
+        let names = clusters.map(|cluster| NamespacedName::of(cluster.as_ref()));
+        names
+            .filter(|name| self.health(name).last_success.is_none())
+            .map(|name| (name.clone(), self.problem(&name)))
+            .collect()
+    }
+
     /// Returns the connected cluster.
     ///
     /// # Errors
@@ -173,8 +184,8 @@ impl ClusterCache {
         connection.map(|connection| connection.state.lock().health).unwrap_or_default()
     }
 
-    /// Returns what is wrong with the kubeconfig Secret of the cluster. Until somebody corrects it, there can be no connection.
-    pub fn kubeconfig_problem(&self, cluster: &NamespacedName) -> Option<String> {
+    /// Returns why there is no connection to the cluster, if attempts have failed for some time, or somebody must correct its kubeconfig.
+    pub fn problem(&self, cluster: &NamespacedName) -> Option<String> {
         let connection = self.0.connections.lock().get(cluster).cloned();
         connection.and_then(|connection| connection.state.lock().problem.clone())
     }
@@ -187,8 +198,10 @@ impl ClusterCache {
         mapper: impl Fn(&NamespacedName) -> Vec<Request> + Send + Sync + 'static,
     ) {
         let queue = queue.clone();
-        self.0.listeners.lock().push(Arc::new(move |cluster| {
-            mapper(cluster).into_iter().for_each(|request| queue.add(request));
+        self.0.listeners.lock().push(Arc::new(move |cluster, is_first| {
+            let requests = mapper(cluster).into_iter();
+            requests
+                .for_each(|request| if is_first { queue.add_expected(request) } else { queue.add(request) });
         }));
     }
 
@@ -259,9 +272,13 @@ impl Inner {
     }
 
     fn publish(&self, cluster: &NamespacedName) {
+        self.tell(cluster, false);
+    }
+
+    fn tell(&self, cluster: &NamespacedName, is_first: bool) {
         let listeners = self.listeners.lock().clone();
         for listener in listeners {
-            listener(cluster);
+            listener(cluster, is_first);
         }
     }
 
@@ -272,7 +289,8 @@ impl Inner {
                 if let Some(value) = secret.data.as_ref().and_then(|data| data.get("value")) {
                     return value.0.clone();
                 }
-                self.set_problem(cluster, connection, Some("it has no key value".to_owned()));
+                let error = Error::Kubeconfig("it has no key value".to_owned());
+                self.failed(cluster, connection, &error, "");
             }
             connection.poke.notified().await;
         }
@@ -282,7 +300,10 @@ impl Inner {
         let mut back_off = BACK_OFF_BASE;
         loop {
             let kubeconfig = self.kubeconfig(cluster, connection).await;
-            match self.connect(cluster, &kubeconfig).await {
+            let clients = WorkloadClients::new(self.manager.network(), self.manager.clock(), &kubeconfig);
+            let address = clients.as_ref().map(|clients| clients.address.clone()).unwrap_or_default();
+            let connected = async { self.connect(cluster, clients?).await };
+            match connected.await {
                 Ok(workload) => {
                     back_off = BACK_OFF_BASE;
                     self.connected(cluster, connection, workload);
@@ -291,19 +312,9 @@ impl Inner {
                 }
                 Err(error) => {
                     tracing::debug!(%cluster, %error, "no connection yet");
-                    let failures = {
-                        let mut state = connection.state.lock();
-                        state.health.failures = state.health.failures.saturating_add(1);
-                        state.health.failures
-                    };
-                    if failures == PROBE_FAILURES {
+                    if self.failed(cluster, connection, &error, &address) == PROBE_FAILURES {
                         self.publish(cluster);
                     }
-                    let problem = match error {
-                        Error::Kubeconfig(problem) => Some(problem),
-                        _ => None,
-                    };
-                    self.set_problem(cluster, connection, problem);
                     tokio::select! {
                         biased;
                         () = connection.poke.notified() => {}
@@ -315,11 +326,11 @@ impl Inner {
         }
     }
 
-    async fn connect(&self, cluster: &NamespacedName, kubeconfig: &[u8]) -> Result<Workload> {
-        let clients = WorkloadClients::new(self.manager.network(), self.manager.clock(), kubeconfig)?;
+    async fn connect(&self, cluster: &NamespacedName, clients: WorkloadClients) -> Result<Workload> {
         probe(&clients.shared).await?;
         let caches = self.manager.caches_of(clients.shared);
-        let workload = Workload { cluster: cluster.clone(), caches, dedicated: clients.dedicated };
+        let (dedicated, address) = (clients.dedicated, clients.address);
+        let workload = Workload { cluster: cluster.clone(), caches, dedicated, address };
         let registrations = self.registrations.lock().clone();
         let synced = join_all(registrations.iter().map(|register| register(&workload)));
         match tokio::time::timeout(SYNC_TIMEOUT, synced).await {
@@ -330,19 +341,41 @@ impl Inner {
         }
     }
 
-    /// Notes what is wrong with the kubeconfig Secret, and tells the controllers about a change.
-    fn set_problem(&self, cluster: &NamespacedName, connection: &Connection, problem: Option<String>) {
-        let before = std::mem::replace(&mut connection.state.lock().problem, problem.clone());
-        if before != problem {
+    /// Counts a failed attempt to reach the API server at `address`. A cause that lasts goes into the log once, and to the controllers, whose
+    /// conditions name it. Returns the number of failures in a row.
+    fn failed(&self, cluster: &NamespacedName, connection: &Connection, error: &Error, address: &str) -> u32 {
+        let (cause, is_told_at_once) = match error {
+            Error::Kubeconfig(problem) => {
+                (format!("Secret {}: {problem}", kubeconfig_secret(cluster).name), true)
+            }
+            error => (connection_cause::of(error, address), false),
+        };
+        let (has_changed, problem, failures) = {
+            let mut state = connection.state.lock();
+            let has_changed = state.fail(cause, is_told_at_once, self.manager.clock().monotonic());
+            (has_changed, state.problem.clone(), state.health.failures)
+        };
+        if has_changed {
+            if let Some(cause) = problem {
+                tracing::warn!(%cluster, %cause, "no connection to the workload cluster; trying on");
+            }
             self.publish(cluster);
         }
+        failures
     }
 
     fn connected(&self, cluster: &NamespacedName, connection: &Connection, workload: Workload) {
         let health = Health { connected: true, last_success: Some(self.manager.clock().now()), failures: 0 };
-        *connection.state.lock() = State { workload: Some(Arc::new(workload)), health, problem: None };
-        tracing::debug!(%cluster, "connected");
-        self.publish(cluster);
+        let state = State { workload: Some(Arc::new(workload)), health, ..State::default() };
+        let before = {
+            let mut state_now = connection.state.lock();
+            std::mem::replace(&mut *state_now, state)
+        };
+        if before.problem.is_some() {
+            tracing::info!(%cluster, "connected to the workload cluster");
+        }
+        self.tell(cluster, before.health.last_success.is_none());
+        self.manager.startup().confirmed();
     }
 
     fn disconnected(&self, cluster: &NamespacedName, connection: &Connection) {
@@ -372,16 +405,13 @@ impl Inner {
                 () = tokio::time::sleep_until(next_probe) => {}
             }
             next_probe = self.manager.clock().monotonic() + PROBE_INTERVAL;
-            let Some(client) =
-                connection.state.lock().workload.as_ref().map(|workload| workload.client().clone())
-            else {
-                return;
-            };
-            match probe(&client).await {
+            let Some(workload) = connection.state.lock().workload.clone() else { return };
+            match probe(workload.client()).await {
                 Ok(()) => {
                     let failed = {
                         let mut state = connection.state.lock();
                         state.health.last_success = Some(self.manager.clock().now());
+                        (state.problem, state.failing) = (None, None);
                         std::mem::take(&mut state.health.failures) > 0
                     };
                     // Conditions may already say that the cluster does not answer.
@@ -390,11 +420,7 @@ impl Inner {
                     }
                 }
                 Err(error) => {
-                    let failures = {
-                        let mut state = connection.state.lock();
-                        state.health.failures += 1;
-                        state.health.failures
-                    };
+                    let failures = self.failed(cluster, connection, &error, &workload.address);
                     tracing::debug!(%cluster, %error, failures, "a probe failed");
                     self.publish(cluster);
                     if failures >= PROBE_FAILURES || error.status().is_some_and(|status| status.code == 401) {

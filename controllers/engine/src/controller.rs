@@ -69,6 +69,8 @@ pub struct Controller {
     name: &'static str,
     manager: Manager,
     queue: Arc<Queue>,
+    /// Group and kind of the objects that are reconciled.
+    kind: (String, String),
     concurrency: usize,
     time_limit: Duration,
     synced: Vec<BoxFuture<'static, ()>>,
@@ -88,6 +90,7 @@ impl Controller {
             name,
             manager: manager.clone(),
             queue,
+            kind: Default::default(),
             concurrency: CONCURRENCY,
             time_limit: TIME_LIMIT,
             synced: Vec::new(),
@@ -108,6 +111,8 @@ impl Controller {
         objects: &Objects<K>,
         matters: impl Fn(&Change<K>) -> bool + Send + Sync + 'static,
     ) -> Self {
+        let dynamic = objects.dynamic_type();
+        self.kind = (K::group(dynamic).into_owned(), K::kind(dynamic).into_owned());
         let cache = objects.cache().clone();
         self.resync = Some(Box::new(move || requests_of(&cache.all())));
         if let Some(value) = self.manager.settings().watch_filter.clone() {
@@ -175,6 +180,7 @@ impl Controller {
     pub fn start(self, reconciler: impl Reconciler) {
         let manager = self.manager.clone();
         manager.metrics().started(self.name, self.concurrency);
+        manager.startup().follow(self.name, &self.kind.0, &self.kind.1, &self.queue);
         manager.spawn(self.run(Arc::new(reconciler)));
     }
 
@@ -182,6 +188,7 @@ impl Controller {
         for synced in self.synced {
             synced.await;
         }
+        self.queue.begin();
         if let Some(names) = self.resync {
             self.manager.spawn(resync::run(self.manager.clone(), self.queue.clone(), names));
         }
@@ -197,7 +204,11 @@ impl Controller {
                 Some(_) = running.join_next(), if !running.is_empty() => {}
                 request = self.queue.next() => {
                     if self.is_filtered_out.as_ref().is_some_and(|is_filtered_out| is_filtered_out(&request)) {
+                        let is_confirmed = self.queue.tried(&request, None);
                         self.queue.done(&request);
+                        if is_confirmed {
+                            self.manager.startup().confirmed();
+                        }
                         continue;
                     }
                     let (name, manager) = (self.name, self.manager.clone());
@@ -227,6 +238,13 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
     let result = std::panic::AssertUnwindSafe(reconcile).catch_unwind().await;
     let result = result.map(|reconciled| reconciled.unwrap_or_else(too_long));
+    // The other errors are tried again.
+    let error = match &result {
+        Ok(Ok(_)) | Ok(Err(Error::Terminal(_))) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("it panicked".to_owned()),
+    };
+    let is_confirmed = queue.tried(&request, error);
     let outcome = match result {
         Ok(Ok(action)) => {
             queue.forget(&request);
@@ -251,6 +269,9 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     drop(active);
     manager.metrics().reconciled(name, outcome, manager.clock().monotonic() - start);
     queue.done(&request);
+    if is_confirmed {
+        manager.startup().confirmed();
+    }
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {

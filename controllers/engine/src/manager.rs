@@ -24,6 +24,7 @@ use crate::network::Network;
 use crate::object::Kind;
 use crate::objects::Objects;
 use crate::queue::Queue;
+use crate::startup::Startup;
 
 /// The inputs of a [`Manager`].
 pub struct ManagerOptions {
@@ -67,6 +68,7 @@ struct Inner {
     clusters: OnceLock<ClusterCache>,
     contracts: OnceLock<Contracts>,
     event_names: Arc<Mutex<i64>>,
+    startup: Arc<Startup>,
 }
 
 impl Manager {
@@ -84,6 +86,7 @@ impl Manager {
             clusters: OnceLock::new(),
             contracts: OnceLock::new(),
             event_names: Arc::default(),
+            startup: Arc::default(),
         }))
     }
 
@@ -157,7 +160,16 @@ impl Manager {
 
     /// Returns the connections to workload clusters; the first call starts watching Clusters.
     pub fn clusters(&self) -> &ClusterCache {
-        self.0.clusters.get_or_init(|| ClusterCache::start(self))
+        self.0.clusters.get_or_init(|| {
+            let clusters = ClusterCache::start(self);
+            self.startup().follow_clusters(clusters.downgrade());
+            clusters
+        })
+    }
+
+    /// Returns what the controllers have not confirmed since this process started.
+    pub fn startup(&self) -> &Arc<Startup> {
+        &self.0.startup
     }
 
     /// Returns the resolver of contract versions; the first call starts watching CustomResourceDefinitions.

@@ -83,11 +83,18 @@ struct State {
     /// All starts within the last [`SPACING`], the oldest first.
     starts: VecDeque<(Instant, Request)>,
     failures: BTreeMap<Request, u32>,
+    /// Whether the controller has not begun: what is added then is what was there before.
+    has_begun: bool,
+    /// The requests that must be reconciled before the state of their objects is known, each with the error of the last attempt.
+    expected: BTreeMap<Request, Option<String>>,
 }
 
 impl State {
     /// Adds `request` if it does not wait already, now or as soon as it may start again.
     fn add_spaced(&mut self, request: Request, now: Instant) -> Added {
+        if !self.has_begun {
+            self.expected.insert(request.clone(), None);
+        }
         let may_start = self.started.get(&request).map(|started| *started + SPACING);
         match may_start.filter(|at| *at > now && !self.working.contains_key(&request)) {
             None => self.add(request, now),
@@ -191,6 +198,39 @@ impl Queue {
         }
         if matches!(added, Added::Ready | Added::Delayed) {
             self.changed.notify_one();
+        }
+    }
+
+    /// Like [`Queue::add`], and [`Queue::expected`] contains the request until it was reconciled.
+    pub(crate) fn add_expected(&self, request: Request) {
+        self.state.lock().expected.insert(request.clone(), None);
+        self.add(request);
+    }
+
+    /// Records that the controller begins to reconcile.
+    pub(crate) fn begin(&self) {
+        self.state.lock().has_begun = true;
+    }
+
+    /// Returns the requests that were there when the controller began, or came with [`Queue::add_expected`], and were not reconciled
+    /// since; each with the error of the last attempt.
+    pub(crate) fn expected(&self) -> Vec<(Request, Option<String>)> {
+        let state = self.state.lock();
+        state.expected.iter().map(|(request, error)| (request.clone(), error.clone())).collect()
+    }
+
+    /// Records the end of a reconcile: it succeeded, or failed with `error`. Called before [`Queue::done`]. Returns whether
+    /// [`Queue::expected`] has lost the request. If something has happened to the object meanwhile, only the next reconcile counts.
+    pub(crate) fn tried(&self, request: &Request, error: Option<String>) -> bool {
+        let mut state = self.state.lock();
+        let is_stale = error.is_some() || state.again.contains(request);
+        match state.expected.get_mut(request) {
+            Some(last) if is_stale => {
+                *last = error;
+                false
+            }
+            Some(_) => state.expected.remove(request).is_some(),
+            None => false,
         }
     }
 

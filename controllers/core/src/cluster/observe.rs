@@ -37,8 +37,8 @@ pub struct Observed {
     pub pools: Vec<Arc<MachinePool>>,
     /// State of the connection to the cluster.
     pub health: Health,
-    /// What is wrong with the Secret with the cluster's kubeconfig.
-    pub kubeconfig_problem: Option<String>,
+    /// Why there is no connection to the cluster, if that has lasted.
+    pub connection_problem: Option<String>,
     /// Whether the Secret with the cluster's kubeconfig exists.
     pub has_kubeconfig: bool,
     /// The Secret with the cluster's certificate authority, if it exists.
@@ -99,7 +99,7 @@ impl ClusterController {
             sets: self.sets.by_cluster(&name),
             pools: self.pools.by_cluster(&name),
             health: self.manager.clusters().health(&name),
-            kubeconfig_problem: self.manager.clusters().kubeconfig_problem(&name),
+            connection_problem: self.manager.clusters().problem(&name),
             has_kubeconfig: secret("kubeconfig").is_some(),
             authority: secret("ca"),
             now: self.manager.clock().now(),

@@ -167,9 +167,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
 fn remote_connection(cluster: &Cluster, observed: &Observed) -> Option<Condition> {
     const TYPE: &str = "RemoteConnectionProbe";
     let failed = |mut message: String| {
-        let name = cluster.metadata.name.as_deref().unwrap_or_default();
-        let problem = observed.kubeconfig_problem.as_ref();
-        let line = problem.map(|problem| format!("* Secret {name}-kubeconfig: {problem}"));
+        let line = observed.connection_problem.as_ref().map(|problem| format!("* {problem}"));
         contract::add_lines(&mut message, line.as_slice());
         Some(is_false(TYPE, "ProbeFailed", message))
     };

@@ -188,12 +188,19 @@ fn remote_connection() {
     }
     let unusable = Observed {
         health: Health::default(),
-        kubeconfig_problem: Some("it is not valid YAML or JSON".to_owned()),
+        connection_problem: Some("Secret plain-kubeconfig: it is not valid YAML or JSON".to_owned()),
         ..observed(&cluster())
     };
     let expected = "False ProbeFailed Remote connection not established yet\n\
                     * Secret plain-kubeconfig: it is not valid YAML or JSON";
     assert_eq!(of(&unusable, "RemoteConnectionProbe"), expected);
+    let refused = "connection refused: nothing listens at 10.0.0.7:6443";
+    let silent = Observed {
+        health: Health { connected: false, last_success: at(51), failures: 5 },
+        connection_problem: Some(refused.to_owned()),
+        ..observed(&cluster())
+    };
+    assert_eq!(of(&silent, "RemoteConnectionProbe"), format!("{stale}\n* {refused}"));
 }
 
 #[test]

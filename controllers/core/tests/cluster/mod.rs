@@ -55,7 +55,7 @@ pub fn observed(cluster: &Value) -> Observed {
         class: None,
         features: Default::default(),
         health: Health { connected: true, last_success: Some(now()), failures: 0 },
-        kubeconfig_problem: None,
+        connection_problem: None,
         has_kubeconfig: true,
         authority: None,
         now: now(),

@@ -72,7 +72,7 @@ fn deleting_cluster() -> cluster::Observed {
         class: None,
         features: Default::default(),
         health: Health::default(),
-        kubeconfig_problem: None,
+        connection_problem: None,
         has_kubeconfig: true,
         authority: None,
         now: now(),

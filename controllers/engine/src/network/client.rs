@@ -43,6 +43,8 @@ pub struct WorkloadClients {
     /// Each request has a connection of its own while it runs, which speaks HTTP/1.1: a port-forward takes over the connection, and
     /// there may be many watches of Pods.
     pub dedicated: Client,
+    /// Host and port of the API server.
+    pub address: String,
 }
 
 impl WorkloadClients {
@@ -66,7 +68,12 @@ impl WorkloadClients {
         let shared = tls().enable_all_versions().wrap_connector(Connector(network.clone()));
         let dedicated = tls().enable_http1().wrap_connector(Connector(network.clone()));
         let limits = BoundedLayer::default();
-        Ok(Self { shared: client(shared, &uri, &limits), dedicated: client(dedicated, &uri, &limits) })
+        let address = uri.host().map(|host| format!("{host}:{}", uri.port_u16().unwrap_or(HTTPS_PORT)));
+        Ok(Self {
+            shared: client(shared, &uri, &limits),
+            dedicated: client(dedicated, &uri, &limits),
+            address: address.unwrap_or_default(),
+        })
     }
 }
 

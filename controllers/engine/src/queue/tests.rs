@@ -102,3 +102,25 @@ async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten()
     let state = queue.state.lock();
     assert_eq!((state.started.len(), state.starts.len()), (1, 1), "the last one");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_there_at_the_beginning_is_expected_until_it_is_reconciled() {
+    let queue = Queue::new(Clock::system(), QueueMetrics::default());
+    let (first, second) = (Request::new("default", "first"), Request::new("default", "second"));
+    queue.add(first.clone());
+    queue.begin();
+    queue.add(second.clone());
+    assert_eq!(queue.expected(), [(first.clone(), None)]);
+    assert_eq!(queue.next().await, first);
+    assert!(!queue.tried(&first, Some("refused".to_owned())));
+    queue.done(&first);
+    assert_eq!(queue.expected(), [(first.clone(), Some("refused".to_owned()))]);
+    // An event during the reconcile: only the next one has seen it.
+    assert_eq!(queue.next().await, second);
+    queue.add_expected(second.clone());
+    assert!(!queue.tried(&second, None));
+    queue.done(&second);
+    assert_eq!(queue.next().await, second);
+    assert!(queue.tried(&second, None) && queue.tried(&first, None) && queue.expected().is_empty());
+    assert!(!queue.tried(&first, None), "it is told once");
+}

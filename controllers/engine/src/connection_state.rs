@@ -1,0 +1,84 @@
+//! The state of the connection to a workload cluster, and when it is told why there is none. Pure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::time::Instant;
+
+use crate::clusters::Workload;
+
+/// Attempts must have failed for this time before conditions and the log say why: nothing listens at the endpoint of a cluster whose first
+/// machine is only starting.
+const TELL_AFTER: Duration = Duration::from_secs(10);
+
+/// The state of the connection to a cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Whether there is a connected client.
+    pub connected: bool,
+    /// When the API server last answered a probe.
+    pub last_success: Option<DateTime<Utc>>,
+    /// Number of probes and connection attempts that failed since then.
+    pub failures: u32,
+}
+
+/// The connection to a cluster.
+#[derive(Default)]
+pub(crate) struct State {
+    pub workload: Option<Arc<Workload>>,
+    pub health: Health,
+    /// Why there is no connection, if that has lasted.
+    pub problem: Option<String>,
+    /// When the first of the failed attempts failed, and the cause of the last one.
+    pub failing: Option<(Instant, String)>,
+}
+
+impl State {
+    /// Counts a failed attempt at `now`. Returns whether [`State::problem`] has changed.
+    pub fn fail(&mut self, cause: String, is_told_at_once: bool, now: Instant) -> bool {
+        self.health.failures = self.health.failures.saturating_add(1);
+        let last =
+            self.failing.replace((self.failing.as_ref().map_or(now, |(since, _)| *since), cause.clone()));
+        let lasts = last.as_ref().is_some_and(|(since, _)| now - *since >= TELL_AFTER);
+        if !is_told_at_once && !lasts {
+            return self.problem.take().is_some();
+        }
+        // Two causes that take turns would otherwise change the conditions at each attempt.
+        let is_new = self.problem.is_none() || is_told_at_once || last.is_some_and(|(_, last)| last == cause);
+        if !is_new || self.problem.as_ref() == Some(&cause) {
+            return false;
+        }
+        self.problem = Some(cause);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cause_is_told_when_it_lasts() {
+        let (mut state, start) = (State::default(), Instant::now());
+        let mut fail = |seconds: u64, cause: &str, at_once: bool| {
+            let has_changed = state.fail(cause.to_owned(), at_once, start + Duration::from_secs(seconds));
+            (has_changed, state.problem.clone().unwrap_or_default(), state.health.failures)
+        };
+        let told =
+            |has_changed: bool, problem: &str, failures: u32| (has_changed, problem.to_owned(), failures);
+        assert_eq!(fail(0, "refused", false), told(false, "", 1));
+        assert_eq!(fail(9, "refused", false), told(false, "", 2));
+        assert_eq!(fail(10, "refused", false), told(true, "refused", 3));
+        assert_eq!(fail(20, "refused", false), told(false, "refused", 4));
+        // Causes that take turns.
+        assert_eq!(fail(30, "closed", false), told(false, "refused", 5));
+        assert_eq!(fail(40, "refused", false), told(false, "refused", 6));
+        assert_eq!(fail(50, "closed", false), told(false, "refused", 7));
+        assert_eq!(fail(60, "closed", false), told(true, "closed", 8));
+        // What somebody must correct.
+        assert_eq!(fail(61, "no key", true), told(true, "no key", 9));
+        assert_eq!(fail(62, "refused", false), told(false, "no key", 10));
+        assert_eq!(fail(63, "refused", false), told(true, "refused", 11));
+    }
+}
