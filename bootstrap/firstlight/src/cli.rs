@@ -51,7 +51,8 @@ pub struct Cli {
 pub enum Command {
     /// Start everything, apply manifests, and show the clusters until they are Available
     ///
-    /// Ctrl-C stops the server; the next `up` on the same data directory continues from there.
+    /// Ctrl-C stops the server; the next `up` on the same data directory continues from there. Where standard output is no terminal, each phase
+    /// of an object is one line; with -v, every change of every condition.
     #[command(
         after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit\n  firstlight up --bundle site.bundle --netboot-interface eth1 -f bundle:\n  cat cluster.yaml | firstlight up -f -"
     )]

@@ -5,6 +5,7 @@ pub mod backup;
 pub mod certificates;
 pub mod cli;
 pub mod commands;
+pub mod confirmation;
 pub mod connection;
 pub mod controllers;
 pub mod conversion;

@@ -11,6 +11,7 @@ use firstlight::commands::{
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging::{self, Verbosity};
+use firstlight::output::tell;
 use firstlight::signals::Interrupted;
 
 /// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
@@ -71,9 +72,7 @@ fn report(program: &str, outcome: Result<()>) -> ExitCode {
         // Somebody reads only the beginning of the output, as `head` does.
         Err(error) if is_closed_pipe(&error) => ExitCode::from(128 + 13),
         Err(error) => {
-            use std::io::Write;
-            // An error means that standard error is closed.
-            drop(writeln!(std::io::stderr(), "{program}: {error:#}"));
+            tell(&format!("{program}: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -89,7 +88,10 @@ fn run(cli: Cli) -> Result<()> {
     let Cli { mut command, clusterctl } = cli;
     match &mut command {
         Command::Serve(options) => options.server.clusterctl.clone_from(&clusterctl.config),
-        Command::Up(options) => options.server.clusterctl.clone_from(&clusterctl.config),
+        Command::Up(options) => {
+            options.server.clusterctl.clone_from(&clusterctl.config);
+            options.verbose = clusterctl.verbosity.is_some_and(|level| level > 0);
+        }
         _ => {}
     }
     match command {

@@ -21,6 +21,7 @@ use webhook::HttpsCaller;
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
+use crate::confirmation;
 use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::outside::Outside;
@@ -46,6 +47,8 @@ pub struct Plane {
     pub server: Server,
     /// The metrics registry of server, store and controllers.
     pub metrics: metrics::Metrics,
+    /// The controllers whose progress the server shows.
+    controllers: confirmation::Controllers,
     doors: Doors,
     settings: Settings,
 }
@@ -94,6 +97,7 @@ impl Plane {
             .await
             .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
         let metrics = metrics::Metrics::default();
+        let controllers = confirmation::Controllers::default();
         let server = Server::builder(registry.clone(), doors.clock.clone())
             .metrics(metrics.clone())
             .version(version())
@@ -104,8 +108,10 @@ impl Plane {
             .connect(undo::RESOURCE, undo::Undo { registry: registry.clone(), clock: doors.clock.clone() })
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
+            .path(confirmation::CONTROLLERS_PATH, confirmation::answer(controllers.clone()))
+            .path(confirmation::CONFIRMED_PATH, confirmation::held_answer(controllers.clone()))
             .build();
-        let plane = Self { registry, server, metrics, doors: doors.clone(), settings };
+        let plane = Self { registry, server, metrics, controllers, doors: doors.clone(), settings };
         let more: &'static [_] = if has_certificates { &certificates::MANIFESTS } else { &[] };
         plane.install_kinds(more).await?;
         Ok(plane)
@@ -157,6 +163,11 @@ impl Plane {
     /// Returns a client of this plane that acts as an administrator named `name`.
     pub fn client(&self, name: &str) -> Client {
         Client::new(self.server.client_service(User::master(name)), "default")
+    }
+
+    /// Lets the server say what these controllers have not confirmed since they started. Only the first call counts.
+    pub fn show_progress_of(&self, manager: &Manager) {
+        let _ = self.controllers.set(manager.startup().clone());
     }
 
     /// Returns the manager for the controllers of this process.

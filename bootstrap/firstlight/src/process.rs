@@ -83,6 +83,7 @@ impl Process {
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();
+        plane.show_progress_of(&manager);
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
         let files = netboot::Files { directory: &directory, authority: None };
         let netboot::Started { services: netboot, images, interfaces } =

@@ -4,17 +4,20 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use machinery::clock::Clock;
+use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::tree::model::{Objects, entries};
-use crate::tree::rest::{all_at_rest, all_available, all_have};
+use crate::tree::model::{Objects, entries, key_of, replicas};
+use crate::tree::pools;
+pub use crate::tree::render::seconds;
+use crate::tree::rest::{all_at_rest, all_available, all_have, is_paused};
 
 /// The state of the clusters for which a command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Goal {
     /// Every Cluster is Available: it serves its API and has enough machines
     Available,
-    /// Every Cluster has all its machines, each with its Node
+    /// Every Cluster has all its machines, and each of them is Ready
     Complete,
 }
 
@@ -79,21 +82,43 @@ impl Timeline {
     }
 }
 
-/// Returns a duration in a form like `0.3s`, `42s`, `3m12s`.
-pub fn seconds(duration: Duration) -> String {
-    match duration.as_secs() {
-        0..10 => format!("{:.1}s", duration.as_secs_f64()),
-        10..120 => format!("{}s", duration.as_secs()),
-        whole => format!("{}m{}s", whole / 60, whole % 60),
-    }
+/// Returns the objects that are not Available yet, each on a line, and those that no controller has confirmed.
+pub fn missing(objects: &Objects) -> String {
+    let entries = entries(objects);
+    let waiting = entries.iter().filter(|entry| !entry.causes.is_empty());
+    let lines = waiting.map(|entry| format!("  {}: {}", entry.key, entry.causes.join("; ")));
+    let is_shown = |key: &String| entries.iter().any(|entry| entry.key == *key && !entry.causes.is_empty());
+    let unconfirmed = objects.unconfirmed.unconfirmed.iter().map(|one| (key_of(one), &one.cause));
+    let unconfirmed = unconfirmed.filter(|(key, _)| !is_shown(key));
+    let lines: Vec<String> =
+        lines.chain(unconfirmed.map(|(key, cause)| format!("  {key}: {cause}"))).collect();
+    if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
 }
 
-/// Returns the objects that are not Available yet, each on a line.
-pub fn missing(objects: &Objects) -> String {
-    let waiting = entries(objects).into_iter().filter(|entry| !entry.causes.is_empty());
-    let lines: Vec<String> =
-        waiting.map(|entry| format!("  {}: {}", entry.key, entry.causes.join("; "))).collect();
-    if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
+/// Returns lines about clusters that reached a goal in another way than the others: paused ones, of which only an earlier status is known,
+/// and MachinePools without Machines.
+pub fn notes(objects: &Objects) -> String {
+    let name = |object: &Value| {
+        let metadata = &object["metadata"];
+        [&metadata["namespace"], &metadata["name"]].map(|text| text.as_str().unwrap_or_default()).join("/")
+    };
+    let paused = objects.clusters.iter().filter(|cluster| is_paused(cluster));
+    let paused = paused.map(|cluster| {
+        format!(
+            "Cluster {} is paused: nothing of it is reconciled, and this is its last known status.\n",
+            name(cluster)
+        )
+    });
+    let is_alone = |pool: &&Value| !objects.machines.iter().any(|machine| pools::owns(pool, machine));
+    let pools = objects.machine_pools.iter().filter(is_alone);
+    let pools = pools.map(|pool| {
+        format!(
+            "MachinePool {} has no Machines: the status of the pool counts ({}).\n",
+            name(pool),
+            replicas(pool)
+        )
+    });
+    paused.chain(pools).collect()
 }
 
 #[cfg(test)]
@@ -122,5 +147,37 @@ mod tests {
         assert!(timeline.reaches(Goal::Available, &cluster(&done)));
         let expected = "Available after 19s: infrastructure 6.5s, control plane 13s, workers 19s.\n";
         assert_eq!(timeline.available(), expected);
+    }
+
+    #[test]
+    fn what_counts_by_its_status_alone_is_said() {
+        let named =
+            |name: &str| json!({"kind": "MachinePool", "metadata": {"namespace": "default", "name": name}});
+        let mut paused = named("first");
+        paused["spec"] = json!({"paused": true});
+        let mut annotated = named("second");
+        annotated["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+        let machine = json!({"metadata": {"ownerReferences": [{"kind": "MachinePool", "name": "with"}]}});
+        let objects = Objects {
+            clusters: vec![paused, annotated, named("third")],
+            machine_pools: vec![named("with"), named("without")],
+            machines: vec![machine],
+            ..Objects::default()
+        };
+        let expected = "\
+Cluster default/first is paused: nothing of it is reconciled, and this is its last known status.
+Cluster default/second is paused: nothing of it is reconciled, and this is its last known status.
+MachinePool default/without has no Machines: the status of the pool counts (0/1 available).
+";
+        assert_eq!(notes(&objects), expected);
+        assert_eq!(notes(&Objects::default()), "");
+    }
+
+    #[test]
+    fn what_no_controller_has_confirmed_is_missing() {
+        let mut objects = Objects::default();
+        let unconfirmed = r#"{"unconfirmed": [{"kind": "DevMachine", "namespace": "default", "name": "a", "cause": "not seen"}], "more": 0}"#;
+        objects.unconfirmed = serde_json::from_str(unconfirmed).unwrap();
+        assert_eq!(missing(&objects), "  DevMachine default/a: not seen");
     }
 }

@@ -16,6 +16,9 @@ use crate::tree::render;
 use crate::tree::screen::{self, Screen};
 use crate::tree::view::{View, show};
 
+/// The line below the tree of `status --watch`.
+const FOOTER: &str = "Ctrl-C ends this view; the server goes on.";
+
 /// Options of `status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusOptions {
@@ -57,8 +60,8 @@ async fn look(running: &Running, pivot: Option<PivotState>, options: &StatusOpti
     let version = client.apiserver_version().await;
     let version =
         version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
-    let manager = connection::manager(client);
-    let view = View::new(&manager);
+    let manager = connection::manager(client.clone());
+    let view = View::of_server(&manager, &client);
     view.ready().await;
     let status = Status { running: running.clone(), version: version.git_version, pivot };
     let outcome = status.show(&view, options).await;
@@ -89,11 +92,11 @@ impl Status {
                 view.changed().await;
             },
             (None, true) => {
-                let mut screen = Screen::new(&Clock::system());
+                let mut screen = Screen::new(&Clock::system(), FOOTER, false);
                 screen.print(&self.heading())?;
                 Ok(show(view, &mut screen, |_| false).await?)
             }
-            (None, false) => say(&self.text(&entries(&view.objects()))),
+            (None, false) => say(&self.text(&view.objects())),
         }
     }
 
@@ -112,8 +115,15 @@ impl Status {
         text
     }
 
-    fn text(&self, entries: &[Entry]) -> String {
+    fn text(&self, objects: &Objects) -> String {
         let mut text = self.heading();
+        if !objects.unconfirmed.is_confirmed() {
+            let count = objects.unconfirmed.unconfirmed.len() + objects.unconfirmed.more;
+            text.push_str(&format!(
+                "The controllers have not confirmed the status of {count} objects since the server started.\n\n"
+            ));
+        }
+        let entries = &entries(objects);
         if entries.is_empty() {
             text.push_str("No clusters.\n");
         }
@@ -134,6 +144,7 @@ impl Status {
             "kubeconfig": self.running.kubeconfig,
             "version": self.version,
             "pivot": self.pivot.as_ref().map(PivotState::report),
+            "unconfirmed": objects.unconfirmed,
             "objects": entries(objects).iter().map(report).collect::<Vec<Value>>(),
         })
     }

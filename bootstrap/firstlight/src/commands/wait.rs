@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kube::Client;
 
-use super::goal::{Goal, missing};
+use super::goal::{Goal, missing, notes};
 use crate::connection;
 use crate::data_directory::DataDirectory;
 use crate::options::{DirectoryOptions, parse_duration};
 use crate::output::say;
+use crate::tree::model::Objects;
 use crate::tree::view::View;
 
 /// Options of `wait`.
@@ -33,37 +35,50 @@ pub struct WaitOptions {
 pub async fn run(options: &WaitOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let running = directory.running_server()?;
-    let manager = connection::manager(connection::client(&running.kubeconfig).await?);
-    let view = View::new(&manager);
-    let reached = async {
-        view.ready().await;
-        while !options.goal.is_reached(&view.objects()) {
-            view.changed().await;
-        }
-    };
+    let client = connection::client(&running.kubeconfig).await?;
+    let manager = connection::manager(client.clone());
+    let view = View::of_server(&manager, &client);
+    let reached = reach(options.goal, &view, &client);
     let limited = async {
         match options.timeout {
-            None => {
-                reached.await;
-                true
-            }
-            Some(limit) => tokio::time::timeout(limit, reached).await.is_ok(),
+            None => Some(reached.await),
+            Some(limit) => tokio::time::timeout(limit, reached).await.ok(),
         }
     };
-    let in_time = tokio::select! {
-        in_time = limited => in_time,
+    let reached = tokio::select! {
+        biased;
+        reached = limited => reached,
         error = directory.server_ended(&running) => return Err(error),
     };
-    let objects = view.objects();
+    let objects = match reached {
+        Some(objects) => objects,
+        None => {
+            let seconds = options.timeout.unwrap_or_default().as_secs();
+            bail!("not {} after {seconds}s:\n{}", options.goal.name(), missing(&view.objects()));
+        }
+    };
     manager.stop().await;
-    if !in_time {
-        let seconds = options.timeout.unwrap_or_default().as_secs();
-        bail!("not {} after {seconds}s:\n{}", options.goal.name(), missing(&objects));
+    let count = objects.clusters.len();
+    say(&format!("{count} of {count} clusters {}.\n{}", options.goal.name(), notes(&objects)))
+}
+
+/// Waits for the goal, and returns the objects that have reached it.
+async fn reach(goal: Goal, view: &View, client: &Client) -> Objects {
+    view.ready().await;
+    loop {
+        while !goal.is_reached(&view.objects()) {
+            view.changed().await;
+        }
+        // The controllers have confirmed everything. What they wrote meanwhile may not have come to this view yet, but a new one begins with
+        // all of it.
+        let manager = connection::manager(client.clone());
+        let latest = View::new(&manager);
+        latest.ready().await;
+        let objects = latest.objects();
+        manager.stop().await;
+        if goal.is_reached(&objects) {
+            return objects;
+        }
+        view.changed().await;
     }
-    say(&format!(
-        "{} of {} clusters {}.\n",
-        objects.clusters.len(),
-        objects.clusters.len(),
-        options.goal.name()
-    ))
 }

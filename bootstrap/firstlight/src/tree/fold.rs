@@ -64,6 +64,7 @@ fn more(depth: usize, count: usize, what: &str) -> Entry {
         summary: String::new(),
         causes: Vec::new(),
         since: None,
+        starts: None,
     }
 }
 

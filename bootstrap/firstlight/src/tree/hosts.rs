@@ -43,6 +43,7 @@ fn host_entry(host: &BareMetalHost, agents: &[Agent]) -> Entry {
         summary: if power.is_empty() { stage } else { format!("{stage}, power {power}") },
         causes,
         since: begun(host),
+        starts: None,
     }
 }
 
@@ -67,6 +68,7 @@ fn unknown_entry(agent: &Agent) -> Entry {
         summary: format!("unknown machine at {address}"),
         causes: vec![format!("approval: firstlight metal approve {name}")],
         since: agent.metadata.creation_timestamp.as_ref().map(utc),
+        starts: None,
     }
 }
 

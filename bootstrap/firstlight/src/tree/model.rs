@@ -1,12 +1,14 @@
 //! Converts objects to the entries of the tree. Pure.
 
 use chrono::{DateTime, Utc};
+use engine::startup::{Report, Unconfirmed};
 use machinery::clock::parse_rfc3339;
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conditions::{causes, condition, is_provisioned, is_true};
+use super::rest::is_paused;
 use super::{hosts, pools};
 
 /// The objects of the tree, as the API server returns them.
@@ -30,6 +32,10 @@ pub struct Objects {
     pub hosts: Vec<BareMetalHost>,
     /// The agents of machines.
     pub agents: Vec<Agent>,
+    /// DevMachines. They have no entries; a Machine tells how far its own is.
+    pub dev_machines: Vec<Value>,
+    /// What the controllers have not confirmed since they started.
+    pub unconfirmed: Report,
 }
 
 /// The state of an object.
@@ -62,6 +68,17 @@ pub struct Entry {
     pub causes: Vec<String>,
     /// The time since which it has been in this state.
     pub since: Option<DateTime<Utc>>,
+    /// The start of a simulated machine that is under way.
+    pub starts: Option<Starts>,
+}
+
+/// The start of a part of a simulated machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Starts {
+    /// When it began.
+    pub since: DateTime<Utc>,
+    /// How many seconds it takes.
+    pub seconds: i64,
 }
 
 /// Returns all clusters with the objects below them, sorted by namespace and name, and then the entries for bare metal.
@@ -69,7 +86,23 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
     let mut clusters: Vec<&Value> = objects.clusters.iter().collect();
     clusters.sort_by_key(|cluster| (namespace(cluster), name(cluster)));
     let clusters = clusters.into_iter().flat_map(|cluster| cluster_entries(cluster, objects));
-    clusters.chain(hosts::entries(objects)).collect()
+    let mut entries: Vec<Entry> = clusters.chain(hosts::entries(objects)).collect();
+    entries.iter_mut().for_each(|entry| doubt(entry, &objects.unconfirmed));
+    entries
+}
+
+/// Lets an entry wait whose stored status no controller has confirmed yet.
+fn doubt(entry: &mut Entry, unconfirmed: &Report) {
+    let of_entry = unconfirmed.unconfirmed.iter().filter(|one| key_of(one) == entry.key);
+    let causes: Vec<String> = of_entry.map(|one| one.cause.clone()).collect();
+    if entry.state == State::Good && !causes.is_empty() {
+        (entry.state, entry.causes) = (State::Waiting, causes);
+    }
+}
+
+/// Returns the key of the entry of an unconfirmed object.
+pub fn key_of(object: &Unconfirmed) -> String {
+    key(&json!({"kind": object.kind, "metadata": {"namespace": object.namespace, "name": object.name}}))
 }
 
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
@@ -98,7 +131,8 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
     let machines: Vec<&Value> = sorted(objects.machines.iter().filter(here));
     if let Some(control_plane) = control_plane {
         found.push(entry(control_plane, 1, "Available", replicas(control_plane)));
-        found.extend(machines.iter().filter(|m| is_control(m)).map(|machine| machine_entry(machine, 2)));
+        found
+            .extend(machines.iter().filter(|m| is_control(m)).map(|machine| machine_entry(machine, objects)));
     }
     for deployment in sorted(objects.machine_deployments.iter().filter(here)) {
         let of_deployment = |object: &Value| {
@@ -109,13 +143,16 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
         shown.causes.splice(0..0, sets.flat_map(blocked));
         found.push(shown);
         found.extend(
-            machines.iter().filter(|machine| of_deployment(machine)).map(|machine| machine_entry(machine, 2)),
+            machines
+                .iter()
+                .filter(|machine| of_deployment(machine))
+                .map(|machine| machine_entry(machine, objects)),
         );
     }
     for pool in sorted(objects.machine_pools.iter().filter(here)) {
         found.push(pools::entry(pool));
         let own = machines.iter().filter(|machine| pools::owns(pool, machine));
-        found.extend(own.map(|machine| machine_entry(machine, 2)));
+        found.extend(own.map(|machine| machine_entry(machine, objects)));
     }
     found
 }
@@ -147,9 +184,38 @@ fn sorted<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<&'a Value> {
     objects
 }
 
-fn machine_entry(machine: &Value, depth: usize) -> Entry {
+fn machine_entry(machine: &Value, objects: &Objects) -> Entry {
     let version = machine["spec"]["version"].as_str().unwrap_or_default();
-    entry(machine, depth, "Ready", format!("{} {version}", phase(machine)).trim().to_owned())
+    let summary = format!("{} {version}", phase(machine));
+    let reference = &machine["spec"]["infrastructureRef"];
+    let is_own = |object: &&Value| {
+        object["kind"] == reference["kind"]
+            && object["metadata"]["name"] == reference["name"]
+            && namespace(object) == namespace(machine)
+    };
+    let starts = objects.dev_machines.iter().find(is_own).and_then(starts);
+    Entry { starts, ..entry(machine, 2, "Ready", summary.trim().to_owned()) }
+}
+
+/// The parts of a simulated machine in the order in which they start: the condition, the field of the part, and the part before it.
+const PARTS: [(&str, &str, &str); 4] = [
+    ("VMProvisioned", "vm", "VMProvisioned"),
+    ("NodeProvisioned", "node", "VMProvisioned"),
+    ("EtcdProvisioned", "etcd", "NodeProvisioned"),
+    ("APIServerProvisioned", "apiServer", "NodeProvisioned"),
+];
+
+/// Returns the part of a DevMachine that is starting. The time of the VM's own condition is that at which its start began; the other parts
+/// start when the part before them runs.
+fn starts(machine: &Value) -> Option<Starts> {
+    let is_starting = |(part, ..): &&(&str, &str, &str)| {
+        condition(machine, part).is_some_and(|condition| condition["reason"] == "WaitingForStartupTimeout")
+    };
+    let (_, field, before) = PARTS.iter().find(is_starting)?;
+    let since = condition(machine, before)?["lastTransitionTime"].as_str().and_then(parse_rfc3339)?;
+    let duration = &machine["spec"]["backend"]["inMemory"][field]["provisioning"]["startupDuration"];
+    let seconds = machinery::duration::parse(duration.as_str()?)?.as_secs();
+    Some(Starts { since, seconds: seconds.try_into().ok()? })
 }
 
 /// Conditions that are true while an object that may already be Available is changing.
@@ -184,11 +250,11 @@ fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) ->
         .and_then(parse_rfc3339);
     let key = key(object);
     let label = if depth == 0 { key.clone() } else { format!("{kind} {}", name(object)) };
-    Entry { depth, key, label, state, summary, causes, since }
+    Entry { depth, key, label, state, summary, causes, since, starts: None }
 }
 
 /// Returns how many replicas are available, and the version.
-pub(super) fn replicas(object: &Value) -> String {
+pub fn replicas(object: &Value) -> String {
     let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
     let available = object["status"]["availableReplicas"].as_i64().unwrap_or(0);
     let version =
@@ -203,7 +269,8 @@ fn phase(object: &Value) -> String {
 /// Returns `Available` as soon as the cluster is, because its phase stays `Provisioned` from before that until its deletion.
 fn stage(cluster: &Value) -> String {
     let available = is_true(cluster, "Available") && cluster["status"]["phase"] == "Provisioned";
-    if available { "Available".to_owned() } else { phase(cluster) }
+    let stage = if available { "Available".to_owned() } else { phase(cluster) };
+    if is_paused(cluster) { format!("{stage}, paused") } else { stage }
 }
 
 fn name(object: &Value) -> &str {
@@ -220,8 +287,6 @@ fn cluster_of(object: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn cluster(available: &str, message: &str) -> Value {
@@ -261,6 +326,29 @@ mod tests {
             (State::Waiting, "no quota left".to_owned())
         );
         assert!(entries[1].since.is_some());
+    }
+
+    #[test]
+    fn an_unconfirmed_status_is_waited_for_and_a_paused_cluster_says_so() {
+        let mut cluster = cluster("True", "");
+        cluster["status"]["phase"] = json!("Provisioned");
+        cluster["spec"]["paused"] = json!(true);
+        let mut objects = Objects { clusters: vec![cluster], ..Objects::default() };
+        assert_eq!(
+            (entries(&objects)[0].state, entries(&objects)[0].summary.as_str()),
+            (State::Good, "Available, paused")
+        );
+        let unconfirmed = |name: &str| Unconfirmed {
+            kind: "Cluster".to_owned(),
+            namespace: "default".to_owned(),
+            name: name.to_owned(),
+            cause: "not reconciled yet".to_owned(),
+        };
+        objects.unconfirmed.unconfirmed = vec![unconfirmed("second")];
+        assert_eq!(entries(&objects)[0].state, State::Good);
+        objects.unconfirmed.unconfirmed = vec![unconfirmed("first")];
+        let entry = entries(&objects).remove(0);
+        assert_eq!((entry.state, entry.causes), (State::Waiting, vec!["not reconciled yet".to_owned()]));
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn entry(pool: &Value) -> Entry {
         summary: replicas(pool),
         causes: if state == State::Good { Vec::new() } else { vec![cause(status)] },
         since: since.or(pool["metadata"]["creationTimestamp"].as_str()).and_then(parse_rfc3339),
+        starts: None,
     }
 }
 

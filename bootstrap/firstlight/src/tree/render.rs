@@ -1,95 +1,150 @@
-//! Renders the tree as text: redrawn in place on a terminal, otherwise as lines with changes. Pure.
+//! Renders the tree as text for a terminal. Pure.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use terminal::{cut, wrapped};
+use unicode_width::UnicodeWidthStr;
 
+use super::fold::fold;
 use super::model::{Entry, State};
-
-/// Returns the whole tree, with a line of at most `width` columns for each entry. `colour` adds ANSI colours.
-pub fn tree(entries: &[Entry], now: DateTime<Utc>, width: usize, colour: bool) -> Vec<String> {
-    let lines = entries.iter().enumerate().map(|(index, entry)| {
-        let line = fitted(entry, &branch(entries, index), now, width.max(WIDTH_MIN));
-        if colour { painted(&line, entry.state) } else { line }
-    });
-    lines.collect()
-}
-
-/// Returns the changes since the last call, with a line for each object, for logs and pipes.
-pub fn changes(before: &mut BTreeMap<String, String>, entries: &[Entry]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut current = BTreeMap::new();
-    for entry in entries {
-        let text = described(entry);
-        if before.get(&entry.key) != Some(&text) {
-            lines.push(format!("{}: {text}", entry.key));
-        }
-        current.insert(entry.key.clone(), text);
-    }
-    lines.extend(before.keys().filter(|key| !current.contains_key(*key)).map(|key| format!("{key}: gone")));
-    *before = current;
-    lines
-}
-
-fn described(entry: &Entry) -> String {
-    let state = match entry.state {
-        State::Good | State::Folded(_) => "ready",
-        State::Waiting => "waiting",
-        State::Deleting => "deleting",
-    };
-    let mut text =
-        if entry.summary.is_empty() { state.to_owned() } else { format!("{state}, {}", entry.summary) };
-    if !entry.causes.is_empty() {
-        text.push_str(": ");
-        text.push_str(&entry.causes.join("; "));
-    }
-    text
-}
+use super::words::{Sentence, sentences};
 
 /// Narrower terminals get lines of this width, which they cut.
 const WIDTH_MIN: usize = 20;
+/// The lines that a cause may have below its entry.
+const CAUSE_LINES_MAX: usize = 4;
 
-/// Returns the line of an entry. If it is too long, it loses first the other causes, then the summary but for its first word, then the
-/// kind; the rest of the first cause is cut at the end, because it begins with its condition.
-fn fitted(entry: &Entry, branch: &str, now: DateTime<Utc>, width: usize) -> String {
-    let start = format!("{branch}{} ", mark(entry.state));
-    let name = entry.label.split_once(' ').map_or(entry.label.as_str(), |(_, name)| name);
-    let summary = if entry.summary.is_empty() { String::new() } else { format!("  {}", entry.summary) };
-    let state = entry.summary.split(' ').next().filter(|state| !state.is_empty());
-    let state = state.map(|state| format!("  {state}")).unwrap_or_default();
-    let age = match (entry.state, entry.since) {
-        (State::Waiting | State::Deleting, Some(since)) => format!("  {}", age(now - since)),
-        _ => String::new(),
-    };
-    let Some(cause) = entry.causes.first() else {
-        return cut(&format!("{start}{}{summary}{age}", entry.label), width);
-    };
-    let others = entry.causes.len() - 1;
-    let first = if others == 0 { cause.clone() } else { format!("{cause} (+{others})") };
-    let all = entry.causes.join("; ");
-    [
-        format!("{start}{}{summary}{age}  waiting for: {all}", entry.label),
-        format!("{start}{}{summary}{age}  waiting for: {first}", entry.label),
-        format!("{start}{}{state}{age}  {first}", entry.label),
-        format!("{start}{name}{state}{age}  {first}"),
-    ]
-    .into_iter()
-    .find(|line| line.width() <= width)
-    .unwrap_or_else(|| cut(&format!("{start}{name}{state}{age}  {cause}"), width))
+/// Returns the whole tree in lines of at most `width` columns. An entry has its causes beside it, or below it if one line is too short.
+/// `colour` adds ANSI colours.
+pub fn tree(entries: &[Entry], now: DateTime<Utc>, width: usize, colour: bool) -> Vec<String> {
+    let drawing = Drawing { said: said(entries, now), now, width: width.max(WIDTH_MIN), colour };
+    drawing.lines(entries, true)
 }
 
-/// Cuts a line after `width` columns; `…` stands for the rest.
-fn cut(line: &str, width: usize) -> String {
-    if line.width() <= width {
-        return line.to_owned();
+/// Like [`tree`], in at most `rows` lines: if there are more, ready entries are folded, and then each entry has one line.
+pub fn fitted(
+    entries: &[Entry],
+    now: DateTime<Utc>,
+    (width, rows): (usize, usize),
+    colour: bool,
+) -> Vec<String> {
+    let drawing = Drawing { said: said(entries, now), now, width: width.max(WIDTH_MIN), colour };
+    let whole = drawing.lines(entries, true);
+    if whole.len() <= rows {
+        return whole;
     }
-    let mut columns = 1;
-    let fits = |c: &char| {
-        columns += c.width().unwrap_or(0);
-        columns <= width
-    };
-    line.chars().take_while(fits).chain(['…']).collect()
+    let folded = fold(entries, rows);
+    let whole = drawing.lines(&folded, true);
+    if whole.len() <= rows { whole } else { drawing.lines(&folded, false) }
+}
+
+/// What is said of each entry, by its key. It is made of all entries, also of those that are folded then.
+type Said<'a> = BTreeMap<&'a str, Vec<Sentence>>;
+
+fn said(entries: &[Entry], now: DateTime<Utc>) -> Said<'_> {
+    let waiting = entries.iter().enumerate().filter(|(_, entry)| !entry.causes.is_empty());
+    waiting.map(|(index, entry)| (entry.key.as_str(), sentences(entries, index, Some(now)))).collect()
+}
+
+/// What is common to all lines of a tree.
+struct Drawing<'a> {
+    said: Said<'a>,
+    now: DateTime<Utc>,
+    width: usize,
+    colour: bool,
+}
+
+impl Drawing<'_> {
+    /// Draws entries; `below` permits lines for the causes below them.
+    fn lines(&self, entries: &[Entry], below: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let place = Place { entries, index, width: self.width };
+            let sentences = self.said.get(entry.key.as_str()).map_or(&[][..], Vec::as_slice);
+            for line in place.lines(sentences, self.now, below) {
+                lines.push(if self.colour { painted(&line, entry.state) } else { line });
+            }
+        }
+        lines
+    }
+}
+
+/// The place of an entry in the tree.
+struct Place<'a> {
+    entries: &'a [Entry],
+    index: usize,
+    width: usize,
+}
+
+impl Place<'_> {
+    /// Returns the lines of the entry. Others wrote the causes and a part of the rest, so they are escaped.
+    fn lines(&self, sentences: &[Sentence], now: DateTime<Utc>, below: bool) -> Vec<String> {
+        let entry = &self.entries[self.index];
+        let label = terminal::line(&entry.label);
+        let summary = match terminal::line(&entry.summary) {
+            summary if summary.is_empty() => String::new(),
+            summary => format!("  {summary}"),
+        };
+        let age = match (entry.state, entry.since) {
+            (State::Waiting | State::Deleting, Some(since)) => format!("  {}", age(now - since)),
+            _ => String::new(),
+        };
+        let start = format!("{}{} ", self.branch(), mark(entry.state));
+        let head = format!("{start}{label}{summary}{age}");
+        let Some(first) = sentences.first() else { return vec![cut(&head, self.width)] };
+        let all: Vec<String> = sentences.iter().map(Sentence::text).collect();
+        let others = if all.len() > 1 { format!(" (+{})", all.len() - 1) } else { String::new() };
+        let first = terminal::line(&first.text()).into_owned() + &others;
+        let all = terminal::line(&all.join("; ")).into_owned();
+        let name = label.split_once(' ').map_or(&*label, |(_, name)| name);
+        let short = format!("{start}{name}{age}  {first}");
+        let one_line = [format!("{head}  {all}"), format!("{head}  {first}")];
+        if let Some(line) = one_line.iter().find(|line| line.width() <= self.width) {
+            return vec![line.clone()];
+        }
+        if !below {
+            return vec![cut(&short, self.width)];
+        }
+        let indent = format!("{}  ", self.below());
+        let room = self.width.saturating_sub(indent.width()).max(1);
+        let text = if all.width() <= room { all } else { first };
+        let mut lines = wrapped(&text, room);
+        if lines.len() > CAUSE_LINES_MAX {
+            let rest = lines.split_off(CAUSE_LINES_MAX - 1).join(" ");
+            lines.push(cut(&rest, room));
+        }
+        let causes = lines.into_iter().map(|line| cut(&format!("{indent}{line}"), self.width));
+        std::iter::once(cut(&head, self.width)).chain(causes).collect()
+    }
+
+    /// Returns whether a later entry hangs on the line at this level.
+    fn continues(&self, level: usize) -> bool {
+        let later = self.entries[self.index + 1..].iter().find(|entry| entry.depth <= level);
+        later.is_some_and(|entry| entry.depth == level)
+    }
+
+    /// Returns the lines that lead to the entry, for example `│  ├─ `.
+    fn branch(&self) -> String {
+        let depth = self.entries[self.index].depth;
+        (1..=depth)
+            .map(|level| match (level == depth, self.continues(level)) {
+                (true, true) => "├─ ",
+                (true, false) => "└─ ",
+                (false, true) => "│  ",
+                (false, false) => "   ",
+            })
+            .collect()
+    }
+
+    /// Returns the lines that go on beside the causes below the entry.
+    fn below(&self) -> String {
+        let depth = self.entries[self.index].depth;
+        let has_children = self.entries.get(self.index + 1).is_some_and(|next| next.depth > depth);
+        let above = (1..=depth).map(|level| if self.continues(level) { "│  " } else { "   " });
+        above.chain([if has_children { "│  " } else { "   " }]).collect()
+    }
 }
 
 fn mark(state: State) -> char {
@@ -98,23 +153,6 @@ fn mark(state: State) -> char {
         State::Waiting | State::Folded(_) => '…',
         State::Deleting => '✗',
     }
-}
-
-/// Returns the lines that lead to an entry, for example `│  ├─ `.
-fn branch(entries: &[Entry], index: usize) -> String {
-    let depth = entries[index].depth;
-    let continues = |level: usize| {
-        let later = entries[index + 1..].iter().find(|entry| entry.depth <= level);
-        later.is_some_and(|entry| entry.depth == level)
-    };
-    (1..=depth)
-        .map(|level| match (level == depth, continues(level)) {
-            (true, true) => "├─ ",
-            (true, false) => "└─ ",
-            (false, true) => "│  ",
-            (false, false) => "   ",
-        })
-        .collect()
 }
 
 fn painted(text: &str, state: State) -> String {
@@ -137,6 +175,15 @@ fn age(duration: chrono::Duration) -> String {
     }
 }
 
+/// Returns a duration in a form like `0.3s`, `42s`, `3m12s`.
+pub fn seconds(duration: Duration) -> String {
+    match duration.as_secs() {
+        0..10 => format!("{:.1}s", duration.as_secs_f64()),
+        10..120 => format!("{}s", duration.as_secs()),
+        whole => format!("{}m{}s", whole / 60, whole % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +197,7 @@ mod tests {
             summary: String::new(),
             causes: waiting_for.split_terminator("; ").map(str::to_owned).collect(),
             since: Some(DateTime::UNIX_EPOCH),
+            starts: None,
         }
     }
 
@@ -163,57 +211,77 @@ mod tests {
             entry(2, "e", State::Good, ""),
         ];
         let now = DateTime::UNIX_EPOCH + chrono::Duration::seconds(125);
-        let expected = [
-            "… Kind a  2m5s  waiting for: b",
-            "├─ ✓ Kind b",
-            "│  └─ ✓ Kind c",
-            "└─ ✗ Kind d  2m5s  waiting for: x",
-            "   └─ ✓ Kind e",
-        ];
+        let expected =
+            ["… Kind a  2m5s  b", "├─ ✓ Kind b", "│  └─ ✓ Kind c", "└─ ✗ Kind d  2m5s  x", "   └─ ✓ Kind e"];
         assert_eq!(tree(&entries, now, 200, false), expected);
     }
 
     #[test]
-    fn the_first_cause_is_shown_at_every_width() {
-        let mut entry = entry(
-            1,
-            "first-control-plane-79z9t",
-            State::Waiting,
-            "InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node",
-        );
-        entry.summary = "Provisioning v1.35.0".to_owned();
+    fn the_whole_cause_is_shown_at_every_width() {
+        let causes = "InfrastructureReady: no quota left in this zone; NodeHealthy: no node";
+        let mut machine = entry(1, "first-79z9t", State::Waiting, causes);
+        machine.summary = "Provisioning v1.35.0".to_owned();
+        let cluster = entry(0, "first", State::Good, "");
+        let other = entry(1, "other", State::Good, "");
+        let entries = [cluster, machine, other];
         let now = DateTime::UNIX_EPOCH + chrono::Duration::seconds(12);
-        let lines = [
+        let head = "├─ … Kind first-79z9t  Provisioning v1.35.0  12s";
+        let cases: [(usize, &[&str]); 4] = [
             (
                 160,
-                "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota; NodeHealthy: no node",
+                &[
+                    "├─ … Kind first-79z9t  Provisioning v1.35.0  12s  no quota left in this zone (InfrastructureReady); no node (NodeHealthy)",
+                ],
             ),
             (
-                140,
-                "└─ … Kind first-control-plane-79z9t  Provisioning v1.35.0  12s  waiting for: InfrastructureReady: VMProvisioned: no quota (+1)",
+                110,
+                &[
+                    "├─ … Kind first-79z9t  Provisioning v1.35.0  12s  no quota left in this zone (InfrastructureReady) (+1)",
+                ],
             ),
+            (80, &[head, "│       no quota left in this zone (InfrastructureReady); no node (NodeHealthy)"]),
             (
-                105,
-                "└─ … Kind first-control-plane-79z9t  Provisioning  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
+                40,
+                &[
+                    "├─ … Kind first-79z9t  Provisioning v1.…",
+                    "│       no quota left in this zone",
+                    "│       (InfrastructureReady) (+1)",
+                ],
             ),
-            (
-                100,
-                "└─ … first-control-plane-79z9t  Provisioning  12s  InfrastructureReady: VMProvisioned: no quota (+1)",
-            ),
-            (70, "└─ … first-control-plane-79z9t  Provisioning  12s  InfrastructureRead…"),
         ];
-        for (width, expected) in lines {
-            assert_eq!(tree(&[entry.clone()], now, width, false), [expected], "{width}");
+        for (width, expected) in cases {
+            let lines = tree(&entries, now, width, false);
+            assert_eq!(lines[1..lines.len() - 1], *expected, "{width}");
+        }
+        // One line for each entry where there is not enough room.
+        let lines = fitted(&entries, now, (60, 3), false);
+        assert_eq!(lines[1], "├─ … first-79z9t  12s  no quota left in this zone (Infrastr…");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn nothing_that_others_wrote_acts_on_the_terminal() {
+        let forged = "\u{1b}[2J\u{9b}A\r\n✓ Kind forged\u{202e}\u{200b}".repeat(9);
+        let mut hostile = entry(0, "a", State::Waiting, &forged);
+        (hostile.summary, hostile.label) = (forged.clone(), format!("Kind {forged}"));
+        for width in [20, 80, 500] {
+            for line in tree(std::slice::from_ref(&hostile), DateTime::UNIX_EPOCH, width, false) {
+                assert!(!line.contains(terminal::is_unsafe), "{line:?}");
+                assert!(line.width() <= width && !line.starts_with('✓'), "{width}: {line}");
+            }
         }
     }
 
     #[test]
-    fn only_changes_are_printed() {
-        let mut before = BTreeMap::new();
-        let first = [entry(0, "a", State::Waiting, "b"), entry(1, "b", State::Good, "")];
-        assert_eq!(changes(&mut before, &first), ["Kind default/a: waiting: b", "Kind default/b: ready"]);
-        assert_eq!(changes(&mut before, &first), Vec::<String>::new());
-        let second = [entry(0, "a", State::Good, "")];
-        assert_eq!(changes(&mut before, &second), ["Kind default/a: ready", "Kind default/b: gone"]);
+    fn no_number_of_rows_is_exceeded() {
+        let waiting = entry(1, "b", State::Waiting, &"long cause ".repeat(30));
+        let entries: Vec<Entry> = (0..20)
+            .flat_map(|_| {
+                [entry(0, "a", State::Waiting, "x"), waiting.clone(), entry(1, "c", State::Good, "")]
+            })
+            .collect();
+        for rows in [1, 5, 23, 60, 100] {
+            assert!(fitted(&entries, DateTime::UNIX_EPOCH, (80, rows), false).len() <= rows, "{rows}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Whether clusters are as they are wanted now. Pure.
 
+use engine::names::PAUSED;
 use serde_json::Value;
 
 use super::conditions::{condition, is_true};
@@ -28,13 +29,14 @@ fn is_of_generation(object: &Value, observed: &Value) -> bool {
     observed.as_i64().is_none_or(|observed| observed >= generation)
 }
 
-/// Returns whether there is at least one cluster and all clusters are Available.
+/// Returns whether there is at least one cluster, all clusters are Available, and the controllers have confirmed it since they started: what
+/// is stored may be the state before.
 pub fn all_available(objects: &Objects) -> bool {
-    all_have(objects, "Available")
+    all_have(objects, "Available") && objects.unconfirmed.is_confirmed()
 }
 
-/// Returns whether all clusters are Available and none is changing: they have all their machines, each with its node, and all objects that
-/// follow from their classes.
+/// Returns whether all clusters are Available and none is changing: they have all their machines, each Ready, and all objects that follow
+/// from their classes.
 pub fn all_at_rest(objects: &Objects) -> bool {
     let is_moving =
         |object: &Value| !is_observed(object) || CHANGES.iter().any(|change| is_true(object, change));
@@ -45,7 +47,19 @@ pub fn all_at_rest(objects: &Objects) -> bool {
         && !parts.into_iter().flatten().any(is_moving)
         && objects.machine_pools.iter().all(is_observed)
         && objects.machine_pools.iter().all(pools::is_complete)
-        && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+        && objects.machines.iter().all(is_settled)
+}
+
+/// Returns whether a Machine is Ready, with its Node, and stays.
+fn is_settled(machine: &Value) -> bool {
+    machine["status"]["nodeRef"]["name"].is_string()
+        && is_true_now(machine, "Ready")
+        && !machine["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Returns whether nothing is reconciled of the cluster, so that its status is that of an earlier time.
+pub fn is_paused(cluster: &Value) -> bool {
+    cluster["spec"]["paused"] == true || cluster["metadata"]["annotations"][PAUSED].is_string()
 }
 
 /// Returns whether a change of the topology, if there is one, has not reached all objects yet.
@@ -68,7 +82,7 @@ mod tests {
 
     #[test]
     fn at_rest_means_nothing_is_on_its_way() {
-        let machine = |node: Value| json!({"status": {"nodeRef": node}});
+        let machine = |node: Value| json!({"status": {"nodeRef": node, "conditions": [{"type": "Ready", "status": "True"}]}});
         let with = |condition: Value, machine: Value| {
             let mut cluster = cluster("True");
             cluster["status"]["conditions"].as_array_mut().unwrap().push(condition);
@@ -87,6 +101,39 @@ mod tests {
                 "{condition} {machine}"
             );
         }
+    }
+
+    #[test]
+    fn a_machine_that_is_not_ready_or_is_going_is_waited_for() {
+        let machine = |ready: &str, observed: i64| {
+            json!({"metadata": {"generation": 2}, "status": {"nodeRef": {"name": "one"},
+                "conditions": [{"type": "Ready", "status": ready, "observedGeneration": observed}]}})
+        };
+        let mut going = machine("True", 2);
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        for (machine, expected) in [
+            (machine("True", 2), true),
+            (machine("False", 2), false),
+            (machine("Unknown", 2), false),
+            (machine("True", 1), false),
+            (going, false),
+        ] {
+            let objects = Objects {
+                clusters: vec![cluster("True")],
+                machines: vec![machine.clone()],
+                ..Objects::default()
+            };
+            assert_eq!(all_at_rest(&objects), expected, "{machine}");
+            assert!(all_available(&objects));
+        }
+    }
+
+    #[test]
+    fn a_stored_status_counts_when_it_is_confirmed() {
+        let mut objects = Objects { clusters: vec![cluster("True")], ..Objects::default() };
+        assert!(all_at_rest(&objects));
+        objects.unconfirmed.more = 1;
+        assert!(!all_available(&objects) && !all_at_rest(&objects));
     }
 
     #[test]

@@ -6,10 +6,11 @@ use std::io::{IsTerminal, Stdout, Write};
 use crossterm::cursor::{MoveTo, MoveUp};
 use crossterm::style::Print;
 use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
-use crossterm::{QueueableCommand, terminal};
+use crossterm::{QueueableCommand, terminal as crossterm_terminal};
 use machinery::clock::Clock;
+use tokio::time::Instant;
 
-use super::fold::fold;
+use super::changes::{Changes, every};
 use super::model::Entry;
 use super::render;
 
@@ -19,8 +20,22 @@ const DEFAULT_SIZE: (u16, u16) = (80, 24);
 /// The output of `up`: text that stays, and the tree below it.
 pub struct Screen {
     clock: Clock,
+    start: Instant,
+    /// The line below the tree: what keys do.
+    footer: &'static str,
     terminal: Option<Terminal>,
-    before: BTreeMap<String, String>,
+    /// Without a terminal: what was printed of each object.
+    lines: Lines,
+    /// Whether there was a cluster, or a machine.
+    had_entries: bool,
+}
+
+/// How changes are printed without a terminal.
+enum Lines {
+    /// A line for each phase.
+    Phases(Changes),
+    /// Each change, with all causes.
+    Every(BTreeMap<String, String>),
 }
 
 /// A terminal on standard output.
@@ -34,12 +49,17 @@ struct Terminal {
 }
 
 impl Screen {
-    /// Creates a screen on standard output.
-    pub fn new(clock: &Clock) -> Self {
+    /// Creates a screen on standard output, with a line below the tree that says what keys do. `is_verbose` is about output without a
+    /// terminal: every change of every condition, instead of a line for each phase.
+    pub fn new(clock: &Clock, footer: &'static str, is_verbose: bool) -> Self {
         let moves = std::io::stdout().is_terminal() && !is_dumb();
         let terminal =
             moves.then(|| Terminal { size: size(), drawn: 0, above: String::new(), colour: has_colours() });
-        Self { clock: clock.clone(), terminal, before: BTreeMap::new() }
+        let lines = match is_verbose {
+            true => Lines::Every(BTreeMap::new()),
+            false => Lines::Phases(Changes::default()),
+        };
+        Self { clock: clock.clone(), start: clock.monotonic(), footer, terminal, lines, had_entries: false }
     }
 
     /// Returns whether the tree is redrawn in place. Then it must be redrawn regularly, because it contains ages.
@@ -52,7 +72,7 @@ impl Screen {
     /// # Errors
     /// Standard output is closed.
     pub fn print(&mut self, text: &str) -> std::io::Result<()> {
-        let mut out = std::io::stdout();
+        let (mut out, text) = (std::io::stdout(), &::terminal::lines(text));
         if let Some(terminal) = &mut self.terminal {
             terminal.erase(&mut out)?;
             terminal.above.push_str(text);
@@ -79,17 +99,32 @@ impl Screen {
         let now = self.clock.now();
         let Some(terminal) = &mut self.terminal else {
             let time = now.format("%H:%M:%S%.3f");
-            for line in render::changes(&mut self.before, entries) {
+            let lines = match &mut self.lines {
+                Lines::Phases(changes) => changes.phases(entries, self.start.elapsed()),
+                Lines::Every(before) => every(before, entries),
+            };
+            for line in lines {
                 writeln!(out, "{time} {line}")?;
             }
             return out.flush();
         };
+        self.had_entries |= !entries.is_empty();
         out.queue(BeginSynchronizedUpdate)?;
         terminal.erase(&mut out)?;
         let (columns, rows) = terminal.size;
         // The cursor is on the line below the tree. A line of all columns would wrap on some terminals.
         let (width, rows) = (usize::from(columns.max(2)) - 1, usize::from(rows.max(2)) - 1);
-        let lines = render::tree(&fold(entries, rows), now, width, terminal.colour);
+        let mut lines = render::fitted(entries, now, (width, rows), terminal.colour);
+        if entries.is_empty() {
+            let word = if self.had_entries { "No cluster is left." } else { "No clusters yet." };
+            lines.push(word.to_owned());
+        }
+        // An empty line, and the footer, if there is room.
+        if lines.len() + 2 <= rows {
+            let footer = ::terminal::cut(self.footer, width);
+            let footer = if terminal.colour { format!("\u{1b}[2m{footer}\u{1b}[0m") } else { footer };
+            lines.extend([String::new(), footer]);
+        }
         terminal.drawn = lines.len();
         for line in lines {
             out.queue(Print(line))?.queue(Print("\n"))?;
@@ -133,6 +168,6 @@ pub fn width() -> Option<usize> {
 /// Returns the columns and rows of the terminal.
 fn size() -> (u16, u16) {
     // Some pseudo-terminals report a size of zero until somebody sets it.
-    let found = terminal::size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
+    let found = crossterm_terminal::size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
     found.unwrap_or(DEFAULT_SIZE)
 }

@@ -4,23 +4,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::object::Kind;
+use engine::startup::{Report, Startup};
 use engine::{Manager, Objects as Cached};
+use kube::Client;
+use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 use schemas::controlplane::KubeadmControlPlane;
-use schemas::infrastructure::DevCluster;
+use schemas::infrastructure::{DevCluster, DevMachine};
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, SetOnce};
 
 use super::model::{self, Objects};
 use super::screen::Screen;
+use crate::confirmation;
 
 /// The pause after a redraw, so that changes within this time are drawn together.
 const REDRAW: Duration = Duration::from_millis(100);
-/// The interval at which a terminal is redrawn without changes, to update the ages.
+/// The interval at which a terminal is redrawn without changes, to update the ages. Without a terminal it is five times as long.
 const TICK: Duration = Duration::from_secs(1);
+
+/// The pause before a server that did not answer is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the controllers of another process have not confirmed, as far as its server has said it.
+#[derive(Default)]
+struct Answers {
+    latest: Mutex<Report>,
+    /// Set with the first answer.
+    known: SetOnce<()>,
+}
 
 /// The caches with the objects of the tree.
 pub struct View {
@@ -31,8 +46,13 @@ pub struct View {
     machine_sets: Cached<MachineSet>,
     machine_pools: Cached<MachinePool>,
     machines: Cached<Machine>,
+    dev_machines: Cached<DevMachine>,
     hosts: Cached<BareMetalHost>,
     agents: Cached<Agent>,
+    /// What the controllers of this process have not confirmed; empty in a process without controllers.
+    startup: Arc<Startup>,
+    /// What those of another process have not confirmed.
+    server: Option<Arc<Answers>>,
     changed: Arc<Notify>,
 }
 
@@ -47,8 +67,11 @@ impl View {
             machine_sets: manager.objects(),
             machine_pools: manager.objects(),
             machines: manager.objects(),
+            dev_machines: manager.objects(),
             hosts: manager.objects(),
             agents: manager.objects(),
+            startup: manager.startup().clone(),
+            server: None,
             changed: Arc::new(Notify::new()),
         };
         view.follow(&view.clusters);
@@ -58,8 +81,37 @@ impl View {
         view.follow(&view.machine_sets);
         view.follow(&view.machine_pools);
         view.follow(&view.machines);
+        view.follow(&view.dev_machines);
         view.follow(&view.hosts);
         view.follow(&view.agents);
+        view.startup.notify(&view.changed);
+        view
+    }
+
+    /// Like [`View::new`], for the controllers of another process: its server is asked until they have confirmed everything.
+    pub fn of_server(manager: &Manager, client: &Client) -> Self {
+        let mut view = Self::new(manager);
+        let answers = Arc::<Answers>::default();
+        view.server = Some(answers.clone());
+        let (client, clock, changed) = (client.clone(), manager.clock().clone(), view.changed.clone());
+        manager.spawn(async move {
+            let mut path = confirmation::CONTROLLERS_PATH;
+            loop {
+                let Ok(report) = confirmation::ask(&client, path).await else {
+                    clock.sleep(ASK_AGAIN).await;
+                    continue;
+                };
+                path = confirmation::CONFIRMED_PATH;
+                let is_confirmed = report.is_confirmed();
+                *answers.latest.lock() = report;
+                // Only the first answer finds it unset.
+                let _ = answers.known.set(());
+                changed.notify_one();
+                if is_confirmed {
+                    return;
+                }
+            }
+        });
         view
     }
 
@@ -68,7 +120,7 @@ impl View {
         objects.subscribe(move |_| changed.notify_one());
     }
 
-    /// Waits until all caches are synced.
+    /// Waits until all caches are synced, and another process has said what its controllers have not confirmed.
     pub async fn ready(&self) {
         self.clusters.wait_until_synced().await;
         self.control_planes.wait_until_synced().await;
@@ -77,8 +129,12 @@ impl View {
         self.machine_sets.wait_until_synced().await;
         self.machine_pools.wait_until_synced().await;
         self.machines.wait_until_synced().await;
+        self.dev_machines.wait_until_synced().await;
         self.hosts.wait_until_synced().await;
         self.agents.wait_until_synced().await;
+        if let Some(server) = &self.server {
+            server.known.wait().await;
+        }
     }
 
     /// Returns the current objects.
@@ -91,12 +147,17 @@ impl View {
             machine_sets: values(&self.machine_sets),
             machine_pools: values(&self.machine_pools),
             machines: values(&self.machines),
+            dev_machines: values(&self.dev_machines),
             hosts: all(&self.hosts),
             agents: all(&self.agents),
+            unconfirmed: match &self.server {
+                Some(server) => server.latest.lock().clone(),
+                None => self.startup.report(),
+            },
         }
     }
 
-    /// Waits for a change of an object.
+    /// Waits for a change of an object, or for a confirmation of the controllers.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -129,7 +190,8 @@ pub async fn show(
         let tick = async {
             match screen.is_terminal() {
                 true => tokio::time::sleep(TICK).await,
-                false => std::future::pending().await,
+                // For what lasts.
+                false => tokio::time::sleep(TICK * 5).await,
             }
         };
         tokio::select! {

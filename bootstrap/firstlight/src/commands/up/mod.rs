@@ -12,7 +12,7 @@ use machinery::clock::Clock;
 use store::EngineError;
 
 use self::handover::{AfterUp, Stage, check_manifests, is_itself, known_target, write_target};
-use super::goal::{Goal, Timeline, missing, seconds};
+use super::goal::{Goal, Timeline, missing, notes, seconds};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
@@ -31,6 +31,10 @@ use crate::tree::view::{View, show};
 
 /// The user of a pivot at the source.
 const PIVOT_USER: &str = "firstlight-pivot";
+
+/// The line below the tree.
+const FOOTER: &str =
+    "Ctrl-C stops the server; the same command continues. `firstlight describe cluster NAME` says more.";
 
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
@@ -66,6 +70,9 @@ pub struct UpOptions {
     /// The installation at the target of the pivot.
     #[command(flatten)]
     pub install: InstallOptions,
+    /// Whether every change is printed without a terminal; `-v` sets it.
+    #[arg(skip)]
+    pub verbose: bool,
     /// Options shared with `serve`.
     #[command(flatten)]
     pub server: ServerOptions,
@@ -97,7 +104,7 @@ impl UpOptions {
 /// A manifest is invalid (found before the server starts, if possible), the server cannot start, or the time of `--wait` has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {
     let clock = Clock::system();
-    let mut screen = Screen::new(&clock);
+    let mut screen = Screen::new(&clock, FOOTER, options.verbose);
     let documents = read_all_with(&options.filename, &bundled(options)?)?;
     if options.install.install {
         if options.pivot_to.is_none() {
@@ -307,7 +314,8 @@ async fn watch(
 
 async fn until_complete(view: &View, screen: &mut Screen, timeline: &mut Timeline) -> std::io::Result<()> {
     show(view, screen, |objects| timeline.reaches(Goal::Complete, objects)).await?;
-    screen.print_paragraph(&format!("All machines are there after {}.\n", seconds(timeline.elapsed())))
+    let notes = notes(&view.objects());
+    screen.print_paragraph(&format!("All machines are there after {}.\n{notes}", seconds(timeline.elapsed())))
 }
 
 /// With more clusters, the commands for the first ones are an example.

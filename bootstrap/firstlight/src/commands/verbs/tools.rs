@@ -19,7 +19,7 @@ pub struct GlobalOptions {
     #[arg(long, global = true, value_name = "FILE", help_heading = "clusterctl's verbs")]
     pub config: Option<String>,
     /// Verbosity; RUST_LOG selects more precisely which messages are logged
-    #[arg(short = 'v', long = "v", global = true, value_name = "LEVEL", hide = true)]
+    #[arg(short = 'v', long = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", hide = true)]
     pub verbosity: Option<u8>,
 }
 
