@@ -1,11 +1,11 @@
 //! Fetches blobs to files. What an interrupted attempt has received is kept, and the next one goes on from there.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use bundle::{Descriptor, Digest, Hashing};
+use bundle::{Descriptor, Hashing};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::client::{Purpose, Session};
@@ -13,27 +13,34 @@ use crate::limits;
 use crate::retry::Failure;
 
 impl Session<'_> {
-    /// Fetches a blob to `path`, unless it is there. The file appears only when it is whole and verified.
+    /// Fetches a blob to `path`, unless it is there undamaged. The file appears only when it is whole, verified, and on the disk.
     ///
     /// # Errors
     /// The registry does not have it, sends something else again and again, or the disk is full.
     pub async fn download(&self, blob: &Descriptor, path: &Path) -> Result<()> {
-        if path.exists() {
+        // Whatever an earlier process left: a disk that lost power may have a name without its content.
+        if verified(path, blob).await? {
             return Ok(());
         }
         ensure!(blob.size <= limits::BLOB, "{}: it has more than {} bytes", blob.digest, limits::BLOB);
         let part = path.with_extension("part");
         let fetched = self.client.retried(async || {
             self.receive(blob, &part).await?;
-            verified(&part, blob).await
+            match verified(&part, blob).await.map_err(Failure::Lasting)? {
+                true => Ok(()),
+                false => {
+                    Err(Failure::Passing(anyhow!("what was received has another digest: it is damaged")))
+                }
+            }
         });
         fetched.await.with_context(|| format!("{} cannot be fetched", blob.digest))?;
-        std::fs::rename(&part, path).with_context(|| path.display().to_string())
+        let path = path.to_owned();
+        tokio::task::spawn_blocking(move || files::publish(&part, &path)).await.context("the server ends")?
     }
 
     /// Receives what is missing of a blob.
     async fn receive(&self, blob: &Descriptor, part: &Path) -> Result<(), Failure> {
-        let mut file = OpenOptions::new().create(true).append(true).open(part).map_err(full)?;
+        let mut file = files::append(part, 0o600).map_err(Failure::Lasting)?;
         let mut length = file.seek(SeekFrom::End(0)).map_err(full)?;
         if length > blob.size {
             file.set_len(0).map_err(full)?;
@@ -78,18 +85,28 @@ fn full(error: io::Error) -> Failure {
     Failure::Lasting(error.into())
 }
 
-/// Checks the digest of a file; a damaged one is removed, so that the next attempt begins anew.
-async fn verified(part: &Path, blob: &Descriptor) -> Result<(), Failure> {
-    let path = part.to_owned();
-    let digest = tokio::task::spawn_blocking(move || -> io::Result<Digest> {
-        let mut hashing = Hashing::new(File::open(path)?);
+/// [`is_whole`] in a thread that may wait for the disk.
+async fn verified(path: &Path, blob: &Descriptor) -> Result<bool> {
+    let (file, blob) = (path.to_owned(), blob.clone());
+    let found =
+        tokio::task::spawn_blocking(move || is_whole(&file, &blob)).await.context("the server ends")?;
+    found.with_context(|| format!("cannot use {}", path.display()))
+}
+
+/// Returns whether there is a file with the size and the digest of a blob. A damaged one is removed, so that the next attempt begins anew.
+fn is_whole(path: &Path, blob: &Descriptor) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let is_whole = file.metadata()?.len() == blob.size && {
+        let mut hashing = Hashing::new(file);
         io::copy(&mut hashing, &mut io::sink())?;
-        Ok(hashing.end().0)
-    });
-    let digest = digest.await.map_err(|error| Failure::Passing(error.into()))?.map_err(full)?;
-    if digest == blob.digest {
-        return Ok(());
+        hashing.end().0 == blob.digest
+    };
+    if !is_whole {
+        std::fs::remove_file(path)?;
     }
-    std::fs::remove_file(part).map_err(full)?;
-    Err(Failure::Passing(anyhow!("it has the digest {digest}: it is damaged")))
+    Ok(is_whole)
 }

@@ -233,32 +233,12 @@ pub fn update_private(path: &Path, content: &[u8]) -> Result<()> {
     write_private(path, content)
 }
 
-/// Writes a file atomically, readable only by its owner.
+/// Writes a file that only its owner may read. After a power failure there is the old one or the new one.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let failed = || format!("cannot write {}", path.display());
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).with_context(failed)?;
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let temporary = path.with_file_name(name);
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)
-        .with_context(failed)?;
-    if let Err(error) = file.write_all(content).and_then(|()| file.sync_all()) {
-        // Remove the incomplete file, because it occupies the space that is missing.
-        drop(std::fs::remove_file(&temporary));
-        return Err(error).with_context(failed);
-    }
-    std::fs::rename(&temporary, path).with_context(failed)
+    files::write(path, 0o600, content)
 }
 
 #[cfg(test)]

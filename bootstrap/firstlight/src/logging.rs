@@ -54,7 +54,7 @@ pub fn start(verbosity: Verbosity) {
 /// The file cannot be written.
 pub fn start_in_file(path: &Path) -> Result<()> {
     if path.metadata().is_ok_and(|file| file.len() > FILE_BYTES_MAX) {
-        std::fs::rename(path, path.with_extension("log.1"))
+        files::rename(path, &path.with_extension("log.1"))
             .with_context(|| format!("cannot rename {}", path.display()))?;
     }
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);

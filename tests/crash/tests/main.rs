@@ -1,5 +1,6 @@
 //! Acknowledged writes survive kills and power failures.
 
+mod files;
 mod kill;
 mod power;
 mod quiet;

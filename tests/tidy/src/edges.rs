@@ -17,6 +17,7 @@ const ROOMS: &[(&str, u8)] =
 
 /// The crates of the API server, from the lowest to the highest.
 const API_SERVER_ORDER: &[&str] = &[
+    "files",
     "metrics",
     "machinery",
     "cel",

@@ -5,6 +5,17 @@ pub const FILE_LINES_MAX: usize = 600;
 /// Maximum number of lines in a function. A longer function does not fit on a screen.
 pub const FUNCTION_LINES_MAX: usize = 90;
 
+/// What gives a file its name, and leaves it to luck whether a power failure finds the content with the name.
+const RENAMES: &[&str] = &["fs::rename(", ".persist("];
+/// Where that is right: the crate that syncs, the store, whose accesses the crash suite records, and what each process writes anew.
+const MAY_RENAME: &[&str] = &[
+    "apiserver/files",
+    "apiserver/store",
+    "bootstrap/pods/kubelet/src/logs",
+    "bootstrap/pods/kubelet/src/volumes",
+    "tests",
+];
+
 /// The violations in a Rust source file, one per line.
 pub fn violations(path: &str, text: &str) -> Vec<String> {
     let generated = text.lines().take(3).any(|line| line.contains("by `cargo xtask"));
@@ -26,6 +37,12 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
         }
         if code.starts_with("#[ignore") {
             found.push(format!("{place}: an ignored test"));
+        }
+        let may_rename = path.contains("/tests/") || MAY_RENAME.iter().any(|folder| path.starts_with(folder));
+        if !may_rename && RENAMES.iter().any(|call| code.contains(call)) {
+            found.push(format!(
+                "{place}: a name without its content after a power failure; use the crate `files`"
+            ));
         }
         if code.contains("thread::sleep(") && !path.starts_with("tests/tidy") {
             found.push(format!("{place}: a sleep; wait for a condition with a deadline"));
@@ -87,6 +104,7 @@ mod tests {
             (long_function.as_str(), 1),
             (unfinished.as_str(), 1),
             ("#[ignore]\nfn test() {}\n", 1),
+            ("fn f() {\n    std::fs::rename(a, b)\n}\n", 1),
             ("/// Reads it.\n///\n/// # Errors\n/// Never.\n", 0),
             ("/// Reads it.\n/// # Errors\n/// Never.\n", 1),
         ];

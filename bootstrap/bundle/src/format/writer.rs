@@ -105,11 +105,9 @@ impl Writer {
         if let Ok(old) = std::fs::metadata(&self.path) {
             self.file.set_permissions(old.permissions()).with_context(cannot)?;
         }
-        self.file.sync_all().with_context(cannot)?;
-        std::fs::rename(&self.beside, &self.path).with_context(cannot)?;
+        files::publish(&self.beside, &self.path)?;
         self.is_finished = true;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).with_context(cannot)
+        Ok(())
     }
 
     /// Writes an entry from memory, and returns its place and digest.

@@ -1,6 +1,6 @@
 //! The destination of a backup: standard output, or a file that appears complete or not at all.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ pub(super) struct Destination {
 }
 
 struct Unfinished {
-    file: File,
     temporary: PathBuf,
     path: PathBuf,
 }
@@ -37,9 +36,8 @@ impl Destination {
         let temporary = path.with_file_name(name);
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
         let file = file.with_context(failed)?;
-        let out =
-            Box::new(std::io::BufWriter::with_capacity(1 << 20, file.try_clone().with_context(failed)?));
-        Ok(Self { out, file: Some(Unfinished { file, temporary, path: path.to_owned() }) })
+        let out = Box::new(std::io::BufWriter::with_capacity(1 << 20, file));
+        Ok(Self { out, file: Some(Unfinished { temporary, path: path.to_owned() }) })
     }
 
     /// Writes bytes.
@@ -51,9 +49,7 @@ impl Destination {
     pub(super) fn finish(mut self) -> Result<()> {
         self.out.flush().with_context(|| self.failed())?;
         let Some(unfinished) = &self.file else { return Ok(()) };
-        unfinished.file.sync_all().with_context(|| self.failed())?;
-        std::fs::rename(&unfinished.temporary, &unfinished.path).with_context(|| self.failed())?;
-        sync_folder_of(&unfinished.path).with_context(|| self.failed())
+        files::publish(&unfinished.temporary, &unfinished.path)
     }
 
     fn failed(&self) -> String {
@@ -71,10 +67,4 @@ impl Drop for Destination {
             drop(std::fs::remove_file(&unfinished.temporary));
         }
     }
-}
-
-/// Syncs the folder of `path`, so that the name survives a power failure.
-pub(super) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
 }

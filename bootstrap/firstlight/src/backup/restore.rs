@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
 use store::{Batch, Change, ChangeKind, Embedded, Engine, Revision, Store, Stored};
 
-use super::destination::sync_folder_of;
 use super::format::Header;
 use super::read::{Reader, Record};
 use super::verify::{name, read_to_end, verify_file};
@@ -124,17 +123,16 @@ impl Place {
             )
         };
         if self.occupied {
-            std::fs::rename(&self.path, &self.replaced).with_context(failed)?;
+            files::rename(&self.path, &self.replaced).with_context(failed)?;
         } else if self.lock.is_some() {
             std::fs::remove_file(self.path.join(LOCK)).with_context(failed)?;
         }
-        if let Err(error) = std::fs::rename(staging, &self.path) {
+        if let Err(error) = files::rename(staging, &self.path) {
             if self.occupied {
-                std::fs::rename(&self.replaced, &self.path).with_context(failed)?;
+                files::rename(&self.replaced, &self.path).with_context(failed)?;
             }
             return Err(error).with_context(failed);
         }
-        sync_folder_of(&self.path).with_context(failed)?;
         Ok(self.occupied.then(|| self.replaced.clone()))
     }
 }

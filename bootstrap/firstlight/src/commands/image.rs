@@ -1,9 +1,9 @@
 //! `firstlight image`.
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::image;
@@ -37,24 +37,17 @@ pub fn run(options: &ImageOptions) -> Result<()> {
         return Ok(());
     }
     let path = options.output.display();
-    let mut temporary = options.output.clone().into_os_string();
-    temporary.push(".new");
-    let failed = || format!("cannot write {path}");
-    let file = std::fs::File::create(&temporary).with_context(failed)?;
-    let written = image::write(BufWriter::new(&file), &options.image, &entries)
-        .and_then(|digest| (&file).flush().map(|()| digest).context("cannot write"));
-    let digest = match written {
-        Ok(digest) => digest,
-        Err(error) => {
-            // Remove the incomplete file.
-            drop(std::fs::remove_file(&temporary));
-            return Err(error).with_context(failed);
-        }
-    };
-    std::fs::rename(&temporary, &options.output).with_context(failed)?;
+    let mut digest = String::new();
+    files::replace(&options.output, 0o644, |file| {
+        digest = image::write(BufWriter::new(file), &options.image, &entries)?;
+        Ok(())
+    })?;
     say(&format!(
         "{path} has the image {} ({digest})\n\
-         Load it with `podman load -i {path}`, `docker load -i {path}` or, on a node, `ctr -n k8s.io images import {path}`\n",
+         Load it with `podman load -i {path}`, `docker load -i {path}` or, on a node, `ctr -n k8s.io images import {path}`\n\
+         Run it with `podman run --rm --name firstlight -p 127.0.0.1:6443:6443 -v firstlight:{} {}`\n",
+        options.image,
+        image::DATA,
         options.image
     ))
 }

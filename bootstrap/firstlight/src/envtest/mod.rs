@@ -111,7 +111,7 @@ pub fn install(directory: &Path) -> Result<()> {
         if std::fs::hard_link(&binary, &new).is_err() {
             std::fs::copy(&binary, &new).with_context(failed)?;
         }
-        std::fs::rename(&new, &path).with_context(failed)?;
+        files::publish(&new, &path)?;
         // Renaming a link onto another link to the same file leaves both, so the first is removed.
         drop(std::fs::remove_file(&new));
     }

@@ -1,18 +1,18 @@
 //! Builds the boot files of machines from this program and the site's own files in `<data-dir>/netboot`.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
 use agent_protocol::Configuration;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use metal::preprovisioning::{BootImages, InitialImage, MediaImage};
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
 use metal_boot::pieces::Piece;
 use metal_images::assets::{Assets, Kernel};
-use metal_images::cache::{Inputs, make_once, replace};
+use metal_images::cache::{Inputs, MODE, make_once};
 use metal_images::program::Entry;
 use metal_images::{KernelModules, initramfs, program, uki};
 use metal_provisioning::media;
@@ -31,9 +31,11 @@ const UNIFIED: &str = "firstlight.efi";
 /// unified kernel image. Files with unchanged inputs are reused. `more` are additional kernel arguments.
 ///
 /// # Errors
-/// The assets contain no kernel, or a file cannot be read or written.
+/// The assets contain no kernel, or a file is damaged, or cannot be read or written.
 pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Result<BootFiles> {
     let assets = Assets::new(&folder.join("assets"));
+    let damaged = assets.verify()?;
+    ensure!(damaged.is_empty(), "machines cannot be booted from damaged files: {}", damaged.join("; "));
     let arguments = std::iter::once(ARGUMENTS).chain(more.iter().map(String::as_str));
     let arguments = arguments.collect::<Vec<_>>().join(" ");
     let mut boot = BootFiles { arguments, ..BootFiles::default() };
@@ -78,7 +80,7 @@ fn for_raspberry_pi(made: &Path, arguments: &str) -> Result<PathBuf> {
         ("cmdline.txt", format!("{arguments}\n")),
     ];
     for (name, text) in files {
-        replace(&folder.join(name), |file| Ok(file.write_all(text.as_bytes())?))?;
+        files::write(&folder.join(name), MODE, text.as_bytes())?;
     }
     Ok(folder)
 }
@@ -125,7 +127,7 @@ impl Making<'_> {
             let path = self.folder.join(AGENT_FILE);
             let agent = program::decompressed(AGENT)?;
             if std::fs::read(&path).ok().as_deref() != Some(&agent) {
-                replace(&path, |file| Ok(file.write_all(&agent)?))?;
+                files::write(&path, MODE, &agent)?;
             }
             return Ok(Some(alone(path)));
         }
@@ -189,7 +191,7 @@ impl Making<'_> {
 
 fn pack(out: &Path, kernel: &Kernel, program: &[Entry], agent: &Configuration) -> Result<()> {
     let modules = KernelModules::read(&kernel.modules)?;
-    replace(out, |file| {
+    files::replace(out, MODE, |file| {
         initramfs::write(BufWriter::new(file), program, &modules, agent, initramfs::Compression::Zstd)
     })
 }
@@ -203,5 +205,5 @@ fn unify(out: &Path, stub: &Path, kernel: &Kernel, (initial, arguments): (&Path,
         initramfs: Piece::file(initial)?,
     };
     let image = uki::assemble(parts)?;
-    replace(out, |file| image.write(file))
+    files::replace(out, MODE, |file| image.write(file))
 }

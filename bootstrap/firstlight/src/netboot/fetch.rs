@@ -1,11 +1,11 @@
 //! Fetches bundles from the server whose services this one takes over.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use futures::TryStreamExt;
 use http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
@@ -18,19 +18,38 @@ use super::authority::Authority;
 /// The limit for a piece of a file to arrive.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Fetches the bundle with the name of `path` from the server at `url` to `path`, unless it is there. `authority` is the folder with the
+/// Fetches the bundle with the name of `path` from the server at `url` to `path`, unless it is there undamaged. `authority` is the folder with the
 /// certificate and key of the site's authority.
 ///
 /// # Errors
 /// The authority is not in the folder, the server does not answer or does not have the bundle, the disk is full, or the bundle is damaged.
 pub async fn fetch(url: &str, authority: &Path, path: &Path) -> Result<()> {
     if path.exists() {
-        return Ok(());
+        match damage(path).await? {
+            None => return Ok(()),
+            Some(damage) => {
+                tracing::warn!(
+                    "the bundle {} is fetched again, because it is damaged: {damage:#}",
+                    path.display()
+                );
+                std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+            }
+        }
     }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        files::make_folder(folder, 0o755)?;
     }
     BundleServer::new(url, &Authority::load(authority, &Clock::system())?)?.fetch(path).await
+}
+
+/// Returns what is wrong with a bundle, of which everything is read.
+async fn damage(path: &Path) -> Result<Option<Error>> {
+    let path = path.to_owned();
+    let check = move || match bundle::Bundle::open(&path).and_then(|bundle| bundle::verify(&bundle)) {
+        Ok(problems) => problems.first().map(|problem| anyhow!("{problem}")),
+        Err(error) => Some(error),
+    };
+    tokio::task::spawn_blocking(check).await.context("the bundle was not checked")
 }
 
 /// A server with bundles.
@@ -50,21 +69,13 @@ impl BundleServer {
     async fn fetch(&self, path: &Path) -> Result<()> {
         let name = name_of(path).context("a bundle without a name")?;
         let part = path.with_extension("part");
-        let mut file = OpenOptions::new().create(true).append(true).open(&part)?;
+        let mut file = files::append(&part, 0o600)?;
         self.receive(&name, &mut file).await.with_context(|| format!("{name} cannot be fetched"))?;
-        file.sync_all()?;
-        let checked = part.clone();
-        let check = move || -> Result<Vec<String>> { bundle::verify(&bundle::Bundle::open(&checked)?) };
-        let problems = tokio::task::spawn_blocking(check).await.context("the bundle was not checked")?;
-        let damage = match problems {
-            Ok(problems) => problems.first().map(|problem| anyhow!("{name} is damaged: {problem}")),
-            Err(error) => Some(error),
-        };
-        match damage {
-            None => Ok(std::fs::rename(&part, path)?),
-            Some(error) => {
+        match damage(&part).await? {
+            None => files::publish(&part, path),
+            Some(damage) => {
                 std::fs::remove_file(&part)?;
-                Err(error)
+                Err(damage.context(format!("{name} is damaged")))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Files that are generated from others, and reused while their inputs are unchanged.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -12,31 +12,33 @@ const SUMS: &str = "SHA256SUMS";
 /// The name of the entry for [`Inputs`] in that file.
 const INPUTS: &str = "(inputs)";
 
-/// Writes a temporary file and renames it to `path` when it is synced: after a power cut there is the old file or the new one.
-///
-/// # Errors
-/// Errors of `write`, and of the file system.
-pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let beside = path.with_file_name(name);
-    let mut file = File::create(&beside).with_context(|| format!("cannot write {}", beside.display()))?;
-    write(&mut file)?;
-    file.sync_all()
-        .and_then(|()| std::fs::rename(&beside, path))
-        .with_context(|| format!("cannot write {}", path.display()))
-}
+/// The permission bits of the files, which contain no secret.
+pub const MODE: u32 = 0o644;
 
 /// Returns the SHA-256 checksum of a file in hexadecimal digits.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn sum(path: &Path) -> Result<String> {
-    let mut inputs = Inputs::default();
-    inputs.content(path)?;
-    Ok(inputs.sum())
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    copied(&mut file, &mut io::sink()).with_context(cannot)
+}
+
+/// Copies a content to its end, and returns its SHA-256 checksum in hexadecimal digits.
+pub(crate) fn copied(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<String> {
+    let (mut sum, mut buffer) = (Inputs::default(), vec![0; 1 << 20]);
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(sum.sum()),
+            Ok(count) => {
+                sum.0.update(&buffer[..count]);
+                to.write_all(&buffer[..count])?;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// A checksum of everything that files are generated from.
@@ -64,25 +66,13 @@ impl Inputs {
         Ok(())
     }
 
-    fn content(&mut self, path: &Path) -> Result<()> {
-        let cannot = || format!("cannot read {}", path.display());
-        let mut file = File::open(path).with_context(cannot)?;
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            match file.read(&mut buffer).with_context(cannot)? {
-                0 => return Ok(()),
-                count => self.0.update(&buffer[..count]),
-            }
-        }
-    }
-
     fn sum(self) -> String {
         self.0.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
 /// Makes `files` in `folder`, unless they exist, are undamaged, and were made of the same `inputs`. Returns whether they were made.
-/// `make` writes each of them with [`replace`].
+/// `make` writes each of them with [`files::replace`].
 ///
 /// # Errors
 /// Errors of `make`; the folder cannot be written.
@@ -106,7 +96,7 @@ pub fn make_once(
     }
     make()?;
     let text = text()?;
-    replace(&beside, |file| Ok(file.write_all(text.as_bytes())?))?;
+    files::write(&beside, MODE, text.as_bytes())?;
     Ok(true)
 }
 
@@ -123,7 +113,7 @@ mod tests {
             let mut inputs = Inputs::default();
             inputs.bytes(arguments.as_bytes());
             inputs.file(&source).unwrap();
-            let make = || replace(&path, |file| Ok(file.write_all(arguments.as_bytes())?));
+            let make = || files::write(&path, MODE, arguments.as_bytes());
             make_once(folder.path(), inputs, &["made"], make).unwrap()
         };
         assert_eq!([again("a"), again("a"), again("b"), again("b")], [true, false, true, false]);
@@ -138,16 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_could_not_be_made_leaves_the_old_one() {
+    fn a_missing_file_has_no_sum() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("below/made");
-        replace(&path, |file| Ok(file.write_all(b"old")?)).unwrap();
-        let failed = replace(&path, |file| {
-            file.write_all(b"half")?;
-            anyhow::bail!("no more")
-        });
-        assert!(failed.is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert!(sum(&folder.path().join("missing")).is_err());
     }
 }

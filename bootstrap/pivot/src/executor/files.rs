@@ -1,7 +1,6 @@
 //! The files in a directory of objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -64,11 +63,7 @@ pub(super) fn only_these(folder: &Path, names: &BTreeSet<&str>) -> Result<()> {
 
 /// Writes a file that only its owner may read, because objects contain keys and tokens.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    opened
-        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-        .map_err(|error| file_error(path, error))
+    ::files::write(path, 0o600, content).map_err(|error| file_error(path, format!("{error:#}")))
 }
 
 pub(super) fn read_files(discovery: &mut Discovery, folder: &Path) -> Result<Vec<Found>> {

@@ -104,7 +104,7 @@ impl Disk for FileDisk {
     fn set_aside(&mut self) -> io::Result<()> {
         let free = |number: &u32| !self.path.with_extension(format!("{number}.journal")).exists();
         let number = (1..u32::MAX).find(free).unwrap_or(u32::MAX);
-        std::fs::rename(&self.path, self.path.with_extension(format!("{number}.journal")))?;
+        files::rename(&self.path, &self.path.with_extension(format!("{number}.journal")))?;
         *self = Self::open(&self.path)?;
         Ok(())
     }

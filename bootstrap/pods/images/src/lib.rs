@@ -14,6 +14,7 @@ mod remembered;
 mod root;
 mod sources;
 mod store;
+mod sums;
 mod unpack;
 
 pub use config::{Config, User};

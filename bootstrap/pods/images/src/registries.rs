@@ -61,7 +61,7 @@ impl Registries {
         let key = name.to_string();
         let own = self.names.lock(&key).await;
         if policy == Policy::IfNotPresent
-            && let Some(known) = store.remembered(name)
+            && let Some(known) = store.remembered(name).await
         {
             return Ok(known);
         }
@@ -98,7 +98,7 @@ impl Registries {
         let image = session.image(name.reference.tag.as_deref(), name.digest.as_ref()).await?;
         // An image that cannot run here is not fetched.
         checked(&image)?;
-        if !store.scratch().join(image.id.hex()).exists() {
+        if !store.has(&image.id).await {
             layers(&session, &image, folder).await?;
         }
         Ok(image)
@@ -120,7 +120,7 @@ fn discard(store: &Store, folder: &Path, names: &Locks) {
     remove(folder);
     let all = store.scratch().join(FOLDER);
     let aside = store.unfinished("blobs");
-    names.if_last(|| drop(fs::rename(&all, &aside)));
+    names.if_last(|| drop(files::rename(&all, &aside)));
     remove(&aside);
 }
 

@@ -42,14 +42,7 @@ impl Remembered {
     pub(crate) fn write(folder: &Path, name: &Name, image: &Image) -> Result<()> {
         let config = String::from_utf8(image.config.clone()).context("the config is not UTF-8")?;
         let file = File { name: name.to_string(), manifest: image.manifest, id: image.id, config };
-        let path = path(folder, name);
-        let cannot = || format!("cannot write {}", path.display());
-        let parent = folder.join(FOLDER);
-        fs::create_dir_all(&parent).with_context(cannot)?;
-        let mut new = tempfile::NamedTempFile::new_in(&parent).with_context(cannot)?;
-        serde_json::to_writer(&mut new, &file).with_context(cannot)?;
-        new.persist(&path).with_context(cannot)?;
-        Ok(())
+        files::write(&path(folder, name), 0o600, &serde_json::to_vec(&file)?)
     }
 }
 

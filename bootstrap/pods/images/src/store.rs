@@ -1,12 +1,15 @@
 //! The unpacked images of a data directory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use bundle::{Archive, Descriptor, Digest, Image};
+use parking_lot::Mutex;
 
 use crate::config::Config;
 use crate::layer::verified;
@@ -15,6 +18,7 @@ use crate::locks::Locks;
 use crate::name::Name;
 use crate::remembered::Remembered;
 use crate::root::{Root, remove};
+use crate::sums::Sums;
 use crate::unpack::Layers;
 
 /// A folder with the filesystems of images, each of which is unpacked once. A filesystem is visible only when it is complete.
@@ -23,6 +27,8 @@ pub struct Store {
     folder: PathBuf,
     /// The images that are being unpacked, by their digests.
     unpacking: Locks,
+    /// The images whose filesystems this process has unpacked or verified.
+    verified: Arc<Mutex<BTreeSet<Digest>>>,
 }
 
 /// An image whose filesystem is complete.
@@ -56,7 +62,7 @@ impl Store {
                 discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
             }
         }
-        Ok(Self { folder: folder.to_owned(), unpacking: Locks::default() })
+        Ok(Self { folder: folder.to_owned(), unpacking: Locks::default(), verified: Arc::default() })
     }
 
     /// Returns the folder for temporary files.
@@ -77,11 +83,56 @@ impl Store {
         self.unpack_layers(image, &|layer| archive.layer(layer))
     }
 
-    /// Returns an image that was pulled before under this name, and whose filesystem is complete.
-    pub fn remembered(&self, name: &Name) -> Option<Unpacked> {
+    /// Returns an image that was pulled before under this name, and whose filesystem is complete. The first time in a process, all of it is
+    /// read.
+    pub async fn remembered(&self, name: &Name) -> Option<Unpacked> {
         let known = Remembered::read(&self.folder, name)?;
         let root = self.folder.join(known.id.hex());
-        root.exists().then_some(Unpacked { id: known.id, root, config: known.config })
+        self.has(&known.id).await.then_some(Unpacked { id: known.id, root, config: known.config })
+    }
+
+    /// Returns whether there is the complete and undamaged filesystem of an image.
+    pub(crate) async fn has(&self, id: &Digest) -> bool {
+        let (store, id) = (self.clone(), *id);
+        let looked = tokio::task::spawn_blocking(move || {
+            let _alone = store.unpacking.blocking_lock(&id.hex());
+            store.is_whole(&id)
+        });
+        match looked.await {
+            Ok(Ok(is_whole)) => is_whole,
+            Ok(Err(error)) => {
+                tracing::warn!("{error:#}");
+                false
+            }
+            // The server ends.
+            Err(_) => false,
+        }
+    }
+
+    /// Returns whether there is the filesystem of an image, as it was unpacked. That is verified once in a process, because a disk that lost
+    /// power may have lost content. A damaged filesystem is removed, so that it is unpacked again. The caller has the lock of the image.
+    fn is_whole(&self, id: &Digest) -> Result<bool> {
+        let root = self.folder.join(id.hex());
+        if !root.exists() {
+            return Ok(false);
+        }
+        if self.verified.lock().contains(id) {
+            return Ok(true);
+        }
+        // What cannot be read is damaged, too.
+        let is_as_unpacked = Sums::of(&root).and_then(|sums| sums.is_kept(&self.folder, id));
+        if !is_as_unpacked.as_ref().is_ok_and(|is_as_unpacked| *is_as_unpacked) {
+            let why = is_as_unpacked.err().map(|error| format!(": {error:#}")).unwrap_or_default();
+            tracing::warn!("the filesystem {} is damaged, and is unpacked again{why}", root.display());
+            let aside = format!("{UNFINISHED}damaged-{}", id.hex());
+            files::rename(&root, &self.folder.join(&aside))
+                .with_context(|| format!("cannot remove {}", root.display()))?;
+            // What cannot be removed now is removed when the store is opened again.
+            drop(discard(&self.folder, &aside));
+            return Ok(false);
+        }
+        self.verified.lock().insert(*id);
+        Ok(true)
     }
 
     /// Remembers which image has this name, so that it is found again without its registry.
@@ -101,20 +152,22 @@ impl Store {
         let root = self.folder.join(image.id.hex());
         // Several Pods may begin with the same image at the same time, or one image may have several names.
         let _alone = self.unpacking.blocking_lock(&image.id.hex());
-        if !root.exists() {
+        if !self.is_whole(&image.id)? {
             let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.folder);
             let unfinished =
                 unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
             let unfinished = unfinished.keep();
             let name = unfinished.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let filled = fill(&unfinished, image, &config, open).and_then(|()| {
-                fs::rename(&unfinished, &root).with_context(|| format!("cannot make {}", root.display()))
+                Sums::of(&unfinished)?.keep(&self.folder, &image.id)?;
+                files::publish_folder(&unfinished, &root)
             });
             if let Err(error) = filled {
                 // What cannot be removed now is removed when the store is opened again.
                 drop(discard(&self.folder, &name));
                 return Err(error);
             }
+            self.verified.lock().insert(image.id);
         }
         Ok(Unpacked { id: image.id, root, config })
     }
@@ -151,9 +204,7 @@ fn fill(folder: &Path, image: &Image, config: &Config, open: &Open<'_>) -> Resul
         };
         left -= described(layer, apply)?;
     }
-    // The rename makes the folder visible for ever, so its content must reach the disk first.
-    let opened = fs::File::open(folder).with_context(cannot)?;
-    rustix::fs::syncfs(&opened).with_context(cannot)
+    Ok(())
 }
 
 fn described<T>(layer: &Descriptor, apply: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -1,7 +1,7 @@
 //! Images that come from a registry.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +62,101 @@ async fn an_image_of_another_architecture_is_not_fetched() {
     assert!(error.contains("it is an image for linux/riscv64"), "{error}");
     assert_eq!(registry.with(|state| state.count("/blobs/")), 1, "only the config");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What a disk that lost power may have of a file that was not on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damage {
+    Zeros,
+    Empty,
+    Half,
+    OneBit,
+    Gone,
+}
+
+impl Damage {
+    const ALL: [Self; 5] = [Self::Zeros, Self::Empty, Self::Half, Self::OneBit, Self::Gone];
+
+    fn apply(self, path: &Path) {
+        let mut content = fs::read(path).unwrap();
+        match self {
+            Self::Zeros => content.fill(0),
+            Self::Empty => content.clear(),
+            Self::Half => content.truncate(content.len() / 2),
+            Self::OneBit => content[0] ^= 1,
+            Self::Gone => return fs::remove_file(path).unwrap(),
+        }
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// Returns all files in a folder and below it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.map(|path| if path.is_dir() { files_below(&path) } else { vec![path] });
+    let mut files: Vec<PathBuf> = below.flatten().collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn whichever_file_of_a_pulled_image_is_damaged_the_next_process_mends_it() {
+    let registry = Registry::start().await.unwrap();
+    put(&registry, "v1", "one", None);
+    let first = tempfile::tempdir().unwrap();
+    pull(first.path(), &registry, "v1", Policy::IfNotPresent).await.unwrap();
+    let names: Vec<PathBuf> = files_below(first.path());
+    assert_eq!(names.len(), 3, "the program, its sum, and the name: {names:?}");
+    for name in names {
+        for (damage, policy) in Damage::ALL
+            .iter()
+            .flat_map(|damage| [Policy::IfNotPresent, Policy::Always].map(|policy| (*damage, policy)))
+        {
+            let folder = tempfile::tempdir().unwrap();
+            pull(folder.path(), &registry, "v1", Policy::IfNotPresent).await.unwrap();
+            damage.apply(&folder.path().join(name.strip_prefix(first.path()).unwrap()));
+            let again = pull(folder.path(), &registry, "v1", policy).await;
+            assert_eq!(again.as_deref(), Ok("one"), "{} {damage:?} {policy:?}", name.display());
+            let (left, right) = (files_below(folder.path()), files_below(first.path()));
+            assert_eq!(left.len(), right.len(), "{left:?}");
+        }
+    }
+}
+
+/// What an interrupted pull leaves: a layer with its name, or what had come of it.
+#[tokio::test]
+async fn a_damaged_layer_is_fetched_again() {
+    let registry = Registry::start().await.unwrap();
+    put(&registry, "v1", "one", None);
+    let content = layer(&[Entry::File("manager", "one")]);
+    let name: Name = format!("{}/provider:v1", registry.name()).parse().unwrap();
+    for ending in ["", ".part"] {
+        for damage in Damage::ALL.into_iter().filter(|damage| *damage != Damage::Gone) {
+            let folder = tempfile::tempdir().unwrap();
+            let blobs = folder.path().join("blobs").join(Digest::of(name.to_string().as_bytes()).hex());
+            fs::create_dir_all(&blobs).unwrap();
+            let path = blobs.join(format!("{}{ending}", Digest::of(&content).hex()));
+            fs::write(&path, &content).unwrap();
+            damage.apply(&path);
+            let pulled = pull(folder.path(), &registry, "v1", Policy::IfNotPresent).await;
+            assert_eq!(pulled.as_deref(), Ok("one"), "{ending} {damage:?}");
+            assert!(!blobs.exists());
+        }
+    }
+}
+
+/// The filesystem of an image that an earlier version unpacked has no sum yet, and its registry may be gone.
+#[tokio::test]
+async fn what_an_earlier_version_unpacked_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::start().await.unwrap();
+    put(&registry, "v1", "one", None);
+    pull(folder.path(), &registry, "v1", Policy::IfNotPresent).await.unwrap();
+    fs::remove_dir_all(folder.path().join("sums")).unwrap();
+    let asked = registry.with(|state| state.asked.len());
+    assert_eq!(pull(folder.path(), &registry, "v1", Policy::IfNotPresent).await.unwrap(), "one");
+    assert_eq!(registry.with(|state| state.asked.len()), asked);
+    assert!(folder.path().join("sums").exists());
 }
 
 /// What the registry sends something else for.

@@ -26,6 +26,7 @@ use crate::pod::place::Reach;
 use crate::pod::ports::Ports;
 use crate::pod::shared::{Logs, Shared, logs};
 use crate::pod::worker;
+use crate::root_copy;
 use crate::services::Services;
 
 /// The inputs of a [`Kubelet`].
@@ -85,6 +86,9 @@ impl Drop for Worker {
     }
 }
 
+/// Identifies the start of this machine.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 impl Kubelet {
     /// Prepares the folder of a machine.
     ///
@@ -94,6 +98,7 @@ impl Kubelet {
         let images = Store::open(&options.folder.join("images"))?;
         let pods = options.folder.join("pods");
         fs::create_dir_all(&pods).with_context(|| format!("cannot make {}", pods.display()))?;
+        root_copy::remove_older(&pods, &fs::read_to_string(BOOT_ID).unwrap_or_default())?;
         Ok(Self(Arc::new(Machine { options, images, workers: Mutex::default(), logs: Logs::default() })))
     }
 

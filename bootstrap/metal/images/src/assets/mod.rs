@@ -15,12 +15,12 @@
 mod recognise;
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::cache::{replace, sum};
+use super::cache::{MODE, copied, sum};
 use super::modules::KernelModules;
 use recognise::{Found, recognise};
 
@@ -96,7 +96,7 @@ impl Assets {
         Ok(lines)
     }
 
-    /// Writes files that the folder does not have with these checksums. Returns how many it wrote.
+    /// Writes files that the folder does not have, undamaged, with these checksums. Returns how many it wrote.
     ///
     /// # Errors
     /// The content has another checksum, the path leads out of the folder, or a write fails.
@@ -105,20 +105,19 @@ impl Assets {
         let mut taken = 0;
         for NewAsset { path, sha256, mut content } in files {
             let target = self.0.join(&path);
-            if sums.get(&path) == Some(&sha256) && target.is_file() {
+            if sums.get(&path) == Some(&sha256) && sum(&target).is_ok_and(|found| found == sha256) {
                 continue;
             }
             let is_plain = Path::new(&path).components().all(|part| matches!(part, Component::Normal(_)));
             ensure!(is_plain, "{path} leads out of the folder of boot files");
-            replace(&target, |file| {
-                std::io::copy(&mut content, file).with_context(|| format!("cannot copy {path}"))?;
+            files::replace(&target, MODE, |file| {
+                let found = copied(&mut content, file).with_context(|| format!("cannot copy {path}"))?;
+                ensure!(
+                    found == sha256,
+                    "{path} has the checksum {found}, and {sha256} was expected: it is damaged"
+                );
                 Ok(())
             })?;
-            let found = sum(&target)?;
-            ensure!(
-                found == sha256,
-                "{path} has the checksum {found}, and {sha256} was expected: it is damaged"
-            );
             sums.insert(path, sha256);
             taken += 1;
         }
@@ -268,7 +267,7 @@ impl Assets {
     /// Replaces the file of checksums atomically: after a power cut it has the old or the new content.
     fn write_sums(&self, sums: &BTreeMap<String, String>) -> Result<()> {
         let text: String = sums.iter().map(|(path, sum)| format!("{sum}  {path}\n")).collect();
-        replace(&self.0.join(SUMS), |file| Ok(file.write_all(text.as_bytes())?))
+        files::write(&self.0.join(SUMS), MODE, text.as_bytes())
     }
 
     /// Copies a file, and returns the checksum of the copy.
@@ -276,12 +275,12 @@ impl Assets {
         let mut source =
             std::fs::File::open(from).with_context(|| format!("cannot read {}", from.display()))?;
         let target = self.0.join(to);
-        replace(&target, |file| {
-            std::io::copy(&mut source, file)
-                .map(|_| ())
-                .with_context(|| format!("cannot copy {}", from.display()))
+        let mut found = String::new();
+        files::replace(&target, MODE, |file| {
+            found = copied(&mut source, file).with_context(|| format!("cannot copy {}", from.display()))?;
+            Ok(())
         })?;
-        sum(&target)
+        Ok(found)
     }
 }
 

@@ -251,6 +251,11 @@ fn files_with_known_checksums_are_written_once() {
     assert_eq!([take(path, b"a", b"a").unwrap(), take(path, b"a", b"a").unwrap()], [1, 0]);
     assert_eq!(take(path, b"b", b"b").unwrap(), 1, "another content replaces it");
     assert_eq!(assets.verify().unwrap(), Vec::<String>::new());
-    assert!(take(path, b"c", b"damaged").unwrap_err().to_string().contains("it is damaged"));
+    let refused = take(path, b"c", b"damaged").unwrap_err();
+    assert!(format!("{refused:#}").contains("it is damaged"));
+    assert_eq!(assets.verify().unwrap(), Vec::<String>::new(), "the former file stays");
+    std::fs::write(folder.path().join(path), "lost").unwrap();
+    assert_eq!(take(path, b"b", b"b").unwrap(), 1, "a damaged file is written again");
+    assert_eq!(assets.verify().unwrap(), Vec::<String>::new());
     assert!(take("../outside", b"c", b"c").unwrap_err().to_string().contains("leads out of the folder"));
 }

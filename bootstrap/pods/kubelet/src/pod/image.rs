@@ -76,7 +76,7 @@ impl Worker {
             Some("Never") => {
                 let error =
                     anyhow!("Container image \"{name}\" is not present with pull policy of Never; {here:#}");
-                let known = self.shared.images.remembered(name);
+                let known = self.shared.images.remembered(name).await;
                 return known.ok_or_else(|| Refused::new("ErrImageNeverPull", error));
             }
             Some("Always") => Policy::Always,
@@ -94,7 +94,7 @@ impl Worker {
     async fn pull(&self, name: &Name, policy: Policy) -> anyhow::Result<Unpacked> {
         let (images, registries) = (&self.shared.images, &self.shared.registries);
         if policy == Policy::IfNotPresent
-            && let Some(known) = images.remembered(name)
+            && let Some(known) = images.remembered(name).await
         {
             return Ok(known);
         }

@@ -1,0 +1,13 @@
+//! Files and folders that a power failure leaves as they were or as they should be, and never half written.
+//!
+//! A name is durable in three steps: the content is on the disk before the rename, the rename is atomic, and the folder is on the disk before
+//! the function returns. Everything that is written outside of the store, and is read again by a later process, goes through this crate;
+//! `std::fs::rename` is refused elsewhere (`clippy.toml`).
+
+mod disk;
+mod folders;
+mod replace;
+
+pub use disk::{Disk, System};
+pub use folders::{make_folder, make_folder_on, publish_folder};
+pub use replace::{append, publish, publish_on, remove_on, rename, replace, replace_on, write};

@@ -1,0 +1,66 @@
+//! What files are after each way to write them.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+use files::{append, make_folder, publish, publish_folder, replace, write};
+
+#[test]
+fn a_file_is_replaced_whole_and_has_its_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/below/file");
+    write(&path, 0o600, b"one").unwrap();
+    write(&path, 0o600, b"two").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"two");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing beside it");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    write(&path, 0o644, b"old").unwrap();
+    let failed = replace(&path, 0o644, |file| {
+        file.write_all(b"half")?;
+        anyhow::bail!("no more")
+    });
+    assert!(format!("{:#}", failed.unwrap_err()).contains(&path.display().to_string()));
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// A process that was interrupted left a file that others can read, or somebody put a link there.
+#[test]
+fn what_is_beside_a_file_is_not_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, beside) = (folder.path().join("file"), folder.path().join("file.new"));
+    let other = folder.path().join("other");
+    fs::write(&other, "of somebody else").unwrap();
+    std::os::unix::fs::symlink(&other, &beside).unwrap();
+    write(&path, 0o600, b"secret").unwrap();
+    assert_eq!(fs::read(&other).unwrap(), b"of somebody else");
+    fs::write(&beside, "left").unwrap();
+    write(&path, 0o600, b"secret").unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_arrived_in_parts_and_folders_are_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for part in ["one ", "two"] {
+        append(&at("part"), 0o600).unwrap().write_all(part.as_bytes()).unwrap();
+    }
+    publish(&at("part"), &at("whole")).unwrap();
+    assert_eq!(fs::read(at("whole")).unwrap(), b"one two");
+    make_folder(&at("new/deep"), 0o755).unwrap();
+    fs::write(at("new/deep/file"), "x").unwrap();
+    publish_folder(&at("new"), &at("ready")).unwrap();
+    assert_eq!(fs::read(at("ready/deep/file")).unwrap(), b"x");
+    assert!(!at("part").exists() && !at("new").exists());
+}
