@@ -63,6 +63,7 @@ impl Process {
         directory.create()?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
+        options.netboot.refuse_own_ports(Some(address.port()))?;
         let (doors, networks) = pods::doors(address);
         // Making the keys and syncing them to disk takes as long as opening the store, and is independent of it.
         let certificates = tokio::task::spawn_blocking({
@@ -119,7 +120,8 @@ impl Process {
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
         let context = of_server(&manager, options, &kubelet);
-        let context = controllers::Context { interfaces, boot_images: Some(images), ..context };
+        let bmcs_here = options.netboot.bmcs_here.clone();
+        let context = controllers::Context { interfaces, bmcs_here, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);

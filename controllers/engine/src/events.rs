@@ -8,10 +8,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Patch, PatchParams, PostParams};
 use machinery::clock::Clock;
+use metrics::Limits;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
+use crate::event_bursts::Bursts;
+use crate::limits::EVENTS_QUEUED;
 use crate::manager::Manager;
 use crate::object::Kind;
 use crate::objects::FIELD_MANAGER;
@@ -25,14 +29,16 @@ const MAX_NAME: usize = 253;
 const REPEAT_SECONDS: i64 = 600;
 
 /// Records the events of one component. Recording never waits and never fails, since events are
-/// informational.
+/// informational: those beyond the limits are only counted.
 #[derive(Clone)]
 pub struct Recorder {
     component: &'static str,
     clock: Clock,
     names: Arc<Mutex<i64>>,
     /// `None` if no events are recorded.
-    sender: Option<mpsc::UnboundedSender<Event>>,
+    sender: Option<mpsc::Sender<Event>>,
+    bursts: Arc<Mutex<Bursts>>,
+    reached: Limits,
 }
 
 type Remembered = Arc<Mutex<Known>>;
@@ -46,12 +52,19 @@ struct Known {
 impl Recorder {
     pub(crate) fn start(manager: &Manager, component: &'static str) -> Self {
         let sender = (!manager.settings().without_events).then(|| Self::record_all(manager));
-        Self { component, clock: manager.clock().clone(), names: manager.event_names().clone(), sender }
+        Self {
+            component,
+            clock: manager.clock().clone(),
+            names: manager.event_names().clone(),
+            sender,
+            bursts: Arc::default(),
+            reached: Limits::of(manager.all_metrics()),
+        }
     }
 
     /// Starts the task that records the events that are sent to it.
-    fn record_all(manager: &Manager) -> mpsc::UnboundedSender<Event> {
-        let (sender, mut receiver) = mpsc::unbounded_channel();
+    fn record_all(manager: &Manager) -> mpsc::Sender<Event> {
+        let (sender, mut receiver) = mpsc::channel(EVENTS_QUEUED);
         let client = manager.client().clone();
         manager.spawn(async move {
             let known = Remembered::default();
@@ -96,6 +109,11 @@ impl Recorder {
     ) {
         let Some(sender) = &self.sender else { return };
         let now = self.clock.now();
+        let involved = object.object_ref(dynamic);
+        if !self.bursts.lock().allow(&object_of(&involved), now) {
+            self.reached.reached("event_burst");
+            return;
+        }
         let meta = object.meta();
         let name = meta.name.clone().unwrap_or_default();
         let namespace = meta.namespace.clone().unwrap_or_else(|| "default".to_owned());
@@ -112,10 +130,7 @@ impl Recorder {
                 namespace: Some(namespace),
                 ..ObjectMeta::default()
             },
-            involved_object: ObjectReference {
-                resource_version: meta.resource_version.clone(),
-                ..object.object_ref(dynamic)
-            },
+            involved_object: ObjectReference { resource_version: meta.resource_version.clone(), ..involved },
             type_: Some(type_.to_owned()),
             reason: Some(reason.to_owned()),
             message: Some(message),
@@ -126,8 +141,10 @@ impl Recorder {
             reporting_component: Some(self.component.to_owned()),
             ..Event::default()
         };
-        // Sending fails only after the manager stopped.
-        let _ = sender.send(event);
+        // Otherwise the manager has stopped.
+        if let Err(TrySendError::Full(_)) = sender.try_send(event) {
+            self.reached.reached("events_queued");
+        }
     }
 }
 
@@ -137,6 +154,11 @@ fn event_name(object: &str, nanoseconds: i64) -> String {
     let end = object.len().min(MAX_NAME - suffix.len());
     let object = object.get(..end).unwrap_or_default().trim_end_matches(['.', '-']);
     format!("{object}{suffix}")
+}
+
+/// Returns the object of an event, as far as its events are counted together.
+fn object_of(object: &ObjectReference) -> String {
+    format!("{:?}", (&object.api_version, &object.kind, &object.namespace, &object.name, &object.uid))
 }
 
 fn identity(event: &Event) -> String {

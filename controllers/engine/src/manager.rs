@@ -192,6 +192,15 @@ impl Manager {
         self.0.caches.spawn(task)
     }
 
+    /// Does some work when the manager stops, which waits for it.
+    pub fn at_end(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stops = self.shutdown_token().clone();
+        self.0.caches.tasks.spawn(async move {
+            stops.cancelled().await;
+            work.await;
+        });
+    }
+
     pub(crate) fn add_queue(&self, name: &'static str, queue: &Arc<Queue>) {
         self.0.metrics.show_queue(name, queue);
         self.0.queues.lock().push(queue.clone());

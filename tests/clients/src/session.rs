@@ -26,6 +26,8 @@ pub struct Tools {
     pub clients: PathBuf,
     /// Files in the working directory: name and source of each.
     pub files: Vec<(&'static str, PathBuf)>,
+    /// Environment variables of the commands, besides those that all have.
+    pub variables: Vec<(&'static str, String)>,
     /// Limit for a command.
     pub deadline: Duration,
 }
@@ -48,7 +50,7 @@ impl Tools {
             return Err(reason);
         }
         let files = vec![("examples", root().join("examples"))];
-        Ok(Self { firstlight, clients, files, deadline: DEADLINE })
+        Ok(Self { firstlight, clients, files, variables: Vec::new(), deadline: DEADLINE })
     }
 }
 
@@ -118,6 +120,7 @@ struct Session {
     directory: PathBuf,
     path: std::ffi::OsString,
     kubeconfig: PathBuf,
+    variables: Vec<(&'static str, String)>,
     deadline: Duration,
     /// Process groups of the commands; processes left running are killed when the session ends.
     groups: Vec<u32>,
@@ -139,6 +142,7 @@ impl Session {
             directory: directory.to_owned(),
             path,
             kubeconfig,
+            variables: tools.variables.clone(),
             deadline: tools.deadline,
             groups: Vec::new(),
         })
@@ -211,6 +215,7 @@ impl Session {
             .env("EXAMPLES", root().join("examples"))
             .env("FILES", Path::new(env!("CARGO_MANIFEST_DIR")).join("files"))
             .env("TZ", "UTC")
+            .envs(self.variables.iter().cloned())
             .env_remove("CI")
             .process_group(0)
             .stdin(Stdio::null())

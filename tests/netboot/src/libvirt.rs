@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::wait::until;
 
 /// Port of sushy-tools.
-const PORT: u16 = 8000;
+pub(crate) const PORT: u16 = 8000;
 
 /// ID of the machine in libvirt and in the Redfish path.
 const ID: &str = "5f1e1d00-0000-4000-8000-000000000010";

@@ -9,8 +9,9 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::Value;
 
-use crate::lab::{ADDRESS, BRIDGE, Lab, run};
+use crate::lab::{ADDRESS, BMC_PORT, BRIDGE, Lab, run};
 use crate::wait::until;
+use crate::{ipmi, libvirt};
 
 /// Limit for the start of the boot services on a loaded machine.
 const START: Duration = Duration::from_secs(60);
@@ -52,7 +53,10 @@ impl Server {
         }
         // On a loaded machine under emulation, the kernel's timer check fails although the timer works.
         let interface = ["--netboot-interface", BRIDGE, "--netboot-kernel-arguments", "no_timer_check"];
-        let all: Vec<&str> = interface.into_iter().chain(options.iter().copied()).collect();
+        let bmcs = [BMC_PORT, libvirt::PORT, ipmi::PORT]
+            .map(|port| format!("--bmc-on-this-machine={ADDRESS}:{port}"));
+        let bmcs = bmcs.iter().map(String::as_str);
+        let all: Vec<&str> = interface.into_iter().chain(bmcs).chain(options.iter().copied()).collect();
         let mut process = test_server::Server::start(binary()?.as_ref(), lab.folder(), &all).await?;
         // The boot services start last.
         let waited = until("the services of machines", START, || {

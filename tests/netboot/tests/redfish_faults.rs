@@ -80,7 +80,7 @@ fn answers() -> Vec<Row> {
         ),
         get(
             Fault::Garbage,
-            "not the expected answer: not JSON (expected value at line 1 column 1): <html><body>Please log in</body></html>; check that the address is that of the controller, and its firmware".to_owned(),
+            "not the expected answer: not JSON (expected value at line 1 column 1); check that the address is that of the controller, and its firmware".to_owned(),
         ),
         get(
             Fault::Drop,

@@ -22,16 +22,16 @@ const MINUTES: u32 = 60;
 const EACH: f64 = 1.6;
 
 /// Hosts in use that are on, each with a Redfish service.
-async fn hosts(life: &Life) -> anyhow::Result<Vec<Arc<Service>>> {
+async fn hosts(life: &Life, count: usize, behaviour: Behaviour) -> anyhow::Result<Vec<Arc<Service>>> {
     let wire = Wire::default();
     let mut services = Vec::new();
-    for number in 0..HOSTS {
-        let service = Service::new(Arc::new(InMemory::default()), Behaviour::default());
+    for number in 0..count {
+        let service = Service::new(Arc::new(InMemory::default()), behaviour);
         wire.add(&format!("bmc-{number}"), service.clone(), None);
         services.push(service);
     }
     let doors = bmc::Doors { network: Arc::new(wire), random: Random::seeded(1) };
-    metal::start(&life.manager, Arc::new(metal::bmcs::Bmcs::new(doors, Vec::new())));
+    metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, doors, Vec::new()));
     let namespaces: Objects<Namespace> = life.manager.objects();
     namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
     let credentials = json!({"username": "admin", "password": "correct horse"});
@@ -39,7 +39,7 @@ async fn hosts(life: &Life) -> anyhow::Result<Vec<Arc<Service>>> {
     let secrets: Objects<Secret> = life.manager.objects();
     secrets.create(&serde_json::from_value(secret)?).await?;
     let hosts: Objects<BareMetalHost> = life.manager.objects();
-    for number in 0..HOSTS {
+    for number in 0..count {
         let address = format!("redfish+http://bmc-{number}:8000/redfish/v1/Systems/1");
         let spec = json!({
             "online": true, "externallyProvisioned": true,
@@ -52,26 +52,53 @@ async fn hosts(life: &Life) -> anyhow::Result<Vec<Arc<Service>>> {
     Ok(services)
 }
 
+/// Waits until the hosts are in use and on.
+async fn until_known(life: &Life, count: usize) {
+    let hosts: Objects<BareMetalHost> = life.manager.objects();
+    hosts.wait_until_synced().await;
+    let is_known = |host: &BareMetalHost| {
+        let status = host.status.as_ref();
+        status
+            .is_some_and(|status| status.provisioning.state == "externally provisioned" && status.powered_on)
+    };
+    for minute in 0.. {
+        life.clock.sleep(Duration::from_secs(60)).await;
+        if hosts.cache().all().iter().filter(|host| is_known(host)).count() == count {
+            return;
+        }
+        assert!(minute < MINUTES, "not all hosts are known");
+    }
+}
+
+/// BMCs have only few sessions, and refuse further ones, of people too.
+#[test]
+fn a_bmc_keeps_no_session_that_nobody_uses() {
+    World::bare(1)
+        .live(async |life, _| {
+            let services = hosts(life, 1, Behaviour { sessions_only: true, ..Behaviour::default() }).await?;
+            let service = &services[0];
+            until_known(life, 1).await;
+            assert_eq!(service.sessions(), 1);
+            let api = kube::Api::<BareMetalHost>::namespaced(life.manager.client().clone(), NAMESPACE);
+            let other = json!({"spec": {"bmc": {"disableCertificateVerification": true}}});
+            api.patch("host-0", &Default::default(), &kube::api::Patch::Merge(other)).await?;
+            life.clock.sleep(Duration::from_secs(120)).await;
+            assert_eq!(service.sessions(), 2, "another client has a session of its own");
+            life.clock.sleep(Duration::from_secs(15 * 60)).await;
+            assert_eq!(service.sessions(), 1, "that of the former client was closed");
+            life.manager.stop().await;
+            assert_eq!(service.sessions(), 0);
+            Ok(())
+        })
+        .expect("a life");
+}
+
 #[test]
 fn idle_hosts_cost_their_bmcs_few_requests() {
     World::bare(1)
         .live(async |life, _| {
-            let services = hosts(life).await?;
-            let hosts: Objects<BareMetalHost> = life.manager.objects();
-            hosts.wait_until_synced().await;
-            let is_known = |host: &BareMetalHost| {
-                let status = host.status.as_ref();
-                status.is_some_and(|status| {
-                    status.provisioning.state == "externally provisioned" && status.powered_on
-                })
-            };
-            for minute in 0.. {
-                life.clock.sleep(Duration::from_secs(60)).await;
-                if hosts.cache().all().iter().filter(|host| is_known(host)).count() == HOSTS {
-                    break;
-                }
-                assert!(minute < MINUTES, "not all hosts are known");
-            }
+            let services = hosts(life, HOSTS, Behaviour::default()).await?;
+            until_known(life, HOSTS).await;
             // What follows a registration has ended by then.
             life.clock.sleep(Duration::from_secs(600)).await;
             services.iter().for_each(|service| drop(service.take_requests()));

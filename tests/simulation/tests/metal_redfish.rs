@@ -42,7 +42,7 @@ impl<'a> Rig<'a> {
         let wire = Wire::default();
         wire.add("bmc", service.clone(), None);
         let doors = bmc::Doors { network: Arc::new(wire), random: Random::seeded(1) };
-        metal::start(&life.manager, Arc::new(metal::bmcs::Bmcs::new(doors, Vec::new())));
+        metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, doors, Vec::new()));
         let rig = Self { life, machine, service };
         rig.create::<Namespace>(json!({"metadata": {"name": NAMESPACE}})).await?;
         let credentials = json!({"username": "admin", "password": "correct horse"});

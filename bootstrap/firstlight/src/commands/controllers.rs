@@ -76,6 +76,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
             (client, Some(namespace))
         }
     };
+    options.netboot.netboot.refuse_own_ports(None)?;
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let namespace = options.leader_election.leader_elect_namespace.clone().or(own_namespace);
     let features = options.features.features(variable).map_err(anyhow::Error::msg)?;
@@ -125,7 +126,8 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
 
 /// Starts the controllers, and the services that boot machines. The controllers of hosts wait for these services.
 async fn start(options: &ControllersOptions, manager: &Manager, booting: &Booting) -> Result<()> {
-    let context = Context::new(manager);
+    let bmcs_here = options.netboot.netboot.bmcs_here.clone();
+    let context = Context { bmcs_here, ..Context::new(manager) };
     if !options.netboot.is_wanted() {
         controllers::start(&context, &options.controllers);
         tracing::info!("controllers are running");

@@ -1,6 +1,7 @@
 //! The table of the families of controllers. Each crate of controllers lists its controllers in `PROVIDERS`; one or several crates are a
 //! family here.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use engine::in_place::SharedUpdater;
@@ -25,6 +26,8 @@ pub struct Context {
     pub simulated: Arc<OnceLock<simulated::Backend>>,
     /// Network interfaces through which Wake-on-LAN packets are sent.
     pub interfaces: Vec<String>,
+    /// The addresses of this machine at which BMCs may be.
+    pub bmcs_here: Vec<SocketAddr>,
     /// The images that bare-metal machines boot. If `None`, another program reconciles PreprovisioningImages.
     pub boot_images: Option<BootImages>,
     /// What installs providers that are declared as objects. If `None`, the cluster's own operator does.
@@ -42,10 +45,17 @@ impl Context {
             extensions: runtime_extensions_client(manager),
             simulated: Arc::default(),
             interfaces: Vec::new(),
+            bmcs_here: Vec::new(),
             boot_images: None,
             operator: None,
             kubelet: None,
         }
+    }
+
+    /// Returns the machines behind the BMCs of hosts.
+    fn bmcs(&self) -> Arc<metal::bmcs::Bmcs> {
+        let doors = bmc::Doors::system(self.bmcs_here.clone());
+        metal::bmcs::Bmcs::start(&self.manager, doors, self.interfaces.clone())
     }
 
     fn backend(&self) -> simulated::Backend {
@@ -89,7 +99,7 @@ pub(super) fn families() -> Vec<Family> {
         Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()),
         Family::new("simulated", simulated::PROVIDERS, Context::backend),
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
-            control: Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), context.interfaces.clone())),
+            control: context.bmcs(),
             boot_images: context.boot_images.clone(),
         })
         .with(metal_machines::PROVIDERS, |_| ())

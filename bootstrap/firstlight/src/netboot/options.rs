@@ -1,6 +1,6 @@
 //! The network boot options of `up` and `serve`.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -65,6 +65,16 @@ pub struct NetbootOptions {
         requires = "interfaces"
     )]
     pub kernel_arguments: Vec<String>,
+    /// An address of this machine at which BMCs are emulated, as by sushy-tools or VirtualBMC; may be repeated. Hosts whose BMC would be at
+    /// another address of this machine are refused
+    #[arg(
+        long = "bmc-on-this-machine",
+        value_name = "ADDRESS:PORT",
+        value_parser = bmc_here,
+        value_delimiter = ',',
+        env = "FIRSTLIGHT_BMC_ON_THIS_MACHINE"
+    )]
+    pub bmcs_here: Vec<SocketAddr>,
     /// Port of HTTP on these interfaces
     #[arg(long = "netboot-http-port", value_name = "PORT", default_value_t = HTTP_PORT, requires = "interfaces")]
     pub http_port: u16,
@@ -88,6 +98,21 @@ pub enum Dhcp {
 }
 
 impl NetbootOptions {
+    /// Fails if a BMC would be what listens at a port of this server; `api` is that of the API.
+    ///
+    /// # Errors
+    /// `--bmc-on-this-machine` names such a port.
+    pub fn refuse_own_ports(&self, api: Option<u16>) -> Result<()> {
+        let boots = !self.interfaces.is_empty();
+        let ports = [api, boots.then_some(self.http_port), boots.then_some(self.https_port)];
+        match self.bmcs_here.iter().find(|address| ports.contains(&Some(address.port()))) {
+            Some(address) => {
+                bail!("--bmc-on-this-machine {address}: this server itself listens at that port")
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the options with the names of the interfaces instead of their networks.
     ///
     /// # Errors
@@ -192,6 +217,13 @@ impl NetbootOptions {
     }
 }
 
+/// Parses an address of this machine at which BMCs may be.
+fn bmc_here(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr =
+        text.parse().map_err(|_| "must be an address with a port, such as 192.0.2.1:8000".to_owned())?;
+    bmc::network::check(address.ip()).map(|()| address)
+}
+
 /// Checks kernel arguments, which must fit into a line of iPXE's scripts and into a unified image.
 fn kernel_arguments(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_graphic() || c == ' ';
@@ -227,6 +259,28 @@ mod tests {
         {
             assert!(kernel_arguments(wrong).unwrap_err().contains(sign), "{wrong}");
         }
+    }
+
+    #[test]
+    fn bmcs_of_this_machine_are_at_no_address_of_the_server() {
+        for text in
+            ["127.0.0.1:8000", "[::1]:8000", "169.254.0.1:623", "[fe80::1]:623", "192.0.2.1", "host:1"]
+        {
+            assert!(bmc_here(text).is_err(), "{text}");
+        }
+        let options = NetbootOptions {
+            bmcs_here: vec![bmc_here("192.0.2.1:8000").unwrap()],
+            interfaces: vec!["eth1".to_owned()],
+            http_port: 8080,
+            https_port: 8443,
+            ..NetbootOptions::default()
+        };
+        assert!(options.refuse_own_ports(Some(6443)).is_ok());
+        let error = options.refuse_own_ports(Some(8000)).unwrap_err().to_string();
+        assert!(error.contains("192.0.2.1:8000"), "{error}");
+        let boots = NetbootOptions { http_port: 8000, ..options };
+        assert!(boots.refuse_own_ports(None).is_err());
+        assert!(NetbootOptions { interfaces: Vec::new(), ..boots }.refuse_own_ports(None).is_ok());
     }
 
     #[test]

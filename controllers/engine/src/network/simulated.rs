@@ -11,13 +11,14 @@ use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 
 use super::{BoxStream, Listener, Network};
+use crate::limits::CONNECTIONS_QUEUED;
 
 /// Buffer size in bytes for each direction of a connection.
 const BUFFER: usize = 64 * 1024;
 /// The first port that is assigned to a listener on port 0.
 const FIRST_PORT: u16 = 20_000;
 
-type Ports = Arc<Mutex<BTreeMap<u16, mpsc::UnboundedSender<DuplexStream>>>>;
+type Ports = Arc<Mutex<BTreeMap<u16, mpsc::Sender<DuplexStream>>>>;
 
 /// The ports of one machine; every host name resolves to it.
 #[derive(Clone, Default)]
@@ -40,7 +41,7 @@ impl Network for SimulatedNetwork {
         let listener = self.ports.lock().get(&port).cloned();
         async move {
             let (ours, theirs) = tokio::io::duplex(BUFFER);
-            listener.ok_or_else(refused)?.send(theirs).map_err(|_| refused())?;
+            listener.ok_or_else(refused)?.try_send(theirs).map_err(|_| refused())?;
             Ok(Box::new(ours) as BoxStream)
         }
         .boxed()
@@ -62,14 +63,14 @@ impl SimulatedNetwork {
             port if ports.contains_key(&port) => return Err(in_use()),
             port => port,
         };
-        let (sender, receiver) = mpsc::unbounded_channel();
+        let (sender, receiver) = mpsc::channel(CONNECTIONS_QUEUED);
         ports.insert(port, sender);
         Ok(SimulatedListener { receiver, port, ports: self.ports.clone() })
     }
 }
 
 struct SimulatedListener {
-    receiver: mpsc::UnboundedReceiver<DuplexStream>,
+    receiver: mpsc::Receiver<DuplexStream>,
     port: u16,
     ports: Ports,
 }

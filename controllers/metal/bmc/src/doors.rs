@@ -1,5 +1,6 @@
 //! The dependencies of clients on the outside.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use machinery::random::Random;
@@ -16,8 +17,8 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// Returns the sockets and the randomness of this machine.
-    pub fn system() -> Self {
-        Self { network: Arc::new(Sockets), random: Random::system() }
+    /// Returns the sockets and the randomness of this machine. Controllers may also be at the addresses `here`, which are its own.
+    pub fn system(here: Vec<SocketAddr>) -> Self {
+        Self { network: Arc::new(Sockets::new(here)), random: Random::system() }
     }
 }

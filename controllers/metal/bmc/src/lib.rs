@@ -13,6 +13,7 @@ pub mod ipmi;
 mod limits;
 mod model;
 pub mod network;
+mod reach;
 mod redfish;
 mod target;
 mod tls;

@@ -1,13 +1,14 @@
 //! The interface to the network.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UdpSocket};
 
 use crate::limits::DATAGRAM_MAX;
+use crate::reach::{kind, resolve};
 
 /// A bidirectional connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -40,14 +41,36 @@ pub trait Network: Send + Sync {
     ) -> BoxFuture<'a, io::Result<()>>;
 }
 
-/// The network of this machine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Sockets;
+/// Fails if no BMC can be at an address, whatever is allowed.
+///
+/// # Errors
+/// The address is one of loopback, of a link, or of several machines.
+pub fn check(address: IpAddr) -> Result<(), String> {
+    match kind(address.to_canonical()) {
+        Some(kind) => Err(format!("{address} is {kind}, at which no BMC is")),
+        None => Ok(()),
+    }
+}
+
+/// The network of this machine. Nothing is sent to its loopback and link-local addresses, nor to its own addresses.
+#[derive(Debug, Clone, Default)]
+pub struct Sockets {
+    /// The addresses of this machine at which controllers may be all the same.
+    here: Vec<SocketAddr>,
+}
+
+impl Sockets {
+    /// Returns a network in which controllers may be at the addresses `here` of this machine, too.
+    pub fn new(here: Vec<SocketAddr>) -> Self {
+        Self { here }
+    }
+}
 
 impl Network for Sockets {
     fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
         Box::pin(async move {
-            let stream = TcpStream::connect((host, port)).await?;
+            let addresses = resolve(host, port, &self.here).await?;
+            let stream = TcpStream::connect(addresses.as_slice()).await?;
             stream.set_nodelay(true)?;
             Ok(Box::new(stream) as Box<dyn Stream>)
         })
@@ -55,15 +78,13 @@ impl Network for Sockets {
 
     fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>> {
         Box::pin(async move {
-            let peer = tokio::net::lookup_host((host, port)).await?.next();
-            let peer =
-                peer.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?;
-            let any: SocketAddr = match peer {
-                SocketAddr::V4(_) => ([0; 4], 0).into(),
-                SocketAddr::V6(_) => ([0u16; 8], 0).into(),
+            let addresses = resolve(host, port, &self.here).await?;
+            let any: SocketAddr = match addresses.first() {
+                Some(SocketAddr::V6(_)) => ([0u16; 8], 0).into(),
+                _ => ([0; 4], 0).into(),
             };
             let socket = UdpSocket::bind(any).await?;
-            socket.connect(peer).await?;
+            socket.connect(addresses.as_slice()).await?;
             Ok(Box::new(socket) as Box<dyn Datagrams>)
         })
     }

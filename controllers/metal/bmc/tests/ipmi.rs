@@ -219,8 +219,12 @@ async fn what_ipmi_does_not_have_is_said_without_asking() {
 fn credentials_that_ipmi_cannot_carry_are_refused() {
     for (user, password) in [("admin", "a password of 21 byte"), ("a name of 17 byte", "password")] {
         let credentials = Credentials::new(user, password);
-        let made =
-            bmc::connect(Target::ipmi("10.0.0.7"), credentials, Verification::Machine, Doors::system());
+        let made = bmc::connect(
+            Target::ipmi("10.0.0.7"),
+            credentials,
+            Verification::Machine,
+            Doors::system(Vec::new()),
+        );
         let Err(Error::Input(text)) = made.map(drop) else { panic!("{user} was taken") };
         assert!(text.contains("too long") && !text.contains(password), "{text}");
     }

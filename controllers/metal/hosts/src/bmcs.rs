@@ -1,17 +1,19 @@
 //! [`Control`] by real BMCs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bmc::{
     Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Privilege, Reset,
     Setting, Target, Verification,
 };
+use engine::Manager;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use metrics::Limits;
 use schemas::bmc_address::{BmcAddress, PrivilegeLevel, Scheme};
 
+use crate::clients::{Clients, Closing};
 use crate::control::{Boot, Capabilities, Command, Connection, Control, Fault, Power};
 
 /// The machines behind real BMCs. Clients are cached, because they hold sessions and data about their service.
@@ -19,7 +21,16 @@ pub struct Bmcs {
     doors: Doors,
     /// The network interfaces through which magic packets are sent.
     interfaces: Vec<String>,
-    clients: Mutex<HashMap<Connection, Client>>,
+    clients: Clients<Login, Client>,
+}
+
+/// What a client is made of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Login {
+    address: String,
+    username: String,
+    password: String,
+    is_unverified: bool,
 }
 
 /// A client, and the scheme of its address, which decides how the machine boots.
@@ -29,18 +40,33 @@ struct Client {
     scheme: Scheme,
 }
 
-/// The largest number of cached clients; hosts whose credentials changed leave unused clients behind.
-const KEPT_CLIENTS: usize = 2048;
+impl Closing for Client {
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.bmc.close()
+    }
+}
 
 impl Bmcs {
-    /// Creates clients over `doors`; magic packets are sent through `interfaces`.
-    pub fn new(doors: Doors, interfaces: Vec<String>) -> Self {
-        Self { doors, interfaces, clients: Mutex::default() }
+    /// Creates clients over `doors`, which counts in `reached` and closes sessions when they are not used and when `manager` ends; magic packets
+    /// are sent through `interfaces`.
+    pub fn start(manager: &Manager, doors: Doors, interfaces: Vec<String>) -> Arc<Self> {
+        let clients = Clients::new(Limits::of(manager.all_metrics()));
+        let bmcs = Arc::new(Self { doors, interfaces, clients });
+        let (idle, ended) = (bmcs.clone(), bmcs.clone());
+        manager.spawn(async move { idle.clients.close_idle().await });
+        manager.at_end(async move { ended.clients.close_all().await });
+        bmcs
     }
 
     fn client(&self, machine: &Connection) -> Result<Client, Fault> {
-        if let Some(known) = self.clients.lock().get(machine) {
-            return Ok(known.clone());
+        let login = Login {
+            address: machine.address.clone(),
+            username: machine.username.clone(),
+            password: machine.password.clone(),
+            is_unverified: machine.is_unverified,
+        };
+        if let Some(known) = self.clients.get(&login) {
+            return Ok(known);
         }
         let address = BmcAddress::parse(&machine.address).map_err(|error| Fault {
             message: format!("spec.bmc.address {:?}: {error}", machine.address),
@@ -50,11 +76,7 @@ impl Bmcs {
         let verification = if machine.is_unverified { Verification::Off } else { Verification::Machine };
         let bmc = bmc::connect(target(&address), credentials, verification, self.doors.clone())?;
         let made = Client { bmc, scheme: address.scheme };
-        let mut clients = self.clients.lock();
-        if clients.len() >= KEPT_CLIENTS {
-            clients.clear();
-        }
-        clients.insert(machine.clone(), made.clone());
+        self.clients.keep(login, made.clone());
         Ok(made)
     }
 }

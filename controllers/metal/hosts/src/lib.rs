@@ -6,6 +6,7 @@
 
 pub mod bmcs;
 pub mod bootstrap;
+mod clients;
 mod connection;
 pub mod control;
 mod data_image;

@@ -28,6 +28,12 @@ pub const TASK_POLL: Duration = Duration::from_secs(15);
 pub const UPDATE: Duration = Duration::from_secs(60 * 60);
 /// The interval at which a failed operation is retried at a BMC.
 pub const BMC_RETRY: Duration = Duration::from_secs(60);
+/// The largest number of clients of BMCs that are kept with their sessions.
+pub const BMC_CLIENTS: usize = 2048;
+/// A client of a BMC that was not used for this long is closed, at the latest after twice this time.
+pub const BMC_IDLE: Duration = Duration::from_secs(5 * 60);
+/// The time for closing the sessions at BMCs when the process ends.
+pub const BMC_CLOSE: Duration = Duration::from_secs(2);
 /// The largest number of hosts whose machines boot at the same time for inspection, provisioning or deprovisioning.
 pub const BUSY_HOSTS: usize = 20;
 /// The number of failures after which a host is deleted without being cleaned or switched off.

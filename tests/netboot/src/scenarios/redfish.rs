@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::debian;
 use crate::calls::Calls;
 use crate::images;
-use crate::lab::ADDRESS;
+use crate::lab::{ADDRESS, BMC_PORT};
 use crate::libvirt::Libvirt;
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
@@ -79,7 +79,7 @@ async fn described_as(
     design: Design,
 ) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
     let machine = Arc::new(Machine::new(&scenario.lab, design).await?);
-    let (service, bmc) = bmc(&machine, (ADDRESS, 0).into()).await?;
+    let (service, bmc) = bmc(&machine, (ADDRESS, BMC_PORT).into()).await?;
     let address = format!("{scheme}://{bmc}/redfish/v1/Systems/1");
     let bmc = json!({"address": address, "disableCertificateVerification": true});
     let host = scenario.host_with_bmc(&machine, bmc).await?;

@@ -1,17 +1,17 @@
 //! The BMCs of the hosts: Redfish services that record each request.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use netboot_tests::redfish::{Behaviour, InMemory, Machine as _, Service, Start};
 
 /// The BMC of a host.
 pub struct Bmc {
     /// The name of its host.
     pub host: &'static str,
-    /// The address for `spec.bmc.address`.
-    pub address: String,
+    /// The address of the service, which a server must allow with `--bmc-on-this-machine`.
+    pub address: SocketAddr,
     service: Arc<Service>,
     machine: Arc<InMemory>,
 }
@@ -27,9 +27,13 @@ impl Bmc {
             machine.start(from_disk()).await?;
         }
         let service = Service::new(machine.clone(), Behaviour::default());
-        let (address, _) = service.clone().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).await?;
-        let address = format!("redfish+http://{address}/redfish/v1/Systems/1");
+        let (address, _) = service.clone().listen(SocketAddr::from((own_address()?, 0)), None).await?;
         Ok(Self { host, address, service, machine })
+    }
+
+    /// Returns the address for `spec.bmc.address`.
+    pub fn url(&self) -> String {
+        format!("redfish+http://{}/redfish/v1/Systems/1", self.address)
     }
 
     /// Forgets the requests until now.
@@ -49,6 +53,17 @@ impl Bmc {
     pub fn is_untouched(&self, was_on: bool) -> bool {
         self.machine.running().is_some() == was_on && self.machine.history().len() == usize::from(was_on)
     }
+}
+
+/// Returns the address from which this machine reaches others: no server takes loopback for the address of a BMC.
+fn own_address() -> Result<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    // Nothing is sent.
+    let routed = socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9));
+    routed.context(
+        "this machine needs a route and an address that is not loopback, for the BMCs of the test",
+    )?;
+    Ok(socket.local_addr()?.ip())
 }
 
 fn from_disk() -> Start {

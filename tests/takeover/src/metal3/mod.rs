@@ -42,7 +42,10 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, minutes: u64) -> Re
         bmcs.push(Bmc::start(host.name, host.is_on).await?);
     }
     let workload = server(binary, folder, "workload", &["--controllers", "none"]).await?;
-    let mut source = server(binary, folder, "source", &[]).await?;
+    let allowed: Vec<String> =
+        bmcs.iter().map(|bmc| format!("--bmc-on-this-machine={}", bmc.address)).collect();
+    let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+    let mut source = server(binary, folder, "source", &allowed).await?;
     let target = server(binary, folder, "target", &["--controllers", "none"]).await?;
     // Upstream's programs run already when the hosts arrive.
     let mut ironic = Ironic::start(tools, folder).await?;

@@ -180,7 +180,7 @@ async fn describe_host(source: &Objects, number: usize, host: &Host, bmc: Option
         spec["externallyProvisioned"] = true.into();
     }
     if let Some(bmc) = bmc {
-        spec["bmc"] = json!({"address": bmc.address, "credentialsName": "bmc"});
+        spec["bmc"] = json!({"address": bmc.url(), "credentialsName": "bmc"});
     }
     let wanted = host_like(host.name);
     let user = host.annotation.filter(|(key, _)| *key != PAUSED);

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::connection::{Connection, Failure, Raw};
-use super::message::{excerpt, message};
+use super::message::refusal;
 use crate::network::Network;
 use crate::{Credentials, Error, Result, Target, Verification, limits};
 
@@ -249,9 +249,12 @@ impl Http {
 
     fn redirected(&self, path: &str, raw: &Raw) -> Result<String> {
         let location = raw.header("location").unwrap_or_default();
-        self.path_of(&location).ok_or_else(|| Error::Answer {
-            call: self.call(&Method::GET, path),
-            reason: format!("the service points to {location:?}, which is another one: use its address"),
+        self.path_of(&location).ok_or_else(|| {
+            // Its path and its query may contain what only the service may tell.
+            let host = location.parse::<http::Uri>().ok().and_then(|uri| Some(uri.authority()?.to_string()));
+            let host = host.unwrap_or_else(|| "another place".to_owned());
+            let reason = format!("the service points to {host}, which is another one: use its address");
+            Error::Answer { call: self.call(&Method::GET, path), reason }
         })
     }
 
@@ -268,18 +271,11 @@ impl Http {
                 Ok(body) => body,
                 // Some services answer writes with an HTML page.
                 Err(_) if !call.starts_with("GET ") => Value::Null,
-                Err(error) => {
-                    let text = self.credentials.redact(&excerpt(&raw.body));
-                    return Err(Error::Answer { call, reason: format!("not JSON ({error}): {text}") });
-                }
+                Err(error) => return Err(Error::Answer { call, reason: format!("not JSON ({error})") }),
             };
             return Ok(Answer { call, status, location, body });
         }
-        let text = match &parsed {
-            Ok(Value::Null) | Err(_) => excerpt(&raw.body),
-            Ok(body) => message(body),
-        };
-        let message = self.credentials.redact(&text);
+        let message = self.credentials.redact(&refusal(&parsed.unwrap_or_default()));
         Err(match raw.status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let message = format!("status {status}: {message}");

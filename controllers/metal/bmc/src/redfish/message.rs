@@ -2,8 +2,28 @@
 
 use serde_json::Value;
 
-/// The number of characters that are shown of a text that is not JSON.
-const EXCERPT: usize = 200;
+/// The number of characters that are shown of a message.
+const LONGEST: usize = 500;
+/// What is shown instead of an answer that no Redfish service gives. Whoever wrote the address may not be allowed to read the answer.
+const FOREIGN: &str = "the answer is not that of a Redfish service";
+
+/// Returns the messages of an error response, or that it is not one of a Redfish service.
+pub(crate) fn refusal(body: &Value) -> String {
+    if is_redfish(body) { message(body) } else { FOREIGN.to_owned() }
+}
+
+/// Returns whether a body is an error response of a Redfish service: it has messages in Redfish's annotation, or the code of a message in a
+/// registry (`Base.1.8.GeneralError`).
+fn is_redfish(body: &Value) -> bool {
+    let error = &body["error"];
+    let is_annotated = [error, body].iter().any(|value| value.get("@Message.ExtendedInfo").is_some());
+    let is_code = |code: &str| {
+        let parts: Vec<&str> = code.split('.').collect();
+        matches!(parts.as_slice(), [registry, versions @ .., name] if !registry.is_empty() && !name.is_empty()
+            && !versions.is_empty() && versions.iter().all(|part| part.parse::<u16>().is_ok()))
+    };
+    is_annotated || error["code"].as_str().is_some_and(is_code)
+}
 
 /// Returns the messages of a response: those of `@Message.ExtendedInfo`, or else the general one (Redfish specification, "Error
 /// responses").
@@ -21,12 +41,15 @@ pub(crate) fn message(body: &Value) -> String {
         (!texts.is_empty()).then(|| texts.join("; "))
     };
     let general = |name: &str| error[name].as_str().map(|text| text.trim().to_owned());
-    named("Message")
+    let text = named("Message")
         .or_else(|| general("message").filter(|text| !text.contains("ExtendedInfo")))
         .or_else(|| named("MessageId"))
         .or_else(|| general("code"))
-        .or_else(|| error.as_str().map(str::to_owned))
-        .unwrap_or_else(|| "no message".to_owned())
+        .unwrap_or_else(|| "no message".to_owned());
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
 }
 
 /// Returns the entries of a list; some services send a single entry instead of a list.
@@ -41,17 +64,6 @@ fn entries(list: &Value) -> Vec<&Value> {
 /// Returns whether an error mentions a parameter.
 pub(crate) fn names(body: &Value, parameter: &str) -> bool {
     body.to_string().contains(parameter)
-}
-
-/// Returns the beginning of a body that is not JSON, on one line.
-pub(crate) fn excerpt(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None if line.is_empty() => "no message".to_owned(),
-        None => line,
-    }
 }
 
 #[cfg(test)]
@@ -80,19 +92,30 @@ mod tests {
             (extended(json!({"Message": "One."})), "One."),
             (extended(json!([])), "General error."),
             (json!({"@Message.ExtendedInfo": [{"Message": "On top."}]}), "On top."),
-            (json!({"error": "a text"}), "a text"),
-            (json!([1, {"error": []}]), "no message"),
-            (Value::Null, "no message"),
+            (json!({"error": {"code": "Base.1.8.1.GeneralError", "message": "No."}}), "No."),
         ] {
-            assert_eq!(message(&body), expected, "{body}");
+            assert_eq!(refusal(&body), expected, "{body}");
         }
+        let long = extended(json!([{"Message": "é".repeat(LONGEST + 1)}]));
+        assert_eq!(refusal(&long).chars().count(), LONGEST + 1);
     }
 
+    /// What other services of a network answer, with what only they may tell.
     #[test]
-    fn excerpts() {
-        assert_eq!(excerpt(b"<html>\n  <b>busy</b>"), "<html> <b>busy</b>");
-        assert_eq!(excerpt("é".repeat(300).as_bytes()).chars().count(), EXCERPT + 1);
-        assert_eq!(excerpt(b"\xff "), "\u{fffd}");
-        assert_eq!(excerpt(b""), "no message");
+    fn answers_that_are_not_redfish_are_not_quoted() {
+        let secret = "AKIA-INTERNAL";
+        for body in [
+            json!({"error": secret}),
+            json!({"error": {"message": secret}}),
+            json!({"error": {"code": 403, "message": secret}}),
+            json!({"error": {"code": "InvalidToken", "message": secret}}),
+            json!({"error": {"code": "svc.internal.Denied", "message": secret}}),
+            json!({"message": secret}),
+            json!([secret, {"error": []}]),
+            json!(secret),
+            Value::Null,
+        ] {
+            assert_eq!(refusal(&body), FOREIGN, "{body}");
+        }
     }
 }

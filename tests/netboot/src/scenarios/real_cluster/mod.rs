@@ -15,7 +15,7 @@ use clients::session::{Tools, play_in, root};
 
 use self::observer::Observer;
 use self::picture::Picture;
-use self::site::Site;
+use self::site::{HTTPS, Site};
 use crate::assets::assets;
 use crate::kubernetes;
 use crate::lab::run;
@@ -77,6 +77,9 @@ async fn tools(site: &Site) -> Result<Tools> {
         ("node.qcow2", kubernetes::disk()),
         ("busybox.tar", busybox),
     ]);
+    // On a real site they are elsewhere.
+    let bmcs = BMCS.map(|address| format!("{address}:{HTTPS}"));
+    tools.variables.push(("FIRSTLIGHT_BMC_ON_THIS_MACHINE", bmcs.join(",")));
     tools.deadline = COMMAND;
     Ok(tools)
 }

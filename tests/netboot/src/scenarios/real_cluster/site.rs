@@ -13,7 +13,7 @@ use crate::outside::Outside;
 use crate::scenario::Scenario;
 
 /// The port of a BMC.
-const HTTPS: u16 = 443;
+pub(super) const HTTPS: u16 = 443;
 
 /// The site.
 pub(super) struct Site {
