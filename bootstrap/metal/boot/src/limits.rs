@@ -48,6 +48,8 @@ pub const TFTP_TRIES: u32 = 6;
 pub const TFTP_FIRST_TRIES: u32 = 4;
 /// Addresses of another DHCP server that are remembered.
 pub const OBSERVED: usize = 4096;
+/// Machines whose address another one has leased, and whose lease objects are not deleted yet.
+pub const DISPLACED: usize = 4096;
 /// How long an observed address of another DHCP server is attributed to its machine.
 pub const OBSERVED_TIME: Duration = Duration::from_secs(24 * 3600);
 

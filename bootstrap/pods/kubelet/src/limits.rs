@@ -1,4 +1,4 @@
-//! The limits on what probes and hooks read from a container.
+//! The limits on what probes and hooks read from a container, and on what waits for the worker of a Pod.
 
 /// The most of a command's output that a probe or a hook keeps, in bytes; that of Kubernetes.
 pub(crate) const COMMAND_OUTPUT: u64 = 10 << 10;
@@ -8,3 +8,7 @@ pub(crate) const HEALTH_ANSWER: usize = 4096;
 pub(crate) const REDIRECTS: usize = 10;
 /// The largest program in which flags are looked for, in bytes.
 pub(crate) const PROGRAM: u64 = 512 << 20;
+/// Events that wait for the worker of a Pod. Whoever has one more waits.
+pub(crate) const EVENTS: usize = 64;
+/// Signals that wait for a process. Whoever sends one more waits.
+pub(crate) const SIGNALS: usize = 4;

@@ -1,5 +1,6 @@
 //! The DHCPv4 sockets, and the state behind them.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use dhcp::{Kind, MacAddress, Packet};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,9 +38,38 @@ pub struct Addresses {
     /// The addresses that machines take from another server, in proxy mode.
     observed: Mutex<Observed>,
     metrics: Metrics,
-    /// Machines whose address another machine has leased: their lease objects are deleted.
-    displaced: mpsc::UnboundedSender<MacAddress>,
-    forgets: Mutex<Option<mpsc::UnboundedReceiver<MacAddress>>>,
+    displaced: Displaced,
+}
+
+/// Machines whose address another machine has leased: their lease objects are deleted.
+#[derive(Default)]
+struct Displaced {
+    machines: Mutex<BTreeSet<MacAddress>>,
+    added: Notify,
+}
+
+impl Displaced {
+    /// Adds a machine. Beyond the limit its object stays, until a start of the server finds that its lease is not the last one.
+    fn add(&self, mac: MacAddress, metrics: &Metrics) {
+        let mut machines = self.machines.lock();
+        if machines.len() >= limits::DISPLACED && !machines.contains(&mac) {
+            metrics.limit("netboot_displaced");
+            return;
+        }
+        machines.insert(mac);
+        self.added.notify_one();
+    }
+
+    /// Waits for a machine, and takes it out.
+    async fn next(&self) -> MacAddress {
+        loop {
+            let first = self.machines.lock().pop_first();
+            match first {
+                Some(mac) => return mac,
+                None => self.added.notified().await,
+            }
+        }
+    }
 }
 
 /// A lease that is being written to the disk.
@@ -63,16 +93,14 @@ impl Addresses {
         // If several machines had the same address, the last lease is the valid one.
         older.sort_by_key(|lease| lease.expires);
         let mut leases = Leases::default();
-        let (displaced, forgets) = mpsc::unbounded_channel();
+        let displaced = Displaced::default();
         for lease in older.into_iter().chain(newer) {
             if let Some(before) = leases.set(lease) {
-                // The send cannot fail: the receiver is still in scope.
-                let _ = displaced.send(before);
+                displaced.add(before, &metrics);
             }
         }
-        let forgets = Mutex::new(Some(forgets));
         let (leases, observed) = (Mutex::new(leases), Mutex::default());
-        Ok(Arc::new(Self { leases, directory, clock, journal, observed, metrics, displaced, forgets }))
+        Ok(Arc::new(Self { leases, directory, clock, journal, observed, metrics, displaced }))
     }
 
     /// Writes leases until `shutdown`; without it no machine that needs a lease is answered.
@@ -83,15 +111,13 @@ impl Addresses {
         tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move {
             follows.journal.follow(follows.directory.as_ref(), &follows.clock).await;
         }));
-        if let Some(displaced) = self.forgets.lock().take() {
-            let addresses = self.clone();
-            tasks.spawn(shutdown.clone().run_until_cancelled_owned(addresses.forget(displaced)));
-        }
+        tasks.spawn(shutdown.clone().run_until_cancelled_owned(self.clone().forget()));
     }
 
     /// Deletes the lease objects of machines whose address another machine has leased, so there is at most one object for each address.
-    async fn forget(self: Arc<Self>, mut displaced: mpsc::UnboundedReceiver<MacAddress>) {
-        while let Some(mac) = displaced.recv().await {
+    async fn forget(self: Arc<Self>) {
+        loop {
+            let mac = self.displaced.next().await;
             self.journal.wait_until_object(mac).await;
             if self.leases.lock().of(mac).is_some() {
                 continue;
@@ -185,8 +211,7 @@ impl Addresses {
         // The address may have been leased to another machine while the write was pending.
         let is_its_own = leases.is_free_for(lease.mac, lease.address, &reserved, self.clock.now());
         if is_its_own && let Some(before) = leases.set(lease) {
-            // The send fails only if nothing deletes objects, because `run` was not called or has ended.
-            let _ = self.displaced.send(before);
+            self.displaced.add(before, &self.metrics);
         }
         is_its_own
     }

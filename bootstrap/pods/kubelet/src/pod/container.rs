@@ -9,12 +9,13 @@ use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::limits;
 use crate::logs::{Log, copy};
 use crate::plan::{Paths, Planned};
 
 /// A container that runs. Dropping it kills its process.
 pub(crate) struct Running {
-    signals: mpsc::UnboundedSender<Signal>,
+    signals: mpsc::Sender<Signal>,
     task: JoinHandle<()>,
     /// Its end, once that has begun.
     end: Option<JoinHandle<()>>,
@@ -39,15 +40,15 @@ impl Running {
     ///
     /// # Errors
     /// The process cannot be started.
-    pub(crate) async fn start(
+    pub(crate) async fn start<F: Future<Output = ()> + Send>(
         planned: Planned,
         group: Option<Group>,
         log: Arc<Log>,
-        on_end: impl FnOnce(End) + Send + 'static,
+        on_end: impl FnOnce(End) -> F + Send + 'static,
     ) -> Result<Self> {
         let mut process = Process::spawn(planned.instruction, group).await?;
         let entrance = process.entrance();
-        let (signals, mut wanted) = mpsc::unbounded_channel::<Signal>();
+        let (signals, mut wanted) = mpsc::channel::<Signal>(limits::SIGNALS);
         let output = process.take_output();
         let task = tokio::spawn(async move {
             let copied = tokio::spawn(async move {
@@ -63,14 +64,14 @@ impl Running {
                     Some(signal) = wanted.recv() => process.signal(signal),
                 }
             };
-            on_end(End { ended, output: copied.await.unwrap_or_default() });
+            on_end(End { ended, output: copied.await.unwrap_or_default() }).await;
         });
         let paths = planned.paths.map(Arc::new);
         Ok(Self { signals, task, end: None, entrance, paths, probes: Vec::new() })
     }
 
     /// Returns where signals for the process are sent.
-    pub(crate) fn signals(&self) -> mpsc::UnboundedSender<Signal> {
+    pub(crate) fn signals(&self) -> mpsc::Sender<Signal> {
         self.signals.clone()
     }
 

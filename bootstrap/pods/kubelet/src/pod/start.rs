@@ -18,6 +18,7 @@ use super::program::Program;
 use super::state::{Hook, Phase};
 use super::worker::{Event, Worker};
 use crate::host::RESOLV_CONF;
+use crate::limits::EVENTS;
 use crate::needs::containers;
 use crate::plan::moved_ports::wanted;
 use crate::plan::{Facts, instruction, limits, user_name};
@@ -40,9 +41,9 @@ impl Worker {
     async fn start_process(&mut self, at: usize, container: &Container, image: &Unpacked) -> Result<()> {
         let shared = self.shared.clone();
         let folder = shared.folder(&self.uid());
-        let root = folder.join("roots").join(&container.name);
+        let root = folder.join(root_copy::ROOTS).join(&container.name);
         let (from, to) = (image.root.clone(), root.clone());
-        fs::create_dir_all(folder.join("roots"))
+        fs::create_dir_all(folder.join(root_copy::ROOTS))
             .with_context(|| format!("cannot make {}", folder.display()))?;
         tokio::task::spawn_blocking(move || root_copy::copy(&from, &to)).await??;
         let user = User::find(&user_name(&self.pod, container, &image.config)?, &Root::open(&root)?)?;
@@ -84,8 +85,10 @@ impl Worker {
         state.restarts += i32::from(was_started);
         let log = shared.log(&self.pod.uid().unwrap_or_default(), &container.name, state.restarts)?;
         let sender = self.sender.clone();
-        let running =
-            Running::start(planned, group, log, move |end| drop(sender.send(Event::Ended(at, end)))).await?;
+        let running = Running::start(planned, group, log, move |end| async move {
+            drop(sender.send(Event::Ended(at, end)).await);
+        })
+        .await?;
         self.running[at] = Some(running);
         self.normal("Started", format!("Started container {}", container.name));
         let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.clone());
@@ -109,7 +112,7 @@ impl Worker {
         let task = tokio::spawn(async move {
             let Some(target) = target else { return };
             let outcome = probe::hook(&hook, &target).await;
-            drop(events.send(Event::Hooked(at, outcome.map_err(|error| format!("{error:#}")))));
+            drop(events.send(Event::Hooked(at, outcome.map_err(|error| format!("{error:#}")))).await);
         });
         if let Some(running) = self.running[at].as_mut() {
             running.probes.push(task);
@@ -180,13 +183,13 @@ impl Worker {
     fn probe_for(&mut self, at: usize, container: &Container, purpose: Purpose, probe: Probe) {
         let Some(target) = self.target(at, container) else { return };
         let Some(running) = self.running[at].as_mut() else { return };
-        let (sender, mut findings) = mpsc::unbounded_channel();
+        let (sender, mut findings) = mpsc::channel(EVENTS);
         let clock = self.shared.clock.clone();
         running.probes.push(tokio::spawn(probe::run(purpose, probe, target, clock, sender)));
         let events = self.sender.clone();
         running.probes.push(tokio::spawn(async move {
             while let Some(finding) = findings.recv().await {
-                drop(events.send(Event::Found(at, finding)));
+                drop(events.send(Event::Found(at, finding)).await);
             }
         }));
     }

@@ -63,9 +63,9 @@ impl Worker {
                 end = end.max(clock.monotonic() + LEAST);
             }
             // A process that has ended needs no signals.
-            signals.send(Signal::TERM).ok();
+            signals.send(Signal::TERM).await.ok();
             tokio::time::sleep_until(end).await;
-            signals.send(Signal::KILL).ok();
+            signals.send(Signal::KILL).await.ok();
         });
         self.normal("Killing", format!("Stopping container {}", container.name));
     }
@@ -78,7 +78,7 @@ impl Worker {
     }
 
     /// Ends all containers within the Pod's grace period: the sidecars after the others, the last one first.
-    pub(super) async fn stop_all(&mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
+    pub(super) async fn stop_all(&mut self, events: &mut mpsc::Receiver<Event>) {
         let end = self.shared.clock.monotonic() + grace(&self.pod);
         let all = || 0..self.states.len();
         let own: Vec<usize> = all().filter(|at| !self.states[*at].is_sidecar).collect();

@@ -23,6 +23,7 @@ use super::status::status;
 use super::stop::grace;
 use crate::gather::{Tokens, gather, wants_api_access};
 use crate::host::ADDRESS;
+use crate::limits::EVENTS;
 use crate::needs::{ROOT_CERTIFICATE, root_certificate, with_api_access};
 use crate::probe::Finding;
 use crate::volumes::{self, Found};
@@ -53,7 +54,7 @@ pub(super) struct Worker {
     pub(super) reach: Arc<OnceLock<Reach>>,
     pub(super) states: Vec<State>,
     pub(super) running: Vec<Option<Running>>,
-    pub(super) sender: mpsc::UnboundedSender<Event>,
+    pub(super) sender: mpsc::Sender<Event>,
     tokens: Tokens,
     pub(super) found: Found,
     pub(super) volumes: BTreeMap<String, PathBuf>,
@@ -68,7 +69,7 @@ pub(crate) async fn run(
     mut pods: watch::Receiver<Option<Arc<Pod>>>,
     reach: Arc<OnceLock<Reach>>,
 ) {
-    let (sender, mut events) = mpsc::unbounded_channel();
+    let (sender, mut events) = mpsc::channel(EVENTS);
     let Some(pod) = pods.borrow_and_update().clone() else { return };
     let mut worker = Worker::new(shared, &pod, sender, reach);
     let mut prepared = None;
@@ -109,12 +110,7 @@ pub(crate) async fn run(
 }
 
 impl Worker {
-    fn new(
-        shared: Arc<Shared>,
-        pod: &Pod,
-        sender: mpsc::UnboundedSender<Event>,
-        reach: Arc<OnceLock<Reach>>,
-    ) -> Self {
+    fn new(shared: Arc<Shared>, pod: &Pod, sender: mpsc::Sender<Event>, reach: Arc<OnceLock<Reach>>) -> Self {
         let mut states = State::all(pod);
         let old = pod.status.clone().unwrap_or_default();
         let before = old.container_statuses.iter().chain(&old.init_container_statuses).flatten();
@@ -225,7 +221,7 @@ impl Worker {
     }
 
     /// Ends all processes within the Pod's grace period, and then removes the Pod.
-    async fn end(mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
+    async fn end(mut self, events: &mut mpsc::Receiver<Event>) {
         self.stop_all(events).await;
         // Dropping what still runs kills it.
         self.running.clear();

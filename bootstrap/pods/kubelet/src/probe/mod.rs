@@ -45,7 +45,7 @@ pub(crate) async fn run(
     probe: Probe,
     target: Target,
     clock: Clock,
-    findings: mpsc::UnboundedSender<Finding>,
+    findings: mpsc::Sender<Finding>,
 ) {
     let seconds = |number: Option<i32>, default: u64| {
         Duration::from_secs(
@@ -78,7 +78,7 @@ pub(crate) async fn run(
             reported = Some(outcome.is_ok());
             let message = outcome.err().map(|error| format!("{error:#}")).unwrap_or_default();
             let is_good = reported == Some(true);
-            let sent = findings.send(Finding { purpose, is_good, message });
+            let sent = findings.send(Finding { purpose, is_good, message }).await;
             // A container starts once.
             if sent.is_err() || (is_good && purpose == Purpose::Startup) {
                 return;
