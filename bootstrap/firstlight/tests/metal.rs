@@ -103,15 +103,56 @@ async fn hosts_of_a_list() {
     assert_eq!(host.spec.boot_mac_address.as_deref(), Some("52:54:00:12:34:57"));
     assert_eq!(host.annotations()["metal.firstlight.dev/power"], "manual");
 
-    let again = server.import("hosts.csv", CSV).await.unwrap_err();
+    let other = CSV.replace("node-1,", "node-3,");
+    let taken = server.import("hosts.csv", &other).await.unwrap_err();
     assert!(
-        again.contains("hosts.csv:3: the MAC address 52:54:00:12:34:56 is that of default/node-1 already"),
-        "{again}"
+        taken.contains("hosts.csv:3: the MAC address 52:54:00:12:34:56 is that of default/node-1 already"),
+        "{taken}"
     );
-    assert!(
-        again.contains("hosts.csv:3: Secret node-1-bmc: secrets \"node-1-bmc\" already exists"),
-        "{again}"
-    );
+    server.place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_grew_creates_only_what_is_new() {
+    let server = Server::start().await;
+    server.import("hosts.csv", CSV).await.unwrap();
+    // Somebody switched it off since.
+    set_power(&server.client, "default", "node-1", false).await.unwrap();
+    let grown = format!("{CSV}node-3,52:54:00:12:34:58,,,,\n");
+    let tried = import(&server.client, "default", "hosts.csv", &grown, true).await.unwrap();
+    assert_eq!(tried, "1 hosts could be created, 2 are unchanged\n");
+    let said = server.import("hosts.csv", &grown).await.unwrap();
+    assert_eq!(said, "default/node-1 unchanged\ndefault/node-2 unchanged\ndefault/node-3 created\n");
+    assert_eq!(server.counts().await, (3, 1));
+    for (from, to, field) in [
+        ("192.0.2.7", "192.0.2.8", "address"),
+        ("hunter,2", "hunter,3", "username or password"),
+        ("/dev/vda", "/dev/vdb", "rootDevice"),
+        ("52:54:00:12:34:56", "52:54:00:12:34:55", "mac"),
+    ] {
+        let changed = format!("{}node-4,52:54:00:12:34:59,,,,\n", CSV.replace(from, to));
+        let error = server.import("hosts.csv", &changed).await.unwrap_err();
+        assert!(
+            error.contains(&format!("hosts.csv:3: the host default/node-1 is there with another {field}: ")),
+            "{error}"
+        );
+        assert!(!error.contains("hunter"), "{error}");
+        assert_eq!(server.counts().await, (3, 1), "nothing was created");
+    }
+    server.place.process.stop().await;
+}
+
+/// Of spreadsheets: semicolons, a mark of the encoding, and whichever letters the header has.
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_of_spreadsheets() {
+    let server = Server::start().await;
+    let text = "\u{feff}Name;MAC;Address;UserName;Password;bootmode\r\n\
+        node-1;52:54:00:12:34:56;redfish://192.0.2.7/redfish/v1/Systems/1;admin;hunter,2;UEFI\r\n";
+    assert_eq!(server.import("hosts.csv", text).await.unwrap(), "default/node-1 created\n");
+    let host = server.hosts().get("node-1").await.unwrap();
+    assert_eq!(host.spec.boot_mode.as_deref(), Some("UEFI"));
+    let secrets: Api<Secret> = Api::default_namespaced(server.client.clone());
+    assert_eq!(secrets.get("node-1-bmc").await.unwrap().data.unwrap()["password"].0, b"hunter,2");
     server.place.process.stop().await;
 }
 
@@ -123,7 +164,7 @@ async fn hosts_of_a_yaml_list() {
   mac: 52:54:00:12:34:56
   power: wake-on-lan
   online: false
-- {name: node-2, mac: '52:54:00:12:34:57', address: 192.0.2.7, username: root, password: '0123'}
+- {name: node-2, mac: '52:54:00:12:34:57', address: 'ipmi://192.0.2.7', username: root, password: '0123'}
 ";
     server.import("hosts.yaml", yaml).await.unwrap();
     let host = server.hosts().get("node-1").await.unwrap();
@@ -147,7 +188,12 @@ async fn one_wrong_line_and_nothing_is_created() {
         ("node-1,52:54:00:00:00:02,,,,", "hosts.csv:3: line 2 has a host default/node-1 already"),
         ("node-2,52:54:00:00:00:01,,,,", "hosts.csv:3: line 2 has the MAC address 52:54:00:00:00:01 already"),
         (
-            "node-2,52:54:00:00:00:02,192.0.2.7,admin,,",
+            "node-2,52:54:00:00:00:02,192.0.2.7,admin,hunter2,",
+            "hosts.csv:3: address: \"192.0.2.7\" does not say whether the BMC speaks Redfish or IPMI: write \
+             redfish://192.0.2.7/redfish/v1/Systems/1 or ipmi://192.0.2.7",
+        ),
+        (
+            "node-2,52:54:00:00:00:02,ipmi://192.0.2.7,admin,,",
             "hosts.csv:3: the BMC needs user and password: fill in password",
         ),
         (
@@ -156,7 +202,7 @@ async fn one_wrong_line_and_nothing_is_created() {
         ),
         (
             "node-2,52:54:00:00:00:02",
-            "hosts.csv:3: 2 values where the header has 6 columns: each comma counts, also of empty ones",
+            "hosts.csv:3: 2 values where the header has 6 columns: each separator counts, also of empty ones",
         ),
         ("node-2,52:54:00:00:00:02,,,,hunter2", "hosts.csv:3: provided string was not `true` or `false`"),
         (
@@ -179,6 +225,17 @@ async fn one_wrong_line_and_nothing_is_created() {
     for (file, text, expected) in [
         ("hosts.csv", "name,nic\na,b\n", "unknown field `nic`"),
         ("hosts.csv", "name,mac\n", "hosts.csv lists no host"),
+        (
+            "hosts.csv",
+            "name,mac,architecture\na,52:54:00:00:00:02,arm64\n",
+            "\"arm64\" is not known: write aarch64",
+        ),
+        (
+            "hosts.csv",
+            "name,mac,architecture\na,52:54:00:00:00:02,AMD64\n",
+            "\"AMD64\" is not known: write x86_64",
+        ),
+        ("hosts.csv", "name,mac,architecture\na,52:54:00:00:00:02,riscv64\n", "it is x86_64 or aarch64"),
         ("hosts.txt", "", "must end in .csv, .yaml, .yml or .json"),
         ("hosts.yaml", "- name: a\n  nic: b\n", "nic"),
         ("hosts.yaml", "- name: a\n  password: [hunter2]\n", "password must be text"),

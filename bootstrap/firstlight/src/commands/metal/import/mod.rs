@@ -3,6 +3,7 @@
 mod objects;
 mod read;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -32,6 +33,8 @@ pub const HELP: &str = "Columns:
   rootDevice                      such as /dev/disk/by-path/pci-0000:01:00.0
   online                          false: leave it off [default: true]
   description                     a note for people
+
+Values are separated by commas or semicolons. Hosts that exist as the list has them stay unchanged.
 
 Example:
   name,mac,address,username,password
@@ -70,7 +73,7 @@ pub async fn run(options: &ImportOptions) -> Result<()> {
     say(&import(&connection.client, namespace, &file, &text, options.dry_run).await?)
 }
 
-/// Creates the objects of the list `text`, all or none. Returns the message for the user.
+/// Creates the objects of the list `text` that do not exist, all or none. Returns the message for the user.
 ///
 /// # Errors
 /// All problems of the list, with file and line; no object was created then.
@@ -83,10 +86,12 @@ pub async fn import(
 ) -> Result<String> {
     let entries = read::read(file, text)?;
     let (lines, mut problems) = objects::lines(entries, namespace);
+    let mut known = BTreeSet::new();
     if problems.is_empty() {
-        problems = taken(client, &lines).await?;
+        (known, problems) = existing(client, &lines).await?;
     }
-    for line in &lines {
+    let is_new = |line: &&Line| !known.contains(&line.number);
+    for line in lines.iter().filter(is_new) {
         if let Err(problem) = create(client, line, true).await {
             problems.push((line.number, problem));
         }
@@ -99,10 +104,12 @@ pub async fn import(
         bail!("nothing was created:\n{}", texts.join("\n"));
     }
     if dry_run {
-        return Ok(format!("{} hosts could be created\n", lines.len()));
+        let unchanged =
+            if known.is_empty() { String::new() } else { format!(", {} are unchanged", known.len()) };
+        return Ok(format!("{} hosts could be created{unchanged}\n", lines.len() - known.len()));
     }
     let mut created = Vec::new();
-    for line in &lines {
+    for line in lines.iter().filter(is_new) {
         match create(client, line, false).await {
             Ok(done) => created.push(done),
             Err(problem) => {
@@ -111,19 +118,38 @@ pub async fn import(
             }
         }
     }
-    let told = lines.iter().map(|line| format!("{} created\n", line.host()));
+    let became = |line: &Line| if known.contains(&line.number) { "unchanged" } else { "created" };
+    let told = lines.iter().map(|line| format!("{} {}\n", line.host(), became(line)));
     Ok(told.collect())
 }
 
-/// Returns the lines whose MAC address belongs to an existing host.
-async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> {
+/// Returns the numbers of the lines whose hosts exist as the lines have them, and the lines whose hosts exist otherwise, or whose MAC address is
+/// that of another host.
+async fn existing(client: &Client, lines: &[Line]) -> Result<(BTreeSet<usize>, Vec<(usize, String)>)> {
     let hosts: Api<BareMetalHost> = Api::all(client.clone());
     let known = match hosts.list(&ListParams::default()).await {
         Ok(known) => known,
         Err(error) => bail!("cannot read the hosts that there are: {}", cluster_message(&error)),
     };
-    let mut problems = Vec::new();
+    let (mut same, mut problems) = (BTreeSet::new(), Vec::new());
     for line in lines {
+        let is_it = |host: &&BareMetalHost| {
+            host.name_any() == line.host.name_any() && host.namespace() == line.host.namespace()
+        };
+        if let Some(host) = known.iter().find(is_it) {
+            let secret = secret(client, line).await?;
+            let differences = line.differences(host, secret.as_ref());
+            if differences.is_empty() {
+                same.insert(line.number);
+            } else {
+                let (name, fields) = (line.host(), differences.join(", "));
+                let problem = format!(
+                    "the host {name} is there with another {fields}: change it with kubectl edit, or delete it first"
+                );
+                problems.push((line.number, problem));
+            }
+            continue;
+        }
         let mac = line.host.spec.boot_mac_address.as_deref().unwrap_or_default();
         let has_it = |host: &&BareMetalHost| {
             host.spec.boot_mac_address.as_deref().is_some_and(|other| other.eq_ignore_ascii_case(mac))
@@ -134,7 +160,17 @@ async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> 
                 .push((line.number, format!("the MAC address {mac} is that of {namespace}/{name} already")));
         }
     }
-    Ok(problems)
+    Ok((same, problems))
+}
+
+/// Returns the Secret that exists with the name of the one of a line.
+async fn secret(client: &Client, line: &Line) -> Result<Option<Secret>> {
+    let Some(wanted) = &line.secret else { return Ok(None) };
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &wanted.namespace().unwrap_or_default());
+    match secrets.get_opt(&wanted.name_any()).await {
+        Ok(found) => Ok(found),
+        Err(error) => bail!("cannot read the Secrets that there are: {}", cluster_message(&error)),
+    }
 }
 
 /// The objects that were created for a line.

@@ -21,12 +21,50 @@ pub struct Line {
     pub host: BareMetalHost,
     /// The Secret with user and password of its BMC.
     pub secret: Option<Secret>,
+    /// Whether the list says whether the machine is on.
+    pub says_online: bool,
 }
 
 impl Line {
     /// Returns namespace and name of the host.
     pub fn host(&self) -> String {
         format!("{}/{}", self.host.namespace().unwrap_or_default(), self.host.name_any())
+    }
+
+    /// Returns the fields in which a host that exists, and its Secret, are unlike the line. What the line leaves out may be anything.
+    pub fn differences(&self, host: &BareMetalHost, secret: Option<&Secret>) -> Vec<&'static str> {
+        let (is, wanted) = (&host.spec, &self.host.spec);
+        let differs = |is: &Option<String>, wanted: &Option<String>| wanted.is_some() && is != wanted;
+        let same_case = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
+        let bmc = |spec: &BareMetalHostSpec| spec.bmc.as_ref().map(|bmc| bmc.address.clone());
+        let unverified =
+            |spec: &BareMetalHostSpec| spec.bmc.as_ref().and_then(|bmc| bmc.disable_certificate_verification);
+        let device = |spec: &BareMetalHostSpec| {
+            spec.root_device_hints.as_ref().and_then(|hints| hints.device_name.clone())
+        };
+        let wanted_data = self.secret.as_ref().map(|secret| &secret.data);
+        let power = |host: &BareMetalHost| host.annotations().get(POWER).cloned();
+        [
+            ("mac", differs(&same_case(&is.boot_mac_address), &wanted.boot_mac_address)),
+            ("address", bmc(is) != bmc(wanted)),
+            (
+                "username or password",
+                wanted_data.is_some() && secret.map(|secret| &secret.data) != wanted_data,
+            ),
+            (
+                "disableCertificateVerification",
+                unverified(wanted).is_some() && unverified(is) != unverified(wanted),
+            ),
+            ("power", differs(&power(host), &power(&self.host))),
+            ("bootMode", differs(&is.boot_mode, &wanted.boot_mode)),
+            ("architecture", differs(&is.architecture, &wanted.architecture)),
+            ("rootDevice", differs(&device(is), &device(wanted))),
+            ("online", self.says_online && is.online != wanted.online),
+            ("description", differs(&is.description, &wanted.description)),
+        ]
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect()
     }
 }
 
@@ -55,7 +93,8 @@ pub fn lines(entries: Vec<(usize, Entry)>, namespace: &str) -> (Vec<Line>, Vec<(
         {
             problems.push((number, format!("line {first} has the MAC address {} already", entry.mac)));
         }
-        lines.push(Line { number, secret: secret(&entry), host: host(&entry) });
+        let says_online = entry.online.is_some();
+        lines.push(Line { number, secret: secret(&entry), host: host(&entry), says_online });
     }
     if problems.is_empty() { (lines, problems) } else { (Vec::new(), problems) }
 }
@@ -71,6 +110,7 @@ fn check(entry: &Entry) -> Vec<String> {
     {
         problems.push(format!("mac: {problem}"));
     }
+    problems.extend(architecture(&entry.architecture));
     let has_credentials = !entry.username.is_empty() || !entry.password.0.is_empty();
     if entry.address.is_empty() {
         if has_credentials {
@@ -80,6 +120,12 @@ fn check(entry: &Entry) -> Vec<String> {
             problems.push("without a BMC the host is known by its MAC address: fill in mac".to_owned());
         }
         return problems;
+    }
+    if !entry.address.contains("://") {
+        problems.push(format!(
+            "address: {0:?} does not say whether the BMC speaks Redfish or IPMI: write redfish://{0}/redfish/v1/Systems/1 or ipmi://{0}",
+            entry.address
+        ));
     }
     for (column, is_empty) in
         [("username", entry.username.is_empty()), ("password", entry.password.0.is_empty())]
@@ -92,6 +138,17 @@ fn check(entry: &Entry) -> Vec<String> {
         problems.push("power is for hosts without a BMC: leave power or address empty".to_owned());
     }
     problems
+}
+
+/// Returns what is wrong with the name of an architecture: the kernel's names are expected, and other programs have other ones.
+fn architecture(name: &str) -> Option<String> {
+    let right = match name.to_ascii_lowercase().as_str() {
+        _ if matches!(name, "" | "x86_64" | "aarch64") => return None,
+        "x86_64" | "amd64" | "x86-64" | "x64" => "write x86_64",
+        "aarch64" | "arm64" => "write aarch64",
+        _ => "it is x86_64 or aarch64",
+    };
+    Some(format!("architecture: {name:?} is not known: {right}"))
 }
 
 fn secret_name(entry: &Entry) -> String {

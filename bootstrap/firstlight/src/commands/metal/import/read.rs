@@ -1,7 +1,7 @@
 //! Reads lists of hosts. Errors contain file and line, and no part of a password.
 
 use anyhow::{Result, bail};
-use csv::Trim;
+use csv::{StringRecord, Trim};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
@@ -23,6 +23,23 @@ pub struct Entry {
     pub online: Option<bool>,
     pub description: String,
 }
+
+/// The names of the columns, which are those of [`Entry`].
+const COLUMNS: [&str; 13] = [
+    "name",
+    "namespace",
+    "mac",
+    "address",
+    "username",
+    "password",
+    "disableCertificateVerification",
+    "power",
+    "bootMode",
+    "architecture",
+    "rootDevice",
+    "online",
+    "description",
+];
 
 /// A password, which must not appear in errors and logs.
 #[derive(Clone, Default)]
@@ -59,11 +76,12 @@ pub fn read(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
 }
 
 fn from_csv(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
-    let mut reader =
-        csv::ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
+    let mut builder = csv::ReaderBuilder::new();
+    let builder = builder.trim(Trim::All).comment(Some(b'#')).delimiter(delimiter(text));
+    let mut reader = builder.from_reader(text.as_bytes());
     let mut entries = Vec::new();
-    let header = match reader.headers() {
-        Ok(header) => header.clone(),
+    let header: StringRecord = match reader.headers() {
+        Ok(header) => header.iter().map(column).collect(),
         Err(error) => bail!("{}", csv_problem(file, text, &error)),
     };
     for record in reader.records() {
@@ -80,6 +98,18 @@ fn from_csv(file: &str, text: &str) -> Result<Vec<(usize, Entry)>> {
     Ok(entries)
 }
 
+/// Returns what separates values: a spreadsheet writes semicolons where a comma is part of numbers.
+fn delimiter(text: &str) -> u8 {
+    let header =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    if header.contains(';') && !header.contains(',') { b';' } else { b',' }
+}
+
+/// Returns the name of a column as the fields of an entry have it, whichever letters are upper case.
+fn column(name: &str) -> &str {
+    COLUMNS.iter().find(|known| known.eq_ignore_ascii_case(name)).copied().unwrap_or(name)
+}
+
 /// Returns the line on which a record begins. The parser's position precedes the blank lines and comments that it skips.
 fn line_of(text: &str, place: &csv::Position) -> usize {
     let rest = usize::try_from(place.byte()).ok().and_then(|byte| text.get(byte..)).unwrap_or_default();
@@ -92,7 +122,7 @@ fn csv_problem(file: &str, text: &str, error: &csv::Error) -> String {
     let problem = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!(
-                "{len} values where the header has {expected_len} columns: each comma counts, also of empty ones"
+                "{len} values where the header has {expected_len} columns: each separator counts, also of empty ones"
             )
         }
         csv::ErrorKind::Utf8 { .. } => "not UTF-8".to_owned(),
