@@ -78,7 +78,16 @@ fn everything_is_where_its_digest_says_and_the_same_each_time() {
     let names: Vec<String> = unpack(&contents).into_keys().collect();
     assert_eq!(
         names,
-        ["firstlight", "lib64/", "lib64/ld.so", "usr/", "usr/lib/", "usr/lib/x/", "usr/lib/x/libc.so.6"]
+        [
+            "data/",
+            "firstlight",
+            "lib64/",
+            "lib64/ld.so",
+            "usr/",
+            "usr/lib/",
+            "usr/lib/x/",
+            "usr/lib/x/libc.so.6"
+        ]
     );
     // `manifest.json` is the list of contents for older versions of Docker.
     let docker: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
@@ -87,6 +96,32 @@ fn everything_is_where_its_digest_says_and_the_same_each_time() {
         assert!(files.contains_key(path.as_str().unwrap()), "{path}");
     }
     assert_eq!(files.len(), 6);
+}
+
+/// A container that is started with the image's user, arguments and variables can write its data, and is reached from outside.
+#[test]
+fn a_container_starts_as_the_image_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("program");
+    std::fs::write(&source, "the program").unwrap();
+    let (archive, _) = image(&[Entry::File { path: PROGRAM.into(), source }]);
+    let files = unpack(&archive);
+    let docker: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
+    let config: Value = serde_json::from_slice(&files[docker[0]["Config"].as_str().unwrap()]).unwrap();
+    let starts = &config["config"];
+    assert_eq!(starts["User"], "65532:65532");
+    assert_eq!(starts["Cmd"], json!(["serve", "--listen", "0.0.0.0:6443"]));
+    assert_eq!(starts["Env"], json!(["PATH=/", "FIRSTLIGHT_DATA_DIR=/data"]));
+    assert_eq!(starts["Volumes"], json!({"/data": {}}));
+    let created = chrono::DateTime::parse_from_rfc3339(config["created"].as_str().unwrap()).unwrap();
+    let expected = std::env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| "0".to_owned());
+    assert_eq!(created.timestamp().to_string(), expected, "builds of developers have no time of a commit");
+    let layer = decompressed(&files[docker[0]["Layers"][0].as_str().unwrap()]);
+    let mut layer = tar::Archive::new(&layer[..]);
+    let mut entries = layer.entries().unwrap().map(Result::unwrap);
+    let data = entries.find(|entry| entry.path().unwrap() == Path::new("data/")).unwrap();
+    let header = data.header();
+    assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mode().unwrap()), (65532, 65532, 0o700));
 }
 
 /// Packs this test's own program into an image; the program must run with nothing else in its root folder.

@@ -25,16 +25,22 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Packs `entries` into a layer, with their parent folders.
+    /// Packs `entries` into a layer, with their parent folders, and empty folders that belong to [`super::USER`] alone.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn of(entries: &[Entry]) -> Result<Self> {
+    pub fn of(entries: &[Entry], own: &[&str]) -> Result<Self> {
         let out = Hashing { inner: GzEncoder::new(Vec::new(), Compression::default()), hash: Sha256::new() };
         let mut archive = archive(out);
         for folder in folders(entries) {
             let mut header = header(0o755, 0, EntryType::Directory);
             archive.append_data(&mut header, folder, io::empty())?;
+        }
+        for folder in own {
+            let mut header = header(0o700, 0, EntryType::Directory);
+            header.set_uid(super::USER.into());
+            header.set_gid(super::USER.into());
+            archive.append_data(&mut header, format!("{}/", relative(folder)), io::empty())?;
         }
         for entry in entries {
             let path = relative(path_of(entry));

@@ -1,12 +1,13 @@
 //! Builds a container image of this program: an OCI archive, which also contains the `manifest.json` for `docker load`.
 //!
-//! The same program on the same machine gives the same bytes, because the image contains no times and no user names.
+//! The same program on the same machine gives the same bytes: the only time in the image is that of the program's source.
 
 mod layer;
 
 use std::io::Write;
 
 use anyhow::{Context, Result, ensure};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -17,6 +18,11 @@ pub use metal_images::program::Entry;
 pub const PROGRAM: &str = "/firstlight";
 /// The user and the group under which the program runs.
 pub const USER: u32 = 65532;
+
+/// The folder of the server's data in the image, a volume that belongs to [`USER`].
+pub const DATA: &str = "/data";
+/// The arguments of the program if a container is started without any. A container is reached from outside of its network only.
+const ARGUMENTS: [&str; 3] = ["serve", "--listen", "0.0.0.0:6443"];
 
 /// Returns the files for an image of this program.
 ///
@@ -65,12 +71,16 @@ pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
 /// A file cannot be read, or the output cannot be written.
 pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<String> {
     let mut config = starts(PROGRAM);
+    config["Cmd"] = json!(ARGUMENTS);
+    config["Env"] = json!(["PATH=/", format!("FIRSTLIGHT_DATA_DIR={DATA}")]);
+    config["Volumes"] = json!({DATA: {}});
+    config["ExposedPorts"] = json!({"6443/tcp": {}});
     config["Labels"] = json!({
         "org.opencontainers.image.title": "firstlight",
         "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
         "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
     });
-    write_with(out, reference, &config, entries)
+    write_with(out, reference, &config, Layer::of(entries, &[DATA])?)
 }
 
 /// The same for another program, whose path in the image is `program`.
@@ -78,7 +88,7 @@ pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<Stri
 /// # Errors
 /// The errors of [`write`].
 pub fn write_program(out: impl Write, reference: &str, program: &str, entries: &[Entry]) -> Result<String> {
-    write_with(out, reference, &starts(program), entries)
+    write_with(out, reference, &starts(program), Layer::of(entries, &[])?)
 }
 
 /// Returns how a container of an image with this program starts.
@@ -86,11 +96,10 @@ fn starts(program: &str) -> Value {
     json!({"User": format!("{USER}:{USER}"), "Entrypoint": [program], "Env": ["PATH=/"]})
 }
 
-fn write_with(out: impl Write, reference: &str, config: &Value, entries: &[Entry]) -> Result<String> {
+fn write_with(out: impl Write, reference: &str, config: &Value, layer: Layer) -> Result<String> {
     let (name, tag) = check_reference(reference)?;
     let full = format!("{name}:{tag}");
-    let layer = Layer::of(entries)?;
-    let config = Blob::json(&self::config(config, &layer.contents))?;
+    let config = Blob::json(&self::config(config, &layer.contents, &created()?))?;
     let layer = Blob(layer.compressed);
     let manifest = Blob::json(&json!({
         "schemaVersion": 2,
@@ -125,13 +134,25 @@ fn write_with(out: impl Write, reference: &str, config: &Value, entries: &[Entry
     Ok(manifest.digest())
 }
 
-fn config(config: &Value, contents: &str) -> Value {
+/// Returns the time of the program's source: `SOURCE_DATE_EPOCH`, or that of its commit. The time of a build would give each image other bytes.
+fn created() -> Result<String> {
+    let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => env!("FIRSTLIGHT_COMMIT_SECONDS").to_owned(),
+    };
+    let time = seconds.trim().parse().ok().and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
+    let time = time.with_context(|| format!("SOURCE_DATE_EPOCH={seconds:?} is no number of seconds"))?;
+    Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+fn config(config: &Value, contents: &str, created: &str) -> Value {
     json!({
+        "created": created,
         "architecture": architecture(),
         "os": "linux",
         "config": config,
         "rootfs": {"type": "layers", "diff_ids": [contents]},
-        "history": [{"created_by": "firstlight image"}],
+        "history": [{"created": created, "created_by": "firstlight image"}],
     })
 }
 
