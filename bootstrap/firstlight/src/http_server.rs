@@ -38,6 +38,10 @@ pub(crate) struct Limits {
     pub(crate) stalled_name: &'static str,
 }
 
+/// An extension of requests whose client has presented a certificate, which was verified.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Certified;
+
 /// Listens on `address`, the value of `flag`. Returns `None` if the endpoint is disabled.
 ///
 /// # Errors
@@ -103,21 +107,30 @@ pub(crate) async fn connection<A, F>(
     let patience = Patience::All(limits.stalled);
     let stream = Impatient::new(stream, patience, reached, limits.stalled_name);
     match tls {
-        None => requests(stream, limits, answer).await,
+        None => requests(stream, limits, None, answer).await,
         Some(tls) => {
             if let Ok(Ok(stream)) = tokio::time::timeout(limits.handshake, tls.accept(stream)).await {
-                requests(stream, limits, answer).await;
+                let (_, session) = stream.get_ref();
+                let certified = session.peer_certificates().map(|_| Certified);
+                requests(stream, limits, certified, answer).await;
             }
         }
     }
 }
 
-async fn requests<A, F>(stream: impl AsyncRead + AsyncWrite + Unpin, limits: Limits, answer: A)
-where
+async fn requests<A, F>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    limits: Limits,
+    certified: Option<Certified>,
+    answer: A,
+) where
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Full<Bytes>>>,
 {
-    let service = service_fn(move |request: Request<Incoming>| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        if let Some(certified) = certified {
+            request.extensions_mut().insert(certified);
+        }
         let answer = answer(request);
         async move { Ok::<_, Infallible>(answer.await) }
     });

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Rbac, User};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clap::Parser;
 use engine::Manager;
 use firstlight::admission::ClusterApiAdmission;
 use firstlight::cli::{Cli, Command};
 use firstlight::install::{NAMESPACE, definitions, install};
 use firstlight::limits::REVIEW_BYTES;
-use firstlight::webhooks::{CONFIGURATION, SECRET, WebhookOptions, Webhooks};
+use firstlight::webhooks::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SECRET, WebhookOptions, Webhooks};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
@@ -22,6 +24,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, Client, Config};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 use registry::Registry;
 use schemas::admission::Features;
 use serde_json::{Value, json};
@@ -76,13 +79,18 @@ impl Cluster {
 
     /// Starts the webhooks of a process with the installed service account.
     async fn webhooks(&self) -> (Manager, Webhooks) {
+        self.webhooks_with(&[]).await
+    }
+
+    async fn webhooks_with(&self, flags: &[&str]) -> (Manager, Webhooks) {
         let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
         let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
         let client = Client::new(self.server.client_service(account), NAMESPACE);
         let manager = firstlight::connection::manager(client);
         let features = Features { cluster_topology: true, ..Features::default() };
         let rules = ClusterApiAdmission { features, ..ClusterApiAdmission::default() };
-        let webhooks = Webhooks::start(&options(), &manager, Some(NAMESPACE), rules).await.unwrap().unwrap();
+        let webhooks =
+            Webhooks::start(&options(flags), &manager, Some(NAMESPACE), rules).await.unwrap().unwrap();
         (manager, webhooks)
     }
 
@@ -115,8 +123,9 @@ impl Cluster {
     }
 }
 
-fn options() -> WebhookOptions {
+fn options(flags: &[&str]) -> WebhookOptions {
     let arguments = ["firstlight", "controllers", "--webhook-address", "127.0.0.1:0"];
+    let arguments = arguments.iter().chain(flags);
     let Command::Controllers(options) = Cli::parse_from(arguments).command else { panic!("not controllers") };
     options.webhooks
 }
@@ -126,6 +135,45 @@ fn client_of(webhooks: SocketAddr) -> Client {
     let mut config = Config::new(format!("https://{webhooks}").parse().unwrap());
     config.accept_invalid_certs = true;
     Client::try_from(config).unwrap()
+}
+
+/// A client of the webhooks with a certificate.
+fn certified_client_of(webhooks: SocketAddr, identity: &Identity) -> Client {
+    let encoded = |pem: &str| Some(STANDARD.encode(pem));
+    let mut config = Config::new(format!("https://{webhooks}").parse().unwrap());
+    config.accept_invalid_certs = true;
+    config.auth_info.client_certificate_data = encoded(&identity.certificate);
+    config.auth_info.client_key_data = encoded(&identity.key).map(Into::into);
+    Client::try_from(config).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_clients_with_a_certificate_ask_for_admission_if_that_is_wanted() {
+    let (clock, random) = (Clock::system(), Random::system());
+    let authority =
+        || CertificateAuthority::generate("ca", KeyAlgorithm::default(), None, clock.now(), &random).unwrap();
+    let client_of_authority = |authority: &CertificateAuthority| {
+        let leaf = Leaf::client("kube-apiserver", &[]);
+        authority.issue(&leaf, clock.now(), &random).unwrap()
+    };
+    let (own, foreign) = (authority(), authority());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, &own.identity().certificate).unwrap();
+    let cluster = Cluster::new().await;
+    let (_manager, webhooks) = cluster.webhooks_with(&["--webhook-client-ca", file.to_str().unwrap()]).await;
+    let anybody = client_of(webhooks.address);
+    let certified = certified_client_of(webhooks.address, &client_of_authority(&own));
+    let stranger = certified_client_of(webhooks.address, &client_of_authority(&foreign));
+    for path in [DEFAULTS, RULES] {
+        let (code, text) = ask(&anybody, "POST", path, b"{}".to_vec()).await.unwrap();
+        assert_eq!(code, 401, "{text}");
+        assert!(text.contains("--webhook-client-ca"), "{text}");
+        assert_eq!(ask(&certified, "POST", path, b"{}".to_vec()).await.unwrap().0, 400);
+        assert_eq!(ask(&stranger, "POST", path, b"{}".to_vec()).await, None);
+    }
+    // An API server has no certificate for conversions.
+    assert_eq!(ask(&anybody, "POST", CONVERSION, b"{}".to_vec()).await.unwrap().0, 400);
 }
 
 /// Returns code and text of the answer to a request; `None` if the connection ends first.

@@ -10,6 +10,7 @@ mod reviews;
 mod server;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -40,7 +41,7 @@ const LIMITS: Limits = Limits {
     stalled_name: "webhook_stalled",
 };
 
-/// The flag of the webhooks.
+/// The flags of the webhooks.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WebhookOptions {
     /// Address of the webhooks for admission and conversion, for example :9443 [default: not served]
@@ -48,6 +49,21 @@ pub struct WebhookOptions {
     /// `--install` creates the objects that make the API server of the cluster call them.
     #[arg(long, value_name = "ADDR:PORT")]
     pub webhook_address: Option<Address>,
+    /// File with certificate authorities: who asks for admission needs a client certificate of one of them [default: everybody may ask]
+    ///
+    /// A kube-apiserver presents the certificate that its --admission-control-config-file names for the webhooks. It has none for
+    /// conversions, which stay open to everybody and return what they were sent.
+    #[arg(long, value_name = "FILE", requires = "webhook_address")]
+    pub webhook_client_ca: Option<PathBuf>,
+}
+
+impl WebhookOptions {
+    fn clients(&self) -> Result<ClientCertificates> {
+        let Some(path) = &self.webhook_client_ca else { return Ok(ClientCertificates::None) };
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("--webhook-client-ca: cannot read {}", path.display()))?;
+        Ok(ClientCertificates::Optional(text))
+    }
 }
 
 /// The running webhooks, which end with the manager.
@@ -80,11 +96,11 @@ impl Webhooks {
         let first = certificates.ensure().await?;
         let current = Arc::new(Current::new(&first)?);
         let (sender, authority) = watch::channel(first.authority.certificate.clone());
-        let clients = ClientCertificates::None;
-        let config = server_config(current.clone(), &clients, &["http/1.1"], manager.clock())?;
+        let config = server_config(current.clone(), &options.clients()?, &["http/1.1"], manager.clock())
+            .context("the webhooks cannot be served")?;
         let tls = TlsAcceptor::from(Arc::new(config));
         let address = listener.local_addr()?;
-        let site = Arc::new(Site::new(manager, rules)?);
+        let site = Arc::new(Site::new(manager, rules, options.webhook_client_ca.is_some())?);
         let reached = metrics::Limits::of(manager.all_metrics());
         let answer = move |request| site.clone().answer(request);
         manager.spawn(serve(listener, Some(tls), LIMITS, reached, answer));

@@ -31,7 +31,7 @@ use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use crate::admission::ClusterApiAdmission;
 use crate::conversion::ClusterApiConversion;
-use crate::http_server::text;
+use crate::http_server::{Certified, text};
 use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
 
 /// A refusal of a request, for which there is no answer to a review.
@@ -52,6 +52,8 @@ pub(super) struct Site {
     client: Client,
     memory: Memory,
     limits: Limits,
+    /// Whether only clients with a certificate may ask for admission.
+    wants_certificates: bool,
 }
 
 impl Site {
@@ -59,7 +61,11 @@ impl Site {
     ///
     /// # Errors
     /// Never, for the built-in definitions.
-    pub(super) fn new(manager: &Manager, rules: ClusterApiAdmission) -> Result<Self> {
+    pub(super) fn new(
+        manager: &Manager,
+        rules: ClusterApiAdmission,
+        wants_certificates: bool,
+    ) -> Result<Self> {
         Ok(Self {
             definitions: Arc::new(Definitions::new(ClusterApiConversion::of(manager.contracts().clone()))?),
             contracts: manager.contracts().clone(),
@@ -67,6 +73,7 @@ impl Site {
             client: manager.client().clone(),
             memory: Memory::new(REVIEWS_BYTES, CONVERSION_BYTES),
             limits: Limits::of(manager.all_metrics()),
+            wants_certificates,
         })
     }
 
@@ -99,6 +106,11 @@ impl Site {
             CONVERSION => (Question::Conversion, CONVERSION_BYTES),
             path => return Err((StatusCode::NOT_FOUND, format!("no webhook is at {path}"))),
         };
+        let is_certified = request.extensions().get::<Certified>().is_some();
+        if self.wants_certificates && !is_certified && matches!(question, Question::Admission(_)) {
+            let why = "the client has presented no certificate of an authority in --webhook-client-ca";
+            return Err((StatusCode::UNAUTHORIZED, why.to_owned()));
+        }
         if request.method() != Method::POST {
             return Err((StatusCode::METHOD_NOT_ALLOWED, "reviews are posted".to_owned()));
         }

@@ -61,7 +61,7 @@ impl Webhooks {
         roots.add(root).unwrap();
         let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
         Self {
-            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default()).unwrap()),
+            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default(), false).unwrap()),
             manager,
             tls: TlsAcceptor::from(Arc::new(config)),
             connector: TlsConnector::from(Arc::new(client)),
