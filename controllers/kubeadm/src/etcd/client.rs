@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use engine::etcd::{self as wire, Member};
 use http::{HeaderMap, Request, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Collected, Full, Limited};
+use hyper::body::Body;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use k8s_openapi::api::core::v1::Pod;
@@ -27,6 +28,12 @@ const SERVER_NAME: &str = "localhost";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The most bytes of an answer. A member takes less than a kilobyte of a list of all, and an empty one two bytes but a hundred once it is
+/// decoded, so this bounds the memory for what a hostile cluster answers.
+pub const ANSWER_BYTES: usize = 64 << 10;
+
 /// A connection to one member.
 pub struct EtcdClient {
     sender: SendRequest<Full<Bytes>>,
@@ -43,6 +50,18 @@ impl Drop for EtcdClient {
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Etcd(error.to_string())
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// [`Error::Etcd`]: it breaks off, or has more than [`ANSWER_BYTES`].
+pub async fn collected<B>(body: B) -> Result<Collected<Bytes>>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    Limited::new(body, ANSWER_BYTES).collect().await.map_err(failed)
 }
 
 impl EtcdClient {
@@ -99,8 +118,7 @@ impl EtcdClient {
             return Err(failed(response.status()));
         }
         outcome(response.headers())?;
-        let body =
-            Limited::new(response.into_body(), wire::MAX_MESSAGE + 5).collect().await.map_err(failed)?;
+        let body = collected(response.into_body()).await?;
         if let Some(trailers) = body.trailers() {
             outcome(trailers)?;
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::Duration;
-pub use client::{EtcdClient, outcome};
+pub use client::{ANSWER_BYTES, EtcdClient, collected, outcome};
 use engine::etcd::{AlarmMember, Member};
 use engine::{Manager, NamespacedName, Workload};
 use futures::future::join_all;
