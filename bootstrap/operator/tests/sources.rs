@@ -111,3 +111,31 @@ async fn an_artifact() {
     world.patch::<k8s_openapi::api::core::v1::Secret>("variables", login).await;
     world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_object_names_a_folder_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let version = folder.path().join("infrastructure-garden/v0.3.0");
+    std::fs::create_dir_all(&version).unwrap();
+    let own = components("v0.3.0").replace("registry.example/garden", "folder.example/garden");
+    std::fs::write(version.join("infrastructure-components.yaml"), own).unwrap();
+    std::fs::write(version.join("metadata.yaml"), garden::metadata()).unwrap();
+    let world = world().await;
+    let url = format!("file://{}/infrastructure-components.yaml", version.display());
+    declare(&world, Some("v0.3.0"), json!({"fetchConfig": {"url": url}, "configSecret": null})).await;
+    let is_refused = |manager: &engine::Manager| {
+        let text = "spec.fetchConfig.url must begin with https://";
+        says(manager, "PreflightCheckPassed", "False", "FetchConfigValidationError", text)
+    };
+    world.until("the folder is refused", is_refused).await;
+    let data = json!({"GARDEN_TOKEN": garden::TOKEN, "overridesFolder": folder.path()});
+    let metadata = json!({"name": "variables"});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
+    world.create(secret).await;
+    let fetch = json!({"url": garden::address("v0.3.0")});
+    let patch = json!({"spec": {"fetchConfig": fetch, "configSecret": {"name": "variables"}}});
+    world.patch::<InfrastructureProvider>(NAME, patch).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    let found = deployment(&world).await.unwrap();
+    assert_eq!(found["spec"]["template"]["spec"]["containers"][0]["image"], "registry.example/garden:v0.3.0");
+}

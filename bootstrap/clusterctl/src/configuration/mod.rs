@@ -89,14 +89,18 @@ impl Configuration {
 
     /// The value of a variable: from an option, else from the environment (upper case, `_` for `-`), else from the file.
     pub fn variable(&self, name: &str) -> Option<String> {
-        let key = name.to_lowercase();
-        if let Some(value) = self.set.get(&key) {
-            return Some(value.clone());
+        match self.set.get(&name.to_lowercase()) {
+            Some(value) => Some(value.clone()),
+            None => self.own(name),
         }
+    }
+
+    /// The same without options of a command, and without what objects of a cluster set: a path on this machine is for its owner.
+    fn own(&self, name: &str) -> Option<String> {
         if let Some(value) = self.environment.get(&name.to_uppercase().replace('-', "_")) {
             return Some(value);
         }
-        match self.file.get(&key)? {
+        match self.file.get(name.to_lowercase())? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
             Value::Array(_) | Value::Object(_) => Some(String::new()),
@@ -125,7 +129,7 @@ impl Configuration {
     /// # Errors
     /// `overridesFolder` contains an invalid substitution.
     pub fn overrides_folder(&self) -> Result<Option<PathBuf>> {
-        if let Some(folder) = self.variable("overridesFolder").filter(|folder| !folder.trim().is_empty()) {
+        if let Some(folder) = self.own("overridesFolder").filter(|folder| !folder.trim().is_empty()) {
             let failed =
                 || format!("unable to evaluate overridesFolder: {}", crate::yaml::quoted(folder.as_bytes()));
             return Ok(Some(self.with_environment(&folder).context(failed)?.into()));
