@@ -12,8 +12,14 @@ use crate::inventory::Installed;
 use crate::{Context, Error, Result};
 
 /// The providers whose controllers may run in the process of the server itself.
-const BUILT_IN: [&str; 5] =
-    ["cluster-api", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-metal3", "ipam-metal3"];
+const BUILT_IN: [&str; 6] = [
+    "cluster-api",
+    "bootstrap-kubeadm",
+    "control-plane-kubeadm",
+    "infrastructure-metal3",
+    "ipam-in-cluster",
+    "ipam-metal3",
+];
 /// How often a Deployment is read while its Pods end.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// How long the Pods of a Deployment have for their end, as in clusterctl.

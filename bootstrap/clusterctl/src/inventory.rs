@@ -3,6 +3,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
 use kube::{Api, Client};
+use serde_json::{Value, json};
 
 use crate::components::Components;
 use crate::configuration::{Provider, ProviderType};
@@ -120,6 +121,33 @@ impl Installed {
     /// Its entry's name with the namespace.
     pub fn instance(&self) -> String {
         format!("{}/{}", self.namespace, self.label())
+    }
+
+    /// Returns its entry in the inventory.
+    pub fn entry(&self) -> Value {
+        json!({
+            "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
+            "kind": "Provider",
+            "metadata": {
+                "name": self.label(),
+                "namespace": self.namespace,
+                "labels": {
+                    "cluster.x-k8s.io/provider": self.label(),
+                    "clusterctl.cluster.x-k8s.io": "",
+                    "clusterctl.cluster.x-k8s.io/core": "inventory",
+                },
+            },
+            "providerName": self.name,
+            "type": self.type_name,
+            "version": self.version,
+        })
+    }
+
+    /// Returns the namespace of its entry.
+    pub fn namespace_object(&self) -> Value {
+        let labels = json!({"cluster.x-k8s.io/provider": self.label(), "clusterctl.cluster.x-k8s.io": ""});
+        let metadata = json!({"name": self.namespace, "labels": labels});
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     }
 
     /// Whether it is the core provider.

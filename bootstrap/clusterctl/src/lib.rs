@@ -2,6 +2,7 @@
 //!
 //! Error messages and outputs that scripts depend on have the wording of clusterctl 1.14.
 
+pub mod built_in;
 pub mod components;
 pub mod configuration;
 pub mod connection;

@@ -10,7 +10,7 @@ use crate::components::{Components, Wanted, alter_images, images};
 use crate::configuration::{Configuration, Provider, ProviderType};
 use crate::install::{Chosen, named};
 use crate::repository::{Fetcher, Repository};
-use crate::{Context, Result, inventory, yaml};
+use crate::{Context, Result, built_in, inventory, yaml};
 
 const CERT_MANAGER_VERSION: &str = "v1.21.1";
 const CERT_MANAGER_URL: &str =
@@ -30,8 +30,13 @@ pub async fn list(
     if inventory::only_name(&known, ProviderType::Core).is_none() {
         chosen.add_defaults();
     }
+    let (chosen, found) = built_in::take(named(chosen)?, &built_in::providers(client).await?)?;
+    // What is built in has no images, and nothing that would need cert-manager.
+    if chosen.is_empty() && !found.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut of_providers = BTreeSet::new();
-    for (name, provider_type) in named(chosen)? {
+    for (name, provider_type) in chosen {
         let wanted = Wanted { namespace: None, raw: true };
         let components = Components::fetch(&name, provider_type, configuration, fetcher, &wanted).await;
         let components =

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use clusterctl::install::{Tools, install_one};
+use clusterctl::built_in;
+use clusterctl::install::{Objects, Tools, install_one};
 use clusterctl::inventory::Installed;
 use clusterctl::upgrade::{check_skew, replace_one};
 use clusterctl::{Error as Problem, delete};
@@ -49,6 +50,12 @@ impl Work<'_> {
         }
         match plan.step {
             Step::Rest => self.write(change).await,
+            Step::Record(built_in) => {
+                let objects = Objects::new(tools);
+                let recorded = built_in::record(&built_in, &self.seen.inventory, &objects).await;
+                recorded.map_err(|error| Error::failed(error.to_string()))?;
+                self.write(change).await
+            }
             Step::Adopt(_) => {
                 change.conditions.push(is_true(INSTALLED, "ProviderInstalled"));
                 self.write(change).await

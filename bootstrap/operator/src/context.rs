@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clusterctl::configuration::Environment;
+use clusterctl::inventory::Installed;
 use clusterctl::network::Network;
-use engine::InventoryEntry;
 
 /// What the controllers need besides the manager.
 #[derive(Clone)]
@@ -16,5 +16,5 @@ pub struct Context {
     /// The network over which repositories of providers are read.
     pub network: Arc<dyn Network>,
     /// The providers whose controllers run in this process: nothing is installed for them.
-    pub in_process: Vec<InventoryEntry>,
+    pub in_process: Vec<Installed>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clusterctl::configuration::{Configuration, ProviderType};
 use clusterctl::inventory::{self, Installed};
-use engine::{Error, InventoryEntry, Result, selector};
+use engine::{Error, Result, selector};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::{Metadata, NamespaceResourceScope};
@@ -24,8 +24,8 @@ pub struct Observed {
     pub object: Declared,
     /// The other objects of its kind.
     pub others: Vec<Declared>,
-    /// Whether the controllers of the provider run in this process.
-    pub is_in_process: bool,
+    /// The provider as it is built in, if its controllers run in this process.
+    pub in_process: Option<Installed>,
     /// The entries of clusterctl's inventory.
     pub inventory: Vec<Installed>,
     /// The variables.
@@ -77,7 +77,7 @@ pub(crate) async fn observe(
     let is_known = configuration.knows(&object.provider.name, object.kind());
     let digest = inputs::digest(&object.spec, &secret, &maps, &manifests);
     Ok(Observed {
-        is_in_process: is_in_process(&object, context),
+        in_process: in_process(&object, context),
         object,
         others,
         inventory,
@@ -100,9 +100,9 @@ pub(crate) async fn deployments(client: &Client, object: &Declared) -> Result<Ve
     Ok(api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?.items)
 }
 
-fn is_in_process(object: &Declared, context: &Context) -> bool {
+fn in_process(object: &Declared, context: &Context) -> Option<Installed> {
     let label = object.provider.label();
-    context.in_process.iter().any(|entry: &InventoryEntry| entry.label == label)
+    context.in_process.iter().find(|built_in| built_in.label() == label).cloned()
 }
 
 async fn referred<T>(

@@ -15,6 +15,8 @@ use crate::preflight;
 pub enum Step {
     /// Nothing.
     Rest,
+    /// The provider, whose controllers run in this process, gets its entry in the inventory.
+    Record(Installed),
     /// The provider that somebody else has installed becomes the object's. Nothing is installed yet.
     Adopt(Installed),
     /// The components are created, or updated after a change of what they are made of.
@@ -68,8 +70,8 @@ pub fn plan(seen: &Observed) -> Plan {
         return Plan::new(Step::Rest, [vec![*refusal], ready].concat());
     }
     let passed = new(PREFLIGHT, "True", CHECKED, "");
-    if seen.is_in_process {
-        return in_process(seen, passed);
+    if let Some(built_in) = &seen.in_process {
+        return in_process(seen, built_in, passed);
     }
     let object = &seen.object;
     let Some(entry) = seen.entry() else {
@@ -112,7 +114,7 @@ fn interrupted(seen: &Observed, entry: &Installed) -> Option<Installed> {
 /// What the removal of the object deletes; `None` if nothing is the object's.
 fn components(seen: &Observed) -> Option<Installed> {
     let object = &seen.object;
-    if seen.is_in_process || !object.has_components() {
+    if seen.in_process.is_some() || !object.has_components() {
         return None;
     }
     let version = seen.entry().map(|entry| entry.version.clone());
@@ -127,7 +129,7 @@ fn components(seen: &Observed) -> Option<Installed> {
 /// The condition `Ready` while a check does not pass: a provider that was installed before runs nevertheless.
 fn blocked(seen: &Observed, refusal: &Condition) -> Vec<Condition> {
     let runs = seen.object.status.installed_version.is_some();
-    let ready = match runs && !seen.is_in_process {
+    let ready = match runs && seen.in_process.is_none() {
         true => health::ready(&seen.deployments),
         false => is_false(READY, &refusal.reason, refusal.message.clone()),
     };
@@ -135,8 +137,9 @@ fn blocked(seen: &Observed, refusal: &Condition) -> Vec<Condition> {
 }
 
 /// The controllers of the provider run already.
-fn in_process(seen: &Observed, passed: Condition) -> Plan {
-    let running = seen.entry().map(|entry| entry.version.clone());
+fn in_process(seen: &Observed, built_in: &Installed, passed: Condition) -> Plan {
+    let entry = seen.entry();
+    let running = Some(entry.unwrap_or(built_in).version.clone());
     let mut message = "the controllers run in the process of this server".to_owned();
     if let (Some(wanted), Some(running)) = (seen.object.version(), &running)
         && !is_same(wanted, running)
@@ -145,8 +148,9 @@ fn in_process(seen: &Observed, passed: Condition) -> Plan {
             " in version {running} instead of {wanted}; the server's flag --controllers chooses what runs"
         ));
     }
+    let step = if entry.is_some() { Step::Rest } else { Step::Record(built_in.clone()) };
     let mut plan = Plan::new(
-        Step::Rest,
+        step,
         vec![passed, new(INSTALLED, "True", IN_PROCESS, message), new(READY, "True", IN_PROCESS, "")],
     );
     plan.installed_version = running;

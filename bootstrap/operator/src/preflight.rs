@@ -43,7 +43,7 @@ fn check_version(seen: &Observed) -> Checked {
         );
     };
     // Whatever version is declared of them, those that run in the server are upgraded with it.
-    if seen.is_in_process {
+    if seen.in_process.is_some() {
         return Ok(());
     }
     let installed = seen.entry().and_then(|entry| version::parse(&entry.version));
@@ -81,7 +81,7 @@ fn check_source(seen: &Observed) -> Checked {
         source.is_some_and(|source| source.selector.is_some()),
     ];
     match given.iter().filter(|is_given| **is_given).count() {
-        0 if seen.is_in_process || seen.is_known => Ok(()),
+        0 if seen.in_process.is_some() || seen.is_known => Ok(()),
         0 => refused(
             INVALID_SOURCE,
             format!(
@@ -132,7 +132,7 @@ fn check_alone(seen: &Observed) -> Checked {
         return refused(MORE_THAN_ONE, message);
     }
     match seen.entry() {
-        Some(entry) if !seen.is_in_process && entry.namespace != own.namespace => refused(
+        Some(entry) if seen.in_process.is_none() && entry.namespace != own.namespace => refused(
             MORE_THAN_ONE,
             format!(
                 "{} {} is installed in the namespace {} already: create this object there",
@@ -155,7 +155,7 @@ fn rank(
 }
 
 fn check_core(seen: &Observed) -> Checked {
-    if seen.object.kind() == ProviderType::Core || seen.is_in_process {
+    if seen.object.kind() == ProviderType::Core || seen.in_process.is_some() {
         return Ok(());
     }
     if seen.inventory.iter().any(|entry| entry.is_core()) {

@@ -1,6 +1,6 @@
 //! The life of a declared provider: what it waits for, what it becomes, and what it leaves behind.
 
-use schemas::operator::{BootstrapProvider, CoreProvider, InfrastructureProvider};
+use schemas::operator::{BootstrapProvider, CoreProvider, IPAMProvider, InfrastructureProvider};
 use serde_json::json;
 use test_plane::get;
 
@@ -220,4 +220,11 @@ async fn what_runs_in_the_process_needs_no_installation() {
         .await;
     let entry = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/capi-system/providers/cluster-api";
     assert!(read(&world, entry).await.is_some());
+    // What is not in the inventory from the start gets its entry.
+    let entry = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/caip-in-cluster-system/providers/ipam-in-cluster";
+    assert!(read(&world, entry).await.is_none());
+    declare("IPAMProvider", "in-cluster", "v1.14.0").await;
+    let ipam = |manager: &_| message(get::<IPAMProvider>(manager, "in-cluster")?.status.clone()?.conditions);
+    world.until("pools are there", |manager| ipam(manager).as_deref() == Some(expected)).await;
+    assert_eq!(read(&world, entry).await.unwrap()["version"], "v1.14.0");
 }

@@ -30,7 +30,7 @@ fn seen(fields: Value) -> Observed {
     Observed {
         object: declared(ProviderType::Infrastructure, object),
         others: Vec::new(),
-        is_in_process: false,
+        in_process: None,
         inventory: vec![entry("CoreProvider", "cluster-api", "v1.14.0", "capi-system")],
         secret: Referred::Unasked,
         maps: Vec::new(),
@@ -117,7 +117,7 @@ fn removal_deletes_only_what_is_the_objects() {
     assert_eq!(removed(installed(with(json!({})))), Some("v0.3.0".to_owned()));
     assert_eq!(removed(installed(with(json!({"status": null})))), None, "somebody else has installed it");
     let mut in_process = installed(with(json!({})));
-    in_process.is_in_process = true;
+    in_process.in_process = in_process.entry().cloned();
     assert_eq!(removed(in_process), None);
 }
 

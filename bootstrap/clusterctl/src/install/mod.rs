@@ -9,8 +9,7 @@ pub(crate) mod wait;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
+use crate::built_in;
 use crate::components::{Components, Wanted};
 use crate::configuration::{ByType, ProviderType};
 use crate::inventory::{self, Installed};
@@ -52,9 +51,18 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
     if is_first {
         chosen.add_defaults();
     }
+    let objects = Objects::new(tools);
+    let (chosen, built_in) = built_in::take(named(chosen)?, &built_in::providers(tools.client).await?)?;
+    for found in &built_in {
+        (tools.say)(&found.text());
+        built_in::record(&found.provider, &known, &objects).await?;
+    }
+    if chosen.is_empty() && !built_in.is_empty() {
+        return Ok(is_first);
+    }
     (tools.say)("Fetching providers");
     let mut all = Vec::new();
-    for (name, provider_type) in named(chosen)? {
+    for (name, provider_type) in chosen {
         let wanted = Wanted { namespace: options.namespace.clone(), raw: false };
         let fetched = fetch(&name, provider_type, tools, &wanted).await;
         let fetched =
@@ -71,7 +79,6 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         }
         (tools.say)(&format!("Ignoring validation errors: {error}"));
     }
-    let objects = Objects::new(tools);
     check::certificates(&all.iter().collect::<Vec<_>>(), &objects).await?;
     for components in &all {
         let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
@@ -106,28 +113,7 @@ pub(crate) async fn install(components: &Components, objects: &Objects, tools: &
     for object in &components.objects {
         objects.apply(object).await?;
     }
-    objects.apply(&entry(components)).await
-}
-
-/// Returns the entry of a provider in the inventory.
-fn entry(components: &Components) -> Value {
-    let label = components.provider.label();
-    json!({
-        "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
-        "kind": "Provider",
-        "metadata": {
-            "name": label,
-            "namespace": components.namespace,
-            "labels": {
-                "cluster.x-k8s.io/provider": label,
-                "clusterctl.cluster.x-k8s.io": "",
-                "clusterctl.cluster.x-k8s.io/core": "inventory",
-            },
-        },
-        "providerName": components.provider.name,
-        "type": components.provider.type_name(),
-        "version": components.version,
-    })
+    objects.apply(&Installed::of(components).entry()).await
 }
 
 /// The flags that choose providers, for messages.

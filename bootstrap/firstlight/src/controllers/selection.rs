@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clusterctl::inventory::Installed;
 use engine::InventoryEntry;
 
 use super::table::{Context, Family, families};
@@ -48,6 +49,11 @@ impl Selection {
     /// Returns the entries of clusterctl's inventory for the selected families.
     pub fn inventory(&self) -> Vec<InventoryEntry> {
         self.families().flat_map(|family| family.inventory).collect()
+    }
+
+    /// Returns the providers that the inventory gets when somebody chooses them.
+    pub fn on_demand(&self) -> Vec<Installed> {
+        self.families().flat_map(|family| family.on_demand).collect()
     }
 
     /// Returns the selected families, in the order in which they start.

@@ -4,6 +4,8 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use clusterctl::configuration::ProviderType;
+use clusterctl::inventory::Installed;
 use engine::in_place::SharedUpdater;
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use kubelet::Kubelet;
@@ -14,6 +16,9 @@ use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_cl
 
 /// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
+
+/// The release of Metal3's providers that the controllers implement.
+const METAL3: &str = "v1.13.2";
 
 /// The dependencies with which controllers start.
 #[derive(Clone)]
@@ -81,6 +86,8 @@ pub(super) struct Family {
     pub kinds: Vec<GroupKind>,
     /// The entries of the family in clusterctl's inventory.
     pub inventory: Vec<InventoryEntry>,
+    /// Those that the inventory gets when somebody chooses the provider.
+    pub on_demand: Vec<Installed>,
     /// Each function starts the controllers of a crate. They run until the manager ends.
     starts: Vec<Start>,
 }
@@ -96,7 +103,12 @@ pub(super) fn families() -> Vec<Family> {
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
         Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, Context::updater),
         Family::new("addons", addons::PROVIDERS, |_| ()),
-        Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()),
+        Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()).on_demand(
+            ProviderType::Ipam,
+            "in-cluster",
+            "v1.0.0",
+            "caip-in-cluster-system",
+        ),
         Family::new("simulated", simulated::PROVIDERS, Context::backend),
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
             control: context.bmcs(),
@@ -104,7 +116,9 @@ pub(super) fn families() -> Vec<Family> {
         })
         .with(metal_machines::PROVIDERS, |_| ())
         .with(metal_data::PROVIDERS, |_| ())
-        .with(metal_ipam::PROVIDERS, |_| ()),
+        .with(metal_ipam::PROVIDERS, |_| ())
+        .on_demand(ProviderType::Infrastructure, "metal3", METAL3, "capm3-system")
+        .on_demand(ProviderType::Ipam, "metal3", METAL3, "capm3-system"),
         Family::of_pods(),
         Family::of_operator(),
     ]
@@ -113,7 +127,25 @@ pub(super) fn families() -> Vec<Family> {
 impl Family {
     /// Creates the family with the controllers of `providers`. `shared` creates the value that they share besides the manager.
     fn new<C>(name: &'static str, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
-        Self { name, kinds: Vec::new(), inventory: Vec::new(), starts: Vec::new() }.with(providers, shared)
+        let family = Self {
+            name,
+            kinds: Vec::new(),
+            inventory: Vec::new(),
+            on_demand: Vec::new(),
+            starts: Vec::new(),
+        };
+        family.with(providers, shared)
+    }
+
+    /// Adds a provider whose controllers are in the family.
+    fn on_demand(mut self, kind: ProviderType, name: &str, version: &str, namespace: &str) -> Self {
+        self.on_demand.push(Installed {
+            name: name.to_owned(),
+            type_name: kind.name().to_owned(),
+            version: version.to_owned(),
+            namespace: namespace.to_owned(),
+        });
+        self
     }
 
     /// Adds the controllers of another crate.
@@ -141,7 +173,7 @@ impl Family {
                 kubelet.start(&context.manager);
             }
         });
-        Self { name: "pods", kinds, inventory: Vec::new(), starts: vec![start] }
+        Self { name: "pods", kinds, inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
     }
 
     /// Creates the family that installs providers that are declared as objects. In a cluster of others, their own operator does it.
@@ -153,7 +185,7 @@ impl Family {
                 operator::PROVIDERS.iter().for_each(|provider| provider.start(&context.manager, shared));
             }
         });
-        Self { name: "operator", kinds, inventory: Vec::new(), starts: vec![start] }
+        Self { name: "operator", kinds, inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
     }
 
     /// Starts the controllers of the family. They run until the manager ends.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clusterctl::configuration::Environment;
+use clusterctl::inventory::Installed;
 use clusterctl::network::{Answer, Network, Request};
-use engine::{InventoryEntry, Manager};
+use engine::Manager;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -21,21 +22,20 @@ use test_plane::World;
 
 const GROUPS: &[&str] = &["cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "operator.cluster.x-k8s.io"];
 
-/// The providers whose controllers run in the process.
-const IN_PROCESS: [InventoryEntry; 2] = [
-    InventoryEntry {
-        label: "cluster-api",
-        name: "cluster-api",
-        kind: "CoreProvider",
-        namespace: "capi-system",
-    },
-    InventoryEntry {
-        label: "bootstrap-kubeadm",
-        name: "kubeadm",
-        kind: "BootstrapProvider",
-        namespace: "capi-kubeadm-bootstrap-system",
-    },
-];
+/// The providers whose controllers run in the process. The last one is in the inventory only when somebody declares it.
+fn in_process() -> Vec<Installed> {
+    let installed = |name: &str, type_name: &str, namespace: &str| Installed {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        version: "v1.14.0".to_owned(),
+        namespace: namespace.to_owned(),
+    };
+    vec![
+        installed("cluster-api", "CoreProvider", "capi-system"),
+        installed("kubeadm", "BootstrapProvider", "capi-kubeadm-bootstrap-system"),
+        installed("in-cluster", "IPAMProvider", "caip-in-cluster-system"),
+    ]
+}
 
 /// A network with one web server, which has two versions of a provider.
 pub struct Web;
@@ -54,7 +54,7 @@ fn start(manager: &Manager) {
         configuration: None,
         environment: Environment::fixed([]),
         network: Arc::new(Web),
-        in_process: IN_PROCESS.to_vec(),
+        in_process: in_process(),
     };
     PROVIDERS.iter().for_each(|provider| provider.start(manager, &context));
 }
@@ -62,18 +62,9 @@ fn start(manager: &Manager) {
 /// Starts a server in which the core provider and kubeadm's bootstrap provider run, and whose Deployments become available.
 pub async fn world() -> World {
     let world = World::new(GROUPS, start).await;
-    for entry in IN_PROCESS {
-        let namespace =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": entry.namespace}});
-        world.create(namespace).await;
-        let labels = json!({"cluster.x-k8s.io/provider": entry.label, "clusterctl.cluster.x-k8s.io": ""});
-        world
-            .create(json!({
-                "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
-                "metadata": {"name": entry.label, "namespace": entry.namespace, "labels": labels},
-                "providerName": entry.name, "type": entry.kind, "version": "v1.14.0",
-            }))
-            .await;
+    for entry in &in_process()[..2] {
+        world.create(entry.namespace_object()).await;
+        world.create(entry.entry()).await;
     }
     tokio::spawn(run_deployments(world.user()));
     world
