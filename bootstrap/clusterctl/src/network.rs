@@ -1,15 +1,14 @@
 //! Access to the network: requests for repositories, templates and configuration files.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::Uri;
 use http_body_util::{BodyExt, Empty, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use machinery::cause::first_cause;
+use net::{Proxies, authorities};
 
 use crate::{Context, Error, Result};
 
@@ -55,22 +54,23 @@ pub trait Network: Send + Sync {
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Answer>>;
 }
 
+/// What somebody can do whose machine does not reach a repository.
+const WAYS_OUT: &str = "take providers from a bundle with --bundle, name a local folder as the provider's url in clusterctl's configuration, or name a proxy with HTTPS_PROXY";
+/// What is added to an error of TLS whose authority is not known.
+const INSPECTED: &str =
+    "a proxy that inspects TLS has an authority of its own: name its file with SSL_CERT_FILE";
+
 /// The real network, with TLS by rustls and this machine's certificate authorities.
-pub struct Https(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
+pub struct Https(net::Client<Empty<Bytes>>);
 
 impl Https {
-    /// A client that trusts the certificate authorities of this machine.
+    /// A client that trusts the certificate authorities of this machine, and connects through these proxies.
     ///
     /// # Errors
-    /// The machine has no certificate authorities, or they cannot be read.
-    pub fn new() -> Result<Self> {
-        let roots = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
-            .map_err(|error| {
-                Error::Network(format!("cannot read the authorities of this machine: {error}"))
-            })?;
-        let connector = roots.https_or_http().enable_http1().build();
-        Ok(Self(Client::builder(TokioExecutor::new()).build(connector)))
+    /// Never, with the cryptography that is built in.
+    pub fn new(proxies: Arc<Proxies>) -> Result<Self> {
+        let client = net::Client::new(authorities::machine(), proxies);
+        Ok(Self(client.map_err(|error| Error::Network(error.to_string()))?))
     }
 
     async fn follow(&self, request: Request) -> Result<Answer> {
@@ -87,11 +87,7 @@ impl Https {
                 builder = builder.header("authorization", format!("Bearer {token}"));
             }
             let message = builder.body(Empty::new()).map_err(|error| failed(error.to_string()))?;
-            let answer = self
-                .0
-                .request(message)
-                .await
-                .map_err(|error| failed(format!("{:#}", anyhow::Error::from(error))))?;
+            let answer = self.0.request(message).await.map_err(|error| unanswered(&request.url, &error))?;
             let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
             if let Some(target) = header("location").filter(|_| answer.status().is_redirection()) {
                 uri = distribution::redirected(&uri, target).map_err(|error| failed(format!("{error:#}")))?;
@@ -104,6 +100,36 @@ impl Https {
             return Ok(Answer { status, exhausted, body });
         }
         Err(failed(format!("stopped after {REDIRECTS_MAX} redirects")))
+    }
+}
+
+/// The error of a request without an answer. What would fail again is an error of the request.
+fn unanswered(url: &str, error: &net::Failure) -> Error {
+    let failed = |reason: String| format!("Get {url:?}: {reason}");
+    match net::refusal(error) {
+        Some(reason @ net::Error::Unresolved { .. }) => Error::Invalid(failed(without_name(reason))),
+        Some(reason) if reason.is_lasting() => Error::Invalid(failed(reason.to_string())),
+        Some(reason) => Error::Network(failed(reason.to_string())),
+        None => {
+            let reason = first_cause(error);
+            match reason.contains("UnknownIssuer") {
+                true => Error::Invalid(failed(format!("{reason}; {INSPECTED}"))),
+                false => Error::Network(failed(reason)),
+            }
+        }
+    }
+}
+
+/// What to do without a name.
+fn without_name(reason: &net::Error) -> String {
+    format!("{reason}. Without this name: {WAYS_OUT}")
+}
+
+/// The error of a registry.
+pub(crate) fn of_registry(error: &anyhow::Error) -> Error {
+    match net::refusal(error.as_ref()) {
+        Some(reason @ net::Error::Unresolved { .. }) => Error::Invalid(without_name(reason)),
+        _ => Error::Network(format!("{error:#}")),
     }
 }
 

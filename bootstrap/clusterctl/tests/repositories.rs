@@ -230,3 +230,36 @@ async fn artifacts_have_files_by_version() {
         assert!(error.contains("an OCI repository url should be in the form"), "{error}");
     }
 }
+
+/// A network whose requests fail.
+struct Failing(fn() -> clusterctl::Error);
+
+impl Network for Failing {
+    fn get(&self, _: Request) -> BoxFuture<'_, clusterctl::Result<Answer>> {
+        Box::pin(async { Err((self.0)()) })
+    }
+}
+
+/// Opens a repository over a failing network; returns the error, and what was told before.
+async fn told(error: fn() -> clusterctl::Error) -> (String, Vec<String>) {
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let written = lines.clone();
+    let report = Arc::new(move |line: &str| written.lock().unwrap().push(line.to_owned()));
+    let fetcher = Fetcher::new(Arc::new(Failing(error)), Clock::system()).with_report(report);
+    let opened =
+        Repository::open(&provider(LATEST), &configuration(&[("GOPROXY", "off")]).await, &fetcher).await;
+    let lines = lines.lock().unwrap().clone();
+    (opened.err().unwrap().to_string(), lines)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_repeated_request_is_told_and_what_cannot_pass_is_not_repeated() {
+    let (error, lines) = told(|| clusterctl::Error::Network("Get \"u\": refused".to_owned())).await;
+    assert!(error.ends_with("Get \"u\": refused"), "{error}");
+    let expected: Vec<String> =
+        (2..=6).map(|next| format!("Get \"u\": refused; attempt {next} of 6 follows in 10s")).collect();
+    assert_eq!(lines, expected);
+    let (error, lines) = told(|| clusterctl::Error::invalid("cannot resolve api.github.com")).await;
+    assert!(error.ends_with("cannot resolve api.github.com"), "{error}");
+    assert!(lines.is_empty(), "{lines:?}");
+}

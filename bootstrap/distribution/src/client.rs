@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
@@ -11,6 +12,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use machinery::clock::Clock;
 use machinery::url::encode;
+use net::Proxies;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
@@ -20,15 +22,20 @@ use crate::credentials::{Credentials, Login};
 use crate::hosts::{Endpoint, Hosts};
 use crate::limits;
 use crate::retry::Failure;
-use crate::transport::{Http, redirected};
+use crate::transport::{Http, is_lasting, redirected};
 
 /// A client of registries.
 pub struct Client {
     hosts: Hosts,
     pub(crate) clock: Clock,
     pace: Pace,
+    proxies: Arc<Proxies>,
+    pub(crate) report: Report,
     clients: Mutex<HashMap<Vec<PathBuf>, Http>>,
 }
+
+/// Shows somebody a line about an attempt that failed and is repeated.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is fetched of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +67,24 @@ struct Token {
 }
 
 impl Client {
-    /// Returns a client with this configuration of registries.
+    /// Returns a client with this configuration of registries, which reaches them through the proxies of this process's environment, and
+    /// writes repeated attempts to the log.
     pub fn new(hosts: Hosts, clock: Clock) -> Self {
-        Self { hosts, clock, pace: Pace::default(), clients: Mutex::default() }
+        let report: Report = Arc::new(|line| tracing::info!("{line}"));
+        let (pace, proxies) = (Pace::default(), Proxies::of_process());
+        Self { hosts, clock, pace, proxies, report, clients: Mutex::default() }
+    }
+
+    /// Returns a client that reaches registries through these proxies.
+    #[must_use]
+    pub fn with_proxies(self, proxies: Arc<Proxies>) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Returns a client that tells `report` about repeated attempts.
+    #[must_use]
+    pub fn with_report(self, report: Report) -> Self {
+        Self { report, ..self }
     }
 
     /// Returns a client that gives up registries slower than this.
@@ -91,7 +113,7 @@ impl Client {
         if let Some(known) = clients.get(authorities) {
             return Ok(known.clone());
         }
-        let new = Http::new(authorities)?;
+        let new = Http::new(authorities, self.proxies.clone())?;
         clients.insert(authorities.to_vec(), new.clone());
         Ok(new)
     }
@@ -145,18 +167,21 @@ impl Session<'_> {
                     let status = answer.status();
                     is_passing |= status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
                     let reason = self.reason(answer).await;
-                    errors.push(format!("{url}: {status}{reason}"));
+                    errors.push(anyhow!("{url}: {status}{reason}"));
                 }
                 Err(error) => {
-                    is_passing = true;
-                    errors.push(format!("{error:#}"));
+                    is_passing |= !is_lasting(&error);
+                    errors.push(error);
                 }
             }
         }
         if errors.is_empty() {
-            errors.push(format!("no mirror of {} may be asked", self.repository));
+            errors.push(anyhow!("no mirror of {} may be asked", self.repository));
         }
-        let error = anyhow!(errors.join("; "));
+        let texts: Vec<String> = errors.iter().map(|error| format!("{error:#}")).collect();
+        // The only one keeps its causes, by which a caller knows what to do.
+        let only = if errors.len() == 1 { errors.pop() } else { None };
+        let error = only.unwrap_or_else(|| anyhow!(texts.join("; ")));
         Err(if is_passing { Failure::Passing(error) } else { Failure::Lasting(error) })
     }
 

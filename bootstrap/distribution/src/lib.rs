@@ -15,7 +15,7 @@ mod retry;
 mod transport;
 
 pub use body::Pace;
-pub use client::{Client, Session};
+pub use client::{Client, Report, Session};
 pub use credentials::{Credentials, Login};
 pub use hosts::{Endpoint, Hosts};
 pub use manifest::Artifact;

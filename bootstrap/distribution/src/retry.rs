@@ -33,11 +33,14 @@ impl Client {
         F: Future<Output = Result<T, Failure>>,
     {
         let mut pause = limits::PAUSE;
-        for _ in 1..limits::TRIES {
+        for tried in 1..limits::TRIES {
             match attempt().await {
                 Ok(found) => return Ok(found),
                 Err(Failure::Lasting(error)) => return Err(error),
-                Err(Failure::Passing(error)) => tracing::debug!("a registry is asked again: {error:#}"),
+                Err(Failure::Passing(error)) => {
+                    let (next, all) = (tried + 1, limits::TRIES);
+                    (self.report)(&format!("{error:#}; attempt {next} of {all} follows in {pause:?}"));
+                }
             }
             self.clock.sleep(pause).await;
             pause *= 2;

@@ -1,38 +1,30 @@
 //! Requests to one host, over TLS by rustls.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
 use http_body_util::Empty;
 use hyper::body::Incoming;
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use net::{Proxies, authorities};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::limits;
 
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
-
 /// A client that trusts the authorities of this machine, and further ones.
 #[derive(Clone)]
-pub(crate) struct Http(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
+pub(crate) struct Http(net::Client<Empty<Bytes>>);
 
 impl Http {
     /// Returns a client that also trusts the certificates in these files.
     ///
     /// # Errors
     /// A file cannot be read, or has no certificates.
-    pub(crate) fn new(authorities: &[PathBuf]) -> Result<Self> {
-        let mut roots = rustls::RootCertStore::empty();
-        let machine = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(machine.certs);
+    pub(crate) fn new(authorities: &[PathBuf], proxies: Arc<Proxies>) -> Result<Self> {
+        let (mut roots, why) = authorities::machine();
         for path in authorities {
             let cannot = || format!("cannot use the certificates in {}", path.display());
             let text = std::fs::read(path).with_context(cannot)?;
@@ -40,20 +32,7 @@ impl Http {
                 roots.add(certificate.with_context(cannot)?).with_context(cannot)?;
             }
         }
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_connect_timeout(Some(CONNECT));
-        let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(connector);
-        Ok(Self(Client::builder(TokioExecutor::new()).build(connector)))
+        Ok(Self(net::Client::new((roots, why), proxies)?))
     }
 
     /// Sends a GET request, and follows redirects. The authorization is sent to the first host only.
@@ -84,6 +63,11 @@ impl Http {
         }
         bail!("{url} is redirected more than {} times", limits::REDIRECTS)
     }
+}
+
+/// Whether a request failed in a way that would be the same a little later.
+pub(crate) fn is_lasting(error: &anyhow::Error) -> bool {
+    net::refusal(error.as_ref()).is_some_and(net::Error::is_lasting)
 }
 
 /// Returns the address that the header `Location` of an answer from `base` names.

@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bundle::{Digest, IMAGE_INDEX, IMAGE_MANIFEST};
 use distribution::{Client, Credentials, Hosts, Pace, limits};
 use machinery::clock::Clock;
+use net::Proxies;
+use parking_lot::Mutex;
 use serde_json::json;
+use test_proxy::Proxy;
 use test_registry::{Registry, config, image};
 
 const LAYER: &[u8] = &[7; 300_000];
@@ -193,4 +197,48 @@ async fn one_place_tries_again() {
     let error = pull(&client, &repository, &Credentials::default()).await.unwrap_err();
     assert!(error.contains("404 Not Found: blob unknown"), "{error}");
     assert_eq!(registry.with(|state| state.count(&Digest::of(LAYER).to_string())), 1);
+}
+
+#[tokio::test]
+async fn registries_are_reached_through_a_proxy() {
+    let registry = registry().await;
+    registry.with(|state| state.password = Some("sesame".to_owned()));
+    let address = registry.name().parse().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("far.invalid");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("hosts.toml"), "server = \"http://far.invalid:5000\"\n").unwrap();
+    let config = json!({"auths": {"far.invalid": {"username": "user", "password": "sesame"}}});
+    let login = Credentials::of_docker_config(config.to_string().as_bytes()).unwrap();
+    for (proxy, scheme) in [(Proxy::http().await.unwrap(), "http"), (Proxy::socks().await.unwrap(), "socks5")]
+    {
+        proxy.knows("far.invalid:5000", address);
+        proxy.knows(&registry.name(), address);
+        proxy.with(|state| state.credentials = Some(("me".to_owned(), "word".to_owned())));
+        let client = |credentials: &str| {
+            let url = format!("{scheme}://{credentials}{}", proxy.address());
+            client(Some(folder.path().to_owned())).with_proxies(Arc::new(Proxies::fixed("HTTP_PROXY", &url)))
+        };
+        assert_eq!(pull(&client("me:word@"), "far.invalid/team/provider", &login).await.unwrap(), LAYER);
+        assert!(proxy.asked().iter().any(|line| line.contains("far.invalid:5000")), "{:?}", proxy.asked());
+        let before = proxy.asked().len();
+        let error = pull(&client(""), "far.invalid/team/provider", &login).await.unwrap_err();
+        assert!(error.contains("wants credentials"), "{error}");
+        let tries = proxy.asked().len() - before;
+        assert!(tries <= 1, "credentials that are wrong are wrong the next time, too: {tries}");
+    }
+}
+
+#[tokio::test]
+async fn each_further_attempt_is_told() {
+    let registry = registry().await;
+    registry.with(|state| state.unavailable = 2);
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let written = lines.clone();
+    let client = client(None).with_report(Arc::new(move |line| written.lock().push(line.to_owned())));
+    let repository = format!("{}/team/provider", registry.name());
+    pull(&client, &repository, &Credentials::default()).await.unwrap();
+    let lines = lines.lock().clone();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("503 Service Unavailable: later; attempt 2 of 5 follows in 200ms"), "{lines:?}");
 }

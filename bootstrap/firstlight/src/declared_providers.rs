@@ -6,6 +6,7 @@ use clusterctl::configuration::Environment;
 use clusterctl::network::{Answer, Https, Network, Request};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use net::Proxies;
 
 use crate::options::server::ServerOptions;
 
@@ -29,7 +30,7 @@ impl Network for WhenNeeded {
             let network = match self.0.get() {
                 Some(network) => network,
                 None => {
-                    let new = Https::new()?;
+                    let new = Https::new(Proxies::of_process())?;
                     self.0.get_or_init(|| new)
                 }
             };

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use http::Response;
-use kubelet::{Kubelet, Options, logs};
+use kubelet::{Kubelet, Options, ProxyVariables, logs};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
@@ -31,6 +31,8 @@ use crate::plane::Doors;
 
 /// The name of this machine as a Node.
 const NODE: &str = "firstlight";
+/// The networks of the addresses of Pods and Services.
+const NETWORKS_OF_PODS: &str = "198.18.0.0/15";
 
 /// Returns the kubelet of this machine.
 ///
@@ -64,8 +66,34 @@ pub(crate) async fn kubelet(
         api: ("127.0.0.1".to_owned(), address.port()),
         authority: authority.to_owned(),
         node: NODE.to_owned(),
+        proxies: proxies(address),
     };
     Kubelet::new(options)
+}
+
+/// Returns the variables by which Pods reach other machines through the proxies of this process's environment, and this machine and each
+/// other without.
+fn proxies(address: SocketAddr) -> ProxyVariables {
+    let get = |name: &str| std::env::var(name).ok();
+    let server = address.ip().to_string();
+    let own = [
+        "localhost",
+        "127.0.0.0/8",
+        "::1",
+        NETWORKS_OF_PODS,
+        ".svc",
+        ".cluster.local",
+        "kubernetes.default",
+        &server,
+    ];
+    let own_network = net::for_pods(get, &own, false);
+    let host_network = net::for_pods(get, &own, true);
+    if own_network.len() < host_network.len() {
+        tracing::warn!(
+            "a proxy on the loopback of this machine is not given to Pods, which do not reach that"
+        );
+    }
+    ProxyVariables { own_network, host_network }
 }
 
 /// Returns the doors of a server that listens on this address, and the networks of its Pods, to which they lead, too.

@@ -17,6 +17,7 @@ mod place;
 mod plan;
 mod pods;
 mod providers;
+mod proxies;
 mod replicas;
 mod state;
 mod terminal;

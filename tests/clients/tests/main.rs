@@ -2,5 +2,6 @@
 
 mod kube_rs;
 mod programs;
+mod proxies;
 mod registry;
 mod transcripts;

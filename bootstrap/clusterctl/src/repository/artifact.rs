@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use distribution::{Artifact, Client, Credentials, Hosts, Login};
-use machinery::clock::Clock;
 use tokio::sync::Mutex;
 
+use super::fetcher::Fetcher;
 use super::published::Published;
 use super::supplied::{COMPONENTS, METADATA};
 use crate::configuration::{Configuration, Provider};
+use crate::network::of_registry;
 use crate::{Context, Error, Result, version};
 
 /// The annotation of a layer with the name of its file.
@@ -30,7 +31,7 @@ pub(super) fn parse(
     path: &str,
     provider: &Provider,
     configuration: &Configuration,
-    clock: &Clock,
+    fetcher: &Fetcher,
 ) -> Result<Published<Artifacts>> {
     let form = || {
         Error::invalid(
@@ -48,7 +49,7 @@ pub(super) fn parse(
         return Err(form());
     }
     let artifacts = Artifacts {
-        client: Client::new(Hosts::default(), clock.clone()),
+        client: Client::new(Hosts::default(), fetcher.clock().clone()).with_report(fetcher.report().clone()),
         credentials: credentials(registry, configuration),
         repository: format!("{registry}/{name}"),
         provider: provider.clone(),
@@ -74,7 +75,7 @@ impl Artifacts {
     }
 
     async fn layer(&self, version: &str, name: &str) -> Result<Bytes> {
-        let network = |error: anyhow::Error| Error::Network(format!("{error:#}"));
+        let network = |error: anyhow::Error| of_registry(&error);
         let session = self.client.session(&self.repository, &self.credentials).map_err(network)?;
         let mut known = self.known.lock().await;
         if !known.contains_key(version) {
@@ -91,7 +92,7 @@ impl Artifacts {
     }
 
     pub async fn versions(&self) -> Result<Vec<String>> {
-        let network = |error: anyhow::Error| Error::Network(format!("{error:#}"));
+        let network = |error: anyhow::Error| of_registry(&error);
         let session = self.client.session(&self.repository, &self.credentials).map_err(network)?;
         let tags = session.tags().await.map_err(network)?;
         Ok(tags.into_iter().filter(|tag| version::parse(tag).is_some()).collect())

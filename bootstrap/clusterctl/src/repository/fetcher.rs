@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use distribution::Report;
 use machinery::clock::Clock;
 use tokio::sync::Mutex;
 
@@ -20,13 +21,26 @@ const TRIES: usize = 6;
 pub struct Fetcher {
     network: Arc<dyn Network>,
     clock: Clock,
+    report: Report,
     answers: Arc<Mutex<HashMap<String, Answer>>>,
 }
 
 impl Fetcher {
-    /// A fetcher for this network and clock.
+    /// A fetcher for this network and clock, which writes repeated requests to the log.
     pub fn new(network: Arc<dyn Network>, clock: Clock) -> Self {
-        Self { network, clock, answers: Arc::default() }
+        let report: Report = Arc::new(|line| tracing::info!("{line}"));
+        Self { network, clock, report, answers: Arc::default() }
+    }
+
+    /// Tells `report` about each request that failed and is repeated.
+    #[must_use]
+    pub fn with_report(self, report: Report) -> Self {
+        Self { report, ..self }
+    }
+
+    /// Whom to tell about what is repeated.
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
     }
 
     /// Returns an answer with status 200 or 404; otherwise the last failure.
@@ -35,22 +49,23 @@ impl Fetcher {
         if let Some(answer) = self.answers.lock().await.get(&key) {
             return Ok(answer.clone());
         }
-        let mut outcome = Err(Error::NotFound);
-        for attempt in 0..TRIES {
-            if attempt > 0 {
-                self.clock.sleep(RETRY_INTERVAL).await;
-            }
-            outcome = self.once(request.clone()).await;
-            match &outcome {
+        let mut tried = 1;
+        loop {
+            match self.once(request.clone()).await {
                 Ok(answer) => {
                     self.answers.lock().await.insert(key, answer.clone());
-                    break;
+                    return Ok(answer);
                 }
-                Err(Error::Invalid(_)) => break,
-                Err(_) => {}
+                Err(error) if matches!(error, Error::Invalid(_)) || tried == TRIES => return Err(error),
+                Err(error) => {
+                    tried += 1;
+                    (self.report)(&format!(
+                        "{error}; attempt {tried} of {TRIES} follows in {RETRY_INTERVAL:?}"
+                    ));
+                    self.clock.sleep(RETRY_INTERVAL).await;
+                }
             }
         }
-        outcome
     }
 
     async fn once(&self, request: Request) -> Result<Answer> {

@@ -224,7 +224,7 @@ fn published(
             }
         }
         Some(("oci", path)) => {
-            Ok(artifact::parse(path, provider, configuration, fetcher.clock())?.map(Source::Artifacts))
+            Ok(artifact::parse(path, provider, configuration, fetcher)?.map(Source::Artifacts))
         }
         Some(("file", path)) => Ok(local::parse(url, path, provider)?.map(Source::Local)),
         None => Ok(local::parse(url, url, provider)?.map(Source::Local)),

@@ -47,6 +47,17 @@ pub struct Options {
     pub authority: String,
     /// The name of this machine as a Node.
     pub node: String,
+    /// The variables by which Pods reach other machines through proxies.
+    pub proxies: ProxyVariables,
+}
+
+/// The variables by which Pods reach other machines through proxies. Containers that have one of their own keep it.
+#[derive(Debug, Clone, Default)]
+pub struct ProxyVariables {
+    /// Those of Pods with a network of their own, which do not reach the loopback of this machine.
+    pub own_network: Vec<(String, String)>,
+    /// Those of Pods in the network of this machine.
+    pub host_network: Vec<(String, String)>,
 }
 
 /// The kind that a kubelet reconciles.
@@ -117,6 +128,7 @@ impl Kubelet {
             api: options.api.clone(),
             authority: options.authority.clone(),
             node: options.node.clone(),
+            proxies: options.proxies.clone(),
             networks: options.networks.clone(),
             network: manager.network().clone(),
             reached: Limits::of(manager.all_metrics()),

@@ -19,5 +19,5 @@ mod root_copy;
 mod services;
 pub mod volumes;
 
-pub use kubelet::{KIND, Kubelet, Options};
+pub use kubelet::{KIND, Kubelet, Options, ProxyVariables};
 pub use needs::{Needs, needs};

@@ -4,20 +4,20 @@ use std::io;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::net::{TcpListener, TcpStream};
+use net::{Proxies, Scheme};
+use tokio::net::TcpListener;
 
 use super::{BoxStream, Listener, Network};
 
-/// The TCP network of this machine.
+/// The TCP network of this machine. Other machines are dialed through the proxies of this process's environment, as upstream's managers do.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealNetwork;
 
 impl Network for RealNetwork {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         async move {
-            let stream = TcpStream::connect((host, port)).await?;
-            stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as BoxStream)
+            let dialed = net::dial(&Proxies::of_process(), Scheme::Https, host, port).await;
+            Ok(Box::new(dialed.map_err(net::Error::into_io)?) as BoxStream)
         }
         .boxed()
     }

@@ -9,6 +9,7 @@ use clusterctl::install;
 use clusterctl::network::Https;
 use clusterctl::repository::Fetcher;
 use machinery::clock::Clock;
+use net::Proxies;
 
 use crate::output::tell;
 
@@ -39,11 +40,12 @@ impl Tools {
     /// # Errors
     /// The configuration cannot be read, or there is no HTTPS client.
     pub async fn new(options: &GlobalOptions) -> clusterctl::Result<Self> {
-        let network = Arc::new(Https::new()?);
+        let network = Arc::new(Https::new(Proxies::of_process())?);
         let clock = Clock::system();
         let configuration =
             Configuration::load(options.config.as_deref(), Environment::process(), network.as_ref()).await?;
-        Ok(Self { configuration, fetcher: Fetcher::new(network, clock.clone()), clock })
+        let fetcher = Fetcher::new(network, clock.clone()).with_report(Arc::new(tell));
+        Ok(Self { configuration, fetcher, clock })
     }
 
     /// Returns what installing providers in a cluster needs.

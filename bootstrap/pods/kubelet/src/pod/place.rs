@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use pod_network::{API, Network};
 use pod_processes::Namespaces;
 
@@ -65,6 +65,19 @@ impl Place {
         };
         let moves = self.moves().into_iter().map(|(from, moved)| (from, moved.to)).collect();
         Reach { address, is_host, moves }
+    }
+
+    /// Returns the variables by which a container reaches other machines through proxies. One of its own replaces them in every case of
+    /// its letters, because programs read both.
+    pub(crate) fn proxies(&self, shared: &Shared, container: &Container) -> Vec<(String, String)> {
+        let all = match self {
+            Self::Host { .. } => &shared.proxies.host_network,
+            Self::Own(_) => &shared.proxies.own_network,
+        };
+        let has = |name: &str| {
+            container.env.iter().flatten().any(|variable| variable.name.eq_ignore_ascii_case(name))
+        };
+        all.iter().filter(|(name, _)| !has(name)).cloned().collect()
     }
 
     /// Returns the ports that its programs cannot have.

@@ -18,6 +18,7 @@ use pod_processes::Isolation;
 
 use super::groups::Groups;
 use super::ports::Ports;
+use crate::kubelet::ProxyVariables;
 use crate::logs::Log;
 
 /// The machine, as workers see it.
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) api: (String, u16),
     pub(crate) authority: String,
     pub(crate) node: String,
+    pub(crate) proxies: ProxyVariables,
     pub(crate) networks: Networks,
     /// The network of this machine, in which Pods are found, too.
     pub(crate) network: Arc<dyn Network>,

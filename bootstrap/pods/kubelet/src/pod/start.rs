@@ -54,11 +54,12 @@ impl Worker {
         let program = Program { root: &root, container, image: &image.config };
         let (host, port) = place.api(&shared);
         let server = format!("https://{host}:{port}");
-        let variables = [
+        let mut variables = vec![
             ("KUBERNETES_SERVICE_HOST".to_owned(), host),
             ("KUBERNETES_SERVICE_PORT".to_owned(), port.to_string()),
             ("KUBERNETES_SERVICE_PORT_HTTPS".to_owned(), port.to_string()),
         ];
+        variables.extend(place.proxies(&shared, container));
         let facts = Facts {
             image: &image.config,
             user,

@@ -1,0 +1,35 @@
+//! The certificate authorities that this machine trusts: those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+
+/// Returns the authorities of this machine, and, for a message if there are none, where they were looked for.
+pub fn machine() -> (RootCertStore, String) {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(found.certs);
+    let set = |name| std::env::var_os(name).map(|value| format!("{name}={}", value.to_string_lossy()));
+    let named: Vec<String> = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(set).collect();
+    let first = found.errors.first().map(ToString::to_string);
+    let why = match (first, named.is_empty()) {
+        (Some(error), true) => error,
+        (Some(error), false) => format!("{} ({error})", named.join(" ")),
+        (None, false) => format!("{} has no certificates", named.join(" ")),
+        (None, true) => {
+            "install the system's package of them, such as ca-certificates, or name a file with SSL_CERT_FILE"
+                .to_owned()
+        }
+    };
+    (roots, why)
+}
+
+/// Returns the configuration of a TLS client that trusts these authorities.
+///
+/// # Errors
+/// Never, with the cryptography that is built in.
+pub fn client_config(authorities: RootCertStore) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(authorities).with_no_client_auth())
+}

@@ -1,0 +1,5 @@
+//! Tests of how other machines are reached.
+
+mod connections;
+mod rules;
+mod texts;
