@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use bundle::Digest;
+use pod_folders::Root;
 use serde::Deserialize;
 
 use crate::limits;
-use crate::root::Root;
 
 /// The parts of an image's config that its processes depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! it, and [`Store`] unpacks it once to the filesystem of its processes. [`Config`] says what the image runs.
 //!
 //! Nobody has checked what an image contains. Its layers are verified by their digests while they are unpacked, and nothing in them reaches
-//! a file outside of the image's own root folder ([`mod@root`]).
+//! a file outside of the image's own root folder ([`Root`]).
 
 mod config;
 mod layer;
@@ -11,7 +11,6 @@ mod locks;
 mod name;
 mod registries;
 mod remembered;
-mod root;
 mod sources;
 mod store;
 mod sums;
@@ -20,7 +19,7 @@ mod unpack;
 pub use config::{Config, User};
 pub use distribution::{Client, Credentials, Hosts, Pace};
 pub use name::Name;
+pub use pod_folders::Root;
 pub use registries::{Policy, Registries};
-pub use root::Root;
 pub use sources::Sources;
 pub use store::{Store, Unpacked};

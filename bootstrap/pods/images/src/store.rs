@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use bundle::{Archive, Descriptor, Digest, Image};
 use parking_lot::Mutex;
+use pod_folders::{Root, remove};
 
 use crate::config::Config;
 use crate::layer::verified;
@@ -17,7 +18,6 @@ use crate::limits;
 use crate::locks::Locks;
 use crate::name::Name;
 use crate::remembered::Remembered;
-use crate::root::{Root, remove};
 use crate::sums::Sums;
 use crate::unpack::Layers;
 

@@ -7,11 +7,11 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::{Context, Result, bail, ensure};
+use pod_folders::{Root, list, names, remove, type_of};
 use rustix::fs::{self, AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use tar::{Archive, EntryType, Header, PaxExtensions};
 
 use crate::limits;
-use crate::root::{Root, list, names, remove, type_of};
 
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
@@ -202,13 +202,14 @@ impl Extension {
 /// Removes everything in a folder that this layer did not make.
 fn clear(folder: &OwnedFd, path: &str, made: &BTreeSet<String>) -> Result<()> {
     let opened = list(folder.as_fd(), ".")?;
-    for child in names(opened.as_fd())? {
-        let own = if path.is_empty() { child.clone() } else { format!("{path}/{child}") };
+    for name in names(opened.as_fd())? {
+        let child = name.to_string_lossy();
+        let own = if path.is_empty() { child.into_owned() } else { format!("{path}/{child}") };
         let below = format!("{own}/");
         let is_made = made.contains(&own)
             || made.range(below.clone()..).next().is_some_and(|first| first.starts_with(&below));
         if !is_made {
-            remove(opened.as_fd(), &child)?;
+            remove(opened.as_fd(), &name)?;
         }
     }
     Ok(())
