@@ -1,5 +1,6 @@
 //! A sum of everything in the filesystem of an image, so that a damaged one is found before it is used.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use bundle::Digest;
+use pod_folders::{list, names};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::root::{list, names};
 
 /// The folder of the sums in the folder of images: a file for each image.
 const FOLDER: &str = "sums";
@@ -59,19 +60,19 @@ fn folder(opened: OwnedFd, path: &str, text: &mut String) -> Result<()> {
     let mut names = names(opened.as_fd())?;
     names.sort_unstable();
     for name in names {
-        let below = format!("{path}/{name}");
-        let found = fs::statat(&opened, &*name, AtFlags::SYMLINK_NOFOLLOW).with_context(|| below.clone())?;
+        let below = format!("{path}/{name:?}");
+        let found = fs::statat(&opened, &name, AtFlags::SYMLINK_NOFOLLOW).with_context(|| below.clone())?;
         let kind = FileType::from_raw_mode(found.st_mode);
         let content = match kind {
             FileType::RegularFile => sum(opened.as_fd(), &name).with_context(|| below.clone())?,
             FileType::Symlink => {
-                let target = fs::readlinkat(&opened, &*name, Vec::new()).with_context(|| below.clone())?;
+                let target = fs::readlinkat(&opened, &name, Vec::new()).with_context(|| below.clone())?;
                 format!("{target:?}")
             }
             _ => String::new(),
         };
         let (mode, user, group) = (found.st_mode, found.st_uid, found.st_gid);
-        text.push_str(&format!("{below:?} {mode:o} {user} {group} {content}\n"));
+        text.push_str(&format!("{below} {mode:o} {user} {group} {content}\n"));
         if kind == FileType::Directory {
             folder(list(opened.as_fd(), &name)?, &below, text)?;
         }
@@ -80,7 +81,7 @@ fn folder(opened: OwnedFd, path: &str, text: &mut String) -> Result<()> {
 }
 
 /// Returns the length and the CRC-32 of a file.
-fn sum(folder: BorrowedFd<'_>, name: &str) -> Result<String> {
+fn sum(folder: BorrowedFd<'_>, name: &OsStr) -> Result<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = match fs::openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),

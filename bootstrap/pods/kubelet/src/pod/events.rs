@@ -1,6 +1,8 @@
 //! What happens to the containers of a Pod: ends, and findings of probes.
 
-use std::fs;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use kube::ResourceExt;
@@ -10,11 +12,9 @@ use super::container::End;
 use super::state::{Hook, Phase, Termination};
 use super::stop::grace;
 use super::worker::{Event, Worker};
+use crate::limits::TERMINATION_MESSAGE;
 use crate::needs::containers;
 use crate::probe::{Finding, Purpose};
-
-/// The largest termination message in bytes.
-const MESSAGE: usize = 4096;
 
 impl Worker {
     pub(super) fn back_off(&mut self, at: usize, until: DateTime<Utc>) {
@@ -82,16 +82,15 @@ impl Worker {
     /// Returns the termination message: what the container wrote to its file, or with `FallbackToLogsOnError` its last output.
     fn message(&self, name: &str, code: i32, output: &[u8]) -> String {
         let file = self.shared.folder(&self.uid()).join("files").join(name).join("termination-log");
-        let mut message = fs::read(file).unwrap_or_default();
+        let mut message = tail(&file, TERMINATION_MESSAGE).unwrap_or_default();
         let policy = containers(&self.pod).find(|(container, _)| container.name == name);
         let policy = policy.and_then(|(container, _)| container.termination_message_policy.clone());
         let falls_back = policy.as_deref() == Some("FallbackToLogsOnError") && code != 0;
         // What the shim says is the only word about a program that never started.
         if message.is_empty() && (falls_back || code == pod_processes::shim::CANNOT_START) {
-            message = output.to_vec();
+            message = output[output.len().saturating_sub(TERMINATION_MESSAGE)..].to_vec();
         }
-        let start = message.len().saturating_sub(MESSAGE);
-        String::from_utf8_lossy(&message[start..]).into_owned()
+        String::from_utf8_lossy(&message).into_owned()
     }
 
     fn on_finding(&mut self, at: usize, finding: &Finding) {
@@ -149,6 +148,17 @@ impl Worker {
             }
         }
     }
+}
+
+/// Returns the last bytes of a file that a container has written, however large that is.
+fn tail(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(start))?;
+    let mut content = Vec::new();
+    file.take(most).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// Returns why a container has ended, in Kubernetes' words.
