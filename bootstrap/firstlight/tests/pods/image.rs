@@ -12,8 +12,16 @@ pub const NAME: &str = "registry.example/shell:v1";
 /// Where this test program is in an image that has it.
 pub const PROGRAM: &str = "/bin/program";
 
+/// The name of an image that always has this test program.
+pub const PROGRAM_NAME: &str = "registry.example/program:v1";
+
 /// Writes the archive to `folder`, with this test program if it is needed, which is large.
 pub fn write(folder: &Path, with_program: bool) -> PathBuf {
+    write_as(folder, "shell.tar", NAME, with_program)
+}
+
+/// The same for an image with another name.
+pub fn write_as(folder: &Path, file: &str, name: &str, with_program: bool) -> PathBuf {
     let layer = layer(with_program);
     let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
     let config = json!({
@@ -21,8 +29,8 @@ pub fn write(folder: &Path, with_program: bool) -> PathBuf {
         "config": {"User": "nonroot", "Env": ["PATH=/bin"], "Entrypoint": ["/bin/sh", "-c"]},
         "rootfs": {"type": "layers", "diff_ids": [Digest::of(&layer)]},
     });
-    let manifest = json!([{"Config": "config.json", "RepoTags": [NAME], "Layers": ["layer.tar"]}]);
-    let path = folder.join("shell.tar");
+    let manifest = json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
+    let path = folder.join(file);
     let mut archive = Builder::new(std::fs::File::create(&path).unwrap());
     add(&mut archive, "layer.tar", &layer);
     add(&mut archive, "config.json", config.to_string().as_bytes());

@@ -4,6 +4,8 @@
 #[allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 mod alone;
 #[allow(clippy::print_stdout, reason = "what a container prints is its log")]
+mod attacker;
+#[allow(clippy::print_stdout, reason = "what a container prints is its log")]
 mod health;
 mod hostile;
 pub mod image;
@@ -15,8 +17,10 @@ mod network;
 mod program;
 #[allow(clippy::print_stdout, reason = "a test that says how long it took")]
 mod restarts;
+mod volumes;
 
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -34,9 +38,13 @@ const NAMESPACE: &str = "shell-system";
 struct Machine {
     server: Server,
     client: Client,
+    program: PathBuf,
     options: Vec<String>,
     folder: tempfile::TempDir,
 }
+
+/// The number of a user without privileges.
+const USER: u32 = 12345;
 
 impl Machine {
     async fn start() -> Self {
@@ -50,20 +58,47 @@ impl Machine {
 
     /// The same with these options.
     async fn start_as(program: bool, options: &[&str]) -> Self {
+        let server = PathBuf::from(env!("CARGO_BIN_EXE_firstlight"));
+        Self::start_in(tempfile::tempdir().unwrap(), server, program, options).await
+    }
+
+    /// Starts a server of an ordinary user, whose image has this test program.
+    async fn start_as_user(options: &[&str]) -> Self {
+        if !rustix::process::geteuid().is_root() {
+            return Self::start_as(true, options).await;
+        }
         let folder = tempfile::tempdir().unwrap();
-        let images = image::write(folder.path(), program);
+        chown(folder.path(), Some(USER), Some(USER)).unwrap();
+        let server = folder.path().join("as-user");
+        let script = format!(
+            "#!/bin/sh\nchmod 777 \"$NOTIFY_SOCKET\"\n\
+            exec setpriv --reuid={USER} --regid={USER} --clear-groups {} \"$@\"\n",
+            env!("CARGO_BIN_EXE_firstlight")
+        );
+        std::fs::write(&server, script).unwrap();
+        std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self::start_in(folder, server, true, options).await
+    }
+
+    async fn start_in(
+        folder: tempfile::TempDir,
+        server: PathBuf,
+        with_program: bool,
+        options: &[&str],
+    ) -> Self {
+        let images = image::write(folder.path(), with_program);
         let common = ["--controllers", "pods", "--container-images", images.to_str().unwrap()];
         let options: Vec<String> = options.iter().chain(&common).map(|option| (*option).to_owned()).collect();
-        let (server, client) = Self::serve(folder.path(), &options).await;
-        let machine = Self { server, client, options, folder };
+        let (program, (server, client)) =
+            (server.clone(), Self::serve(&server, folder.path(), &options).await);
+        let machine = Self { server, client, program, options, folder };
         machine.namespace(NAMESPACE, json!({"cluster.x-k8s.io/provider": "infrastructure-shell"})).await;
         machine
     }
 
-    async fn serve(folder: &Path, options: &[String]) -> (Server, Client) {
+    async fn serve(program: &Path, folder: &Path, options: &[String]) -> (Server, Client) {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let server =
-            Server::start(Path::new(env!("CARGO_BIN_EXE_firstlight")), folder, &options).await.unwrap();
+        let server = Server::start(program, folder, &options).await.unwrap();
         let client = server.client().await.unwrap();
         (server, client)
     }

@@ -39,6 +39,73 @@ impl Machine {
         });
         self.apply(Api::<Service>::namespaced(self.client.clone(), NAMESPACE), service).await;
     }
+
+    /// Makes a webhook in a Pod with an image that has this test program. It refuses every ConfigMap.
+    pub(super) async fn make_webhook(&self, image: &str) {
+        let kind = |kind: &str| {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("cert-manager.io", "v1", kind));
+            Api::<DynamicObject>::namespaced_with(self.client.clone(), NAMESPACE, &resource)
+        };
+        let issuer = json!({
+            "apiVersion": "cert-manager.io/v1", "kind": "Issuer",
+            "metadata": {"name": "own"}, "spec": {"selfSigned": {}},
+        });
+        self.apply(kind("Issuer"), issuer).await;
+        let certificate = json!({
+            "apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "hook"},
+            "spec": {
+                "dnsNames": ["hook.shell-system.svc"], "secretName": "hook",
+                "issuerRef": {"name": "own", "kind": "Issuer"},
+            },
+        });
+        self.apply(kind("Certificate"), certificate).await;
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), NAMESPACE);
+        wait(async || Ok(secrets.get_opt("hook").await?)).await.unwrap();
+        let mounted = json!({
+            "container": {
+                "image": image,
+                "command": ["/bin/sh", "-c", "exec program --exact pods::program::server --nocapture"],
+                "args": [],
+                "env": [{"name": ROLE, "value": "hook"}, {"name": CERTIFICATES, "value": "/certificates"}],
+                "volumeMounts": [{"name": "certificates", "mountPath": "/certificates"}],
+                "readinessProbe": {"tcpSocket": {"port": WEBHOOK_PORT}},
+            },
+            "spec": {"volumes": [{"name": "certificates", "secret": {"secretName": "hook"}}]},
+        });
+        self.deploy_program("hook", "server", "hook", mounted).await;
+        self.service("hook", WEBHOOK_PORT).await;
+        self.pod("hook", "ready", is_ready).await;
+        let configuration = json!({
+            "metadata": {
+                "name": "hook", "annotations": {"cert-manager.io/inject-ca-from": "shell-system/hook"},
+            },
+            "webhooks": [{
+                "name": "hook.example.org", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "failurePolicy": "Fail",
+                "clientConfig": {"service": {"name": "hook", "namespace": NAMESPACE, "path": "/"}},
+                "rules": [{
+                    "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+                }],
+            }],
+        });
+        self.apply(Api::<ValidatingWebhookConfiguration>::all(self.client.clone()), configuration).await;
+    }
+
+    /// Waits until the webhook has refused a ConfigMap.
+    pub(super) async fn refuses(&self) {
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), "default");
+        let mut last = String::new();
+        let refused = wait(async || {
+            let map = serde_json::from_value(json!({"metadata": {"generateName": "refused-"}}))?;
+            last = match maps.create(&PostParams::default(), &map).await {
+                Ok(_) => "it was created".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            Ok(last.contains("refused inside of a Pod").then_some(()))
+        });
+        let refused = refused.await;
+        refused.unwrap_or_else(|error| panic!("{error}: {last}\n{}", self.server.log()));
+    }
 }
 
 /// Returns whether this machine allows networks of Pods. Root must be able to make them; others need user namespaces.
@@ -114,76 +181,19 @@ async fn pods_have_networks_of_their_own() {
 #[tokio::test]
 async fn webhooks_are_called_inside() {
     if has_networks() {
-        webhooks(Machine::start_with(true).await).await;
+        let machine = Machine::start_with(true).await;
+        machine.make_webhook(image::NAME).await;
+        machine.refuses().await;
     }
 }
 
 #[tokio::test]
 async fn webhooks_are_called_on_this_machine() {
-    webhooks(Machine::start_as(true, &["--store", "memory", "--container-isolation", "none"]).await).await;
+    let options = ["--store", "memory", "--container-isolation", "none"];
+    let machine = Machine::start_as(true, &options).await;
+    machine.make_webhook(image::NAME).await;
+    machine.refuses().await;
 }
-
-async fn webhooks(machine: Machine) {
-    let kind = |kind: &str| {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("cert-manager.io", "v1", kind));
-        Api::<DynamicObject>::namespaced_with(machine.client.clone(), NAMESPACE, &resource)
-    };
-    let issuer = json!({
-        "apiVersion": "cert-manager.io/v1", "kind": "Issuer",
-        "metadata": {"name": "own"}, "spec": {"selfSigned": {}},
-    });
-    machine.apply(kind("Issuer"), issuer).await;
-    let certificate = json!({
-        "apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "hook"},
-        "spec": {
-            "dnsNames": ["hook.shell-system.svc"], "secretName": "hook",
-            "issuerRef": {"name": "own", "kind": "Issuer"},
-        },
-    });
-    machine.apply(kind("Certificate"), certificate).await;
-    let secrets: Api<Secret> = Api::namespaced(machine.client.clone(), NAMESPACE);
-    wait(async || Ok(secrets.get_opt("hook").await?)).await.unwrap();
-    let mounted = json!({
-        "container": {
-            "command": ["/bin/sh", "-c", "exec program --exact pods::program::server --nocapture"],
-            "args": [],
-            "env": [{"name": ROLE, "value": "hook"}, {"name": CERTIFICATES, "value": "/certificates"}],
-            "volumeMounts": [{"name": "certificates", "mountPath": "/certificates"}],
-            "readinessProbe": {"tcpSocket": {"port": WEBHOOK_PORT}},
-        },
-        "spec": {"volumes": [{"name": "certificates", "secret": {"secretName": "hook"}}]},
-    });
-    machine.deploy_program("hook", "server", "hook", mounted).await;
-    machine.service("hook", WEBHOOK_PORT).await;
-    machine.pod("hook", "ready", is_ready).await;
-    let configuration = json!({
-        "metadata": {
-            "name": "hook", "annotations": {"cert-manager.io/inject-ca-from": "shell-system/hook"},
-        },
-        "webhooks": [{
-            "name": "hook.example.org", "admissionReviewVersions": ["v1"], "sideEffects": "None",
-            "failurePolicy": "Fail",
-            "clientConfig": {"service": {"name": "hook", "namespace": NAMESPACE, "path": "/"}},
-            "rules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
-            }],
-        }],
-    });
-    machine.apply(Api::<ValidatingWebhookConfiguration>::all(machine.client.clone()), configuration).await;
-    let maps: Api<ConfigMap> = Api::namespaced(machine.client.clone(), "default");
-    let mut last = String::new();
-    let refused = wait(async || {
-        let map = serde_json::from_value(json!({"metadata": {"generateName": "refused-"}}))?;
-        last = match maps.create(&PostParams::default(), &map).await {
-            Ok(_) => "it was created".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        Ok(last.contains("refused inside of a Pod").then_some(()))
-    });
-    let refused = refused.await;
-    refused.unwrap_or_else(|error| panic!("{error}: {last}\n{}", machine.server.log()));
-}
-
 /// The processes of this machine that have this parent.
 fn children(parent: u32) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,5 +1,6 @@
 //! A server that is stopped and started again with its providers.
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use machinery::clock::Clock;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,8 +21,24 @@ impl Machine {
     }
 
     async fn start_again(&mut self) {
-        (self.server, self.client) = Self::serve(self.folder.path(), &self.options).await;
+        (self.server, self.client) = Self::serve(&self.program, self.folder.path(), &self.options).await;
     }
+}
+
+/// The time from `serving` to the first answer of a webhook in a Pod, on a machine that does nothing else.
+const ANSWERED: Duration = Duration::from_secs(3);
+/// The number of providers with volumes.
+const PROVIDERS: usize = 5;
+/// A provider that ends if a file of it is missing when it starts.
+const WHOLE: &str = "for file in \
+    /var/run/secrets/kubernetes.io/serviceaccount/token /var/run/secrets/kubernetes.io/serviceaccount/ca.crt \
+    /own/key /map/key; do [ -s $file ] || { echo there is no $file; exit 1; }; done; \
+    echo whole $(cat /own/key) $(cat /map/key) end; while true; do sleep 1; done";
+
+/// How often the server is started.
+fn times() -> (usize, bool) {
+    let named = std::env::var("POD_RESTARTS").ok().and_then(|times| times.parse().ok());
+    (named.unwrap_or(RESTARTS), named.is_some())
 }
 
 /// A provider with a child that outlives its parent. Both have the name of the test in their arguments.
@@ -33,7 +50,7 @@ fn script(name: &str) -> String {
 
 async fn survives(name: &str, options: &[&str]) {
     let (script, life) = (script(name), format!("life-of-{name}"));
-    let times = std::env::var("POD_RESTARTS").ok().and_then(|times| times.parse().ok()).unwrap_or(RESTARTS);
+    let (times, _) = times();
     let mut machine = Machine::start_as(false, options).await;
     machine.deploy("phoenix", &script, json!({})).await;
     let (mut seconds, clock) = (Vec::new(), Clock::system());
@@ -74,4 +91,69 @@ async fn providers_end_and_return_without_root() {
     if makes.is_ok_and(|status| status.success()) {
         survives("user", &["--container-isolation", "user"]).await;
     }
+}
+
+#[tokio::test]
+async fn providers_end_and_return_without_isolation() {
+    survives("alone", &["--container-isolation", "none"]).await;
+}
+
+impl Machine {
+    /// Gives the Secret and the ConfigMap of the providers this content.
+    async fn tell(&self, content: &str) {
+        let parameters = PatchParams::apply("test").force();
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"}, "stringData": {"key": content},
+        });
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "map"}, "data": {"key": content},
+        });
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), NAMESPACE);
+        secrets.patch("own", &parameters, &Patch::Apply(secret)).await.unwrap();
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
+        maps.patch("map", &parameters, &Patch::Apply(map)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn each_start_finds_whole_volumes_and_is_one_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let images = folder.path().join("images");
+    std::fs::create_dir(&images).unwrap();
+    image::write_as(&images, "program.tar", image::PROGRAM_NAME, true);
+    let server = PathBuf::from(env!("CARGO_BIN_EXE_firstlight"));
+    let more = ["--container-images", images.to_str().unwrap()];
+    let mut machine = Machine::start_in(folder, server, false, &more).await;
+    machine.tell("content-0").await;
+    machine.make_webhook(image::PROGRAM_NAME).await;
+    let mounted = json!({
+        "container": {"volumeMounts": [{"name": "own", "mountPath": "/own"}, {"name": "map", "mountPath": "/map"}]},
+        "spec": {"volumes": [
+            {"name": "own", "secret": {"secretName": "own"}}, {"name": "map", "configMap": {"name": "map"}},
+        ]},
+    });
+    for at in 0..PROVIDERS {
+        machine.deploy(&format!("provider-{at}"), WHOLE, mounted.clone()).await;
+    }
+    let ((times, is_long), clock) = (times(), Clock::system());
+    let mut seconds = Vec::new();
+    for time in 0..times {
+        let begun = clock.monotonic();
+        machine.refuses().await;
+        seconds.push(clock.monotonic() - begun);
+        // A container that ended would have been started more often.
+        let is_back = |pod: &Pod| is_ready(pod) && container(pod)["restartCount"] == time;
+        for at in 0..PROVIDERS {
+            let pod = machine.pod(&format!("provider-{at}"), "started once", is_back).await;
+            machine.logged(&pod, &format!("whole content-{time} content-{time} end")).await;
+        }
+        machine.pod("hook", "started once", is_back).await;
+        // The next start finds another content than this one has written.
+        machine.tell(&format!("content-{}", time + 1)).await;
+        machine.stop(time % 2 == 1).await;
+        machine.start_again().await;
+    }
+    let longest = seconds.iter().skip(1).max().copied().unwrap_or_default();
+    println!("{times} starts; the webhook answered {longest:.2?} after the start at the latest");
+    assert!(!is_long || longest <= ANSWERED, "{seconds:?}");
 }

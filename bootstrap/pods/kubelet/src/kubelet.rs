@@ -88,6 +88,8 @@ struct Worker {
     /// Where others reach the Pod, once that is known.
     reach: Arc<OnceLock<Reach>>,
     pods: watch::Sender<Option<Arc<Pod>>>,
+    /// Locked while the Pod's folder is changed.
+    alone: Arc<tokio::sync::Mutex<()>>,
     task: JoinHandle<()>,
 }
 
@@ -215,9 +217,25 @@ impl Follower {
             return;
         }
         let (sender, receiver) = watch::channel(Some(pod));
-        let reach = Arc::new(OnceLock::new());
-        let task = tokio::spawn(worker::run(self.shared.clone(), receiver, reach.clone()));
-        workers.insert(key, Worker { uid, reach, pods: sender, task });
+        let (reach, alone) = (Arc::new(OnceLock::new()), Arc::default());
+        let task = worker::run(self.shared.clone(), receiver, reach.clone(), Arc::clone(&alone));
+        workers.insert(key, Worker { uid, reach, pods: sender, alone, task: tokio::spawn(task) });
+    }
+
+    /// Ends what is left of a Pod that is gone, and removes its folder.
+    fn discard(&self, mut worker: Worker) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            // Its end kills what still runs. Nothing is written into the folder after that.
+            worker.task.abort();
+            (&mut worker.task).await.ok();
+            let alone = worker.alone.clone().lock_owned().await;
+            let removed = tokio::task::spawn_blocking(move || {
+                shared.discard(&worker.uid);
+                drop(alone);
+            });
+            removed.await.ok();
+        });
     }
 
     /// Binds a Pod that no scheduler has bound to a Node.
@@ -244,12 +262,9 @@ impl Follower {
 impl Reconciler for Follower {
     async fn reconcile(&self, request: Request) -> engine::Result<Action> {
         let Some(pod) = self.pods.get(&request) else {
-            // The worker has nothing left to wait for, and its drop kills what still runs.
             let gone = self.kubelet.0.workers.lock().remove(&request);
             if let Some(gone) = gone {
-                let uid = gone.uid.clone();
-                drop(gone);
-                self.shared.discard(&uid);
+                self.discard(gone);
             }
             return Ok(Action::done());
         };

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use kubelet::plan::Written;
 use kubelet::volumes::{Content, write};
 
 fn volume(path: &Path, kind: Option<&str>) -> Content {
@@ -30,19 +31,20 @@ fn a_path_of_this_machine_is_what_its_type_says() {
         ("made/file", "FileOrCreate", true),
     ] {
         let path = folder.path().join(name);
-        let written = write(&own, &volume(&path, Some(kind)), 1, None);
-        assert_eq!(written.as_ref().ok(), fits.then_some(&path), "{name} {kind}: {written:?}");
+        let written = write(folder.path(), "own", &volume(&path, Some(kind)), None);
+        let expected = Written { path: path.clone(), generation: None };
+        assert_eq!(written.as_ref().ok(), fits.then_some(&expected), "{name} {kind}: {written:?}");
         assert_eq!(path.exists(), name != "none", "{name} {kind}");
     }
     assert!(!own.exists());
     let null = Path::new("/dev/null");
-    assert_eq!(write(&own, &volume(null, Some("CharDevice")), 1, None).unwrap(), null);
+    assert_eq!(write(folder.path(), "own", &volume(null, Some("CharDevice")), None).unwrap().path, null);
 }
 
 #[test]
 fn nothing_is_left_on_the_machine_for_a_path_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let (path, own) = (folder.path().join("run/docker.sock"), folder.path().join("own"));
-    assert_eq!(write(&own, &volume(&path, None), 1, None).unwrap(), own);
+    assert_eq!(write(folder.path(), "own", &volume(&path, None), None).unwrap().path, own);
     assert!(own.is_dir() && !folder.path().join("run").exists());
 }

@@ -34,6 +34,7 @@ impl Isolation {
         let instruction = Instruction {
             isolation: self,
             namespaces: None,
+            is_first: true,
             inside: None,
             root: root.to_owned(),
             mounts: Vec::new(),

@@ -49,10 +49,10 @@ impl Entrance {
         let mut instruction = self.instruction.as_ref().clone();
         instruction.command = command;
         instruction.mounts.clear();
+        instruction.is_first = false;
         instruction.inside = held.as_ref().map(Held::paths);
         let group = self.group.as_ref().and_then(Weak::upgrade);
-        let (process, _) =
-            Process::start(Arc::new(instruction), Surroundings { group, is_first: false, held }).await?;
+        let (process, _) = Process::start(Arc::new(instruction), Surroundings { group, held }).await?;
         Ok(process)
     }
 
@@ -85,9 +85,9 @@ impl Entrance {
     }
 }
 
-/// Returns the number of the first process of a container whose supervised process has this number. In a user namespace, it is a child of that.
+/// Returns the number of the first process of a container whose supervised process has this number. Without root, it is a child of that.
 pub(crate) fn first(pid: u32, isolation: Isolation) -> Option<u32> {
-    if isolation != Isolation::UserNamespace {
+    if isolation == Isolation::Root {
         return Some(pid);
     }
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;

@@ -37,7 +37,9 @@ pub struct Instruction {
     pub isolation: Isolation,
     /// The network of the Pod, if it is not that of this machine.
     pub namespaces: Option<Namespaces>,
-    /// The container that runs, if this is a further program in it.
+    /// Whether its program is the first process of the container, with which all others end.
+    pub is_first: bool,
+    /// The namespaces of the container that runs, if this is a further program in it and the container has some.
     pub inside: Option<Inside>,
     /// The root folder of the container, which belongs to it alone.
     pub root: PathBuf,
@@ -64,6 +66,16 @@ impl Instruction {
     pub(crate) fn is_trial(&self) -> bool {
         self.command.is_empty()
     }
+
+    /// Returns whether it starts the first process of a container that has a second shim as its parent.
+    pub(crate) fn has_parent(&self) -> bool {
+        self.is_first && self.isolation != Isolation::Root
+    }
+
+    /// Returns whether that parent has to end the other processes of the container, because the kernel does not.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.has_parent() && self.isolation != Isolation::UserNamespace
+    }
 }
 
 /// The namespaces of a Pod, which its containers share. They are paths, because the shim can inherit no open files.
@@ -87,12 +99,21 @@ pub struct Inside {
 /// A file or folder of this machine that a container sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// The path on this machine.
+    /// The path on this machine, which no container can change.
     pub source: PathBuf,
+    /// A part of it, whose path may lead through no link; empty for all of it. A folder that does not exist is made.
+    pub below: String,
     /// The path in the container.
     pub target: String,
     /// Whether the container may only read it.
     pub read_only: bool,
+}
+
+impl Mount {
+    /// Returns the path of what is mounted on this machine.
+    pub fn path(&self) -> PathBuf {
+        if self.below.is_empty() { self.source.clone() } else { self.source.join(&self.below) }
+    }
 }
 
 /// A device file.

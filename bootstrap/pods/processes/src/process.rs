@@ -30,9 +30,24 @@ pub struct Process {
     ended: oneshot::Receiver<Ended>,
     end: Option<Ended>,
     entrance: Option<Entrance>,
+    place: Place,
+}
+
+/// Where a process is in its container.
+#[derive(Clone, Copy)]
+struct Place {
     isolation: Isolation,
-    /// Whether it is the first one of its container.
+    /// Whether it is the first process of the container, with which all others end.
     is_first: bool,
+    /// Whether the supervised process is the guard of the container.
+    is_guarded: bool,
+}
+
+impl From<&Instruction> for Place {
+    fn from(instruction: &Instruction) -> Self {
+        let (isolation, is_first) = (instruction.isolation, instruction.is_first);
+        Self { isolation, is_first, is_guarded: instruction.is_guarded() }
+    }
 }
 
 /// The output of a process. Both parts end with the process.
@@ -78,8 +93,6 @@ impl From<ExitStatus> for Ended {
 pub(crate) struct Surroundings {
     /// The group of the container.
     pub(crate) group: Option<Arc<Group>>,
-    /// Whether this is the first process of the container, with which all others end.
-    pub(crate) is_first: bool,
     /// The namespaces of a container that runs, for a further process in it.
     pub(crate) held: Option<Held>,
 }
@@ -110,7 +123,7 @@ impl Process {
         let instruction = Arc::new(instruction);
         let group = group.map(Arc::new);
         let weak = group.as_ref().map(Arc::downgrade);
-        let surroundings = Surroundings { group, is_first: true, held: None };
+        let surroundings = Surroundings { group, held: None };
         let (mut process, running) = Self::start(instruction.clone(), surroundings).await?;
         process.entrance = running.map(|running| Entrance::new(instruction, running, weak));
         Ok(process)
@@ -122,7 +135,7 @@ impl Process {
     ) -> Result<(Self, Option<Running>)> {
         let (started, start) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        let (isolation, is_first) = (instruction.isolation, surroundings.is_first);
+        let place = Place::from(instruction.as_ref());
         thread::Builder::new()
             .name("container".to_owned())
             .stack_size(STACK)
@@ -141,7 +154,7 @@ impl Process {
                     drop(child.kill());
                 }
                 // This thread must live as long as the process, which the kernel kills with it.
-                let status = finish(&mut child, isolation, &surroundings);
+                let status = finish(&mut child, place, &surroundings);
                 drop(surroundings);
                 // Nobody waits for a process that was dropped.
                 end.send(status).ok();
@@ -156,7 +169,7 @@ impl Process {
         let pid = started.pid;
         let input = Sender::from_owned_fd(started.input).context("cannot use the input of the shim")?;
         let running = started.pidfd.map(|pidfd| Running { pid, pidfd, input });
-        Ok((Self { pid, output, ended, end: None, entrance: None, isolation, is_first }, running))
+        Ok((Self { pid, output, ended, end: None, entrance: None, place }, running))
     }
 
     /// Returns what the process writes, once.
@@ -183,9 +196,14 @@ impl Process {
     /// Sends a signal. A process that has ended gets none.
     pub fn signal(&mut self, signal: Signal) {
         if !self.has_ended() {
-            // What ends the supervised process ends all others with it.
-            let is_last = signal == Signal::KILL || !self.is_first;
-            let target = if is_last { None } else { first(self.pid, self.isolation) };
+            let (target, signal) = match signal {
+                // The guard ends all processes of the container then.
+                Signal::KILL if self.place.is_guarded => (None, Signal::TERM),
+                // What ends the supervised process ends all others with it.
+                Signal::KILL => (None, signal),
+                _ if !self.place.is_first => (None, signal),
+                _ => (first(self.pid, self.place.isolation), signal),
+            };
             // The process may end at any moment, so a failure says nothing.
             number(target.unwrap_or(self.pid)).map(|pid| kill_process(pid, signal).ok());
         }
@@ -201,8 +219,9 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let is_alone = self.isolation == Isolation::Root && self.is_first;
-        if !is_alone && !self.has_ended() {
+        let Place { isolation, is_first, is_guarded } = self.place;
+        let takes_all = is_guarded || isolation == Isolation::Root && is_first;
+        if !takes_all && !self.has_ended() {
             // At once, because this program may end before the thread that waits does it.
             number(self.pid).map(|pid| kill_process_group(pid, Signal::KILL).ok());
         }
@@ -215,14 +234,14 @@ fn number(pid: u32) -> Option<Pid> {
 }
 
 /// Waits until the process has ended, and ends all others of its container if it was the first one.
-fn finish(child: &mut Child, isolation: Isolation, surroundings: &Surroundings) -> Ended {
-    if let Some(pid) = number(child.id()).filter(|_| isolation != Isolation::Root) {
+fn finish(child: &mut Child, place: Place, surroundings: &Surroundings) -> Ended {
+    if let Some(pid) = number(child.id()).filter(|_| place.isolation != Isolation::Root) {
         // It is not reaped yet, so that its number still means its group of processes.
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).ok();
         kill_process_group(pid, Signal::KILL).ok();
     }
     let ended = child.wait().map_or(Ended::Exited(shim::CANNOT_START), Ended::from);
-    let Some(group) = surroundings.group.as_ref().filter(|_| surroundings.is_first) else { return ended };
+    let Some(group) = surroundings.group.as_ref().filter(|_| place.is_first) else { return ended };
     let is_out_of_memory = ended.code() != 0 && group.ran_out_of_memory();
     group.kill();
     if is_out_of_memory { Ended::OutOfMemory(ended.code()) } else { ended }
@@ -254,9 +273,8 @@ fn spawn(instruction: &Instruction, surroundings: &Surroundings) -> Result<Child
 fn tell(child: &mut Child, instruction: &Instruction) -> Result<OwnedFd> {
     let text = serde_json::to_vec(instruction)?;
     let whole = [&u64::try_from(text.len())?.to_be_bytes()[..], &text].concat();
-    // In a user namespace, the first process of a container is a shim below the first shim.
-    let readers =
-        if instruction.isolation == Isolation::UserNamespace && instruction.inside.is_none() { 2 } else { 1 };
+    // Without root, the first process of a container is a shim below the first shim.
+    let readers = if instruction.has_parent() { 2 } else { 1 };
     let mut input = child.stdin.take().context("the shim has no input")?;
     match (0..readers).try_for_each(|_| input.write_all(&whole)) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

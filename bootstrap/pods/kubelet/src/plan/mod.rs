@@ -31,8 +31,8 @@ pub struct Facts<'a> {
     pub isolation: Isolation,
     /// The container's own root folder.
     pub root: &'a Path,
-    /// The folders of the Pod's volumes by their names.
-    pub volumes: &'a BTreeMap<String, PathBuf>,
+    /// The Pod's volumes by their names.
+    pub volumes: &'a BTreeMap<String, Written>,
     /// Files of this machine that every container sees, for example `/etc/hosts`.
     pub files: &'a [Mount],
     /// The ConfigMaps that the container names, as far as they exist.
@@ -49,6 +49,15 @@ pub struct Facts<'a> {
     pub moves: &'a BTreeMap<u16, Move>,
     /// Whether the container's program has a flag of this name.
     pub knows: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// A volume on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its path.
+    pub path: PathBuf,
+    /// The folder in it with the files of the newest generation, if the server alone writes this volume.
+    pub generation: Option<String>,
 }
 
 /// How a container is started.
@@ -69,6 +78,8 @@ pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Resul
     let mut command = command(container, facts.image, &variables)?;
     let mut mounts = facts.files.to_vec();
     mounts.extend(mounted(container, facts, &variables)?);
+    // As container runtimes do: what lies deeper would be hidden by what is mounted above it later.
+    mounts.sort_by_key(|mount| mount.target.split('/').filter(|part| !part.is_empty()).count());
     let mut working_directory = container.working_dir.clone().unwrap_or_default();
     if working_directory.is_empty() {
         working_directory.clone_from(&facts.image.working_directory);
@@ -89,6 +100,7 @@ pub fn instruction(pod: &Pod, container: &Container, facts: &Facts<'_>) -> Resul
     let instruction = Instruction {
         isolation: facts.isolation,
         namespaces: facts.namespaces.clone(),
+        is_first: true,
         inside: None,
         root: facts.root.to_owned(),
         mounts,
@@ -151,10 +163,19 @@ fn mounted(
         };
         let leaves = Path::new(&below).is_absolute() || below.split('/').any(|part| part == "..");
         ensure!(!leaves, "the subPath {below:?} leads out of the volume {:?}", mount.name);
+        let below = match &volume.generation {
+            // The files of the volume's root are links, which are not followed.
+            Some(generation) if !below.is_empty() && facts.isolation.has_own_root() => {
+                format!("{generation}/{below}")
+            }
+            _ => below,
+        };
         mounts.push(Mount {
-            source: volume.join(&below),
+            source: volume.path.clone(),
+            below,
             target: mount.mount_path.clone(),
-            read_only: mount.read_only.unwrap_or_default(),
+            // As kubelets do, whatever the Pod says: the server alone writes there.
+            read_only: volume.generation.is_some() || mount.read_only.unwrap_or_default(),
         });
     }
     Ok(mounts)

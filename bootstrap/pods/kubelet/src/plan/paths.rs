@@ -25,7 +25,7 @@ impl Paths {
         };
         if let Some(mount) = self.mounts.iter().filter(below).max_by_key(|mount| mount.target.len()) {
             let rest = &path[mount.target.trim_end_matches('/').len()..];
-            return format!("{}{rest}", mount.source.display());
+            return format!("{}{rest}", mount.path().display());
         }
         let in_image = self.root.join(path.trim_start_matches('/'));
         if path.starts_with('/') && in_image.exists() {
@@ -55,7 +55,7 @@ impl Paths {
     pub fn links(&self, temporary: &Path) -> Vec<(PathBuf, PathBuf)> {
         let below = |mount: &Mount| {
             let path = mount.target.strip_prefix("/tmp/")?;
-            Some((temporary.join(path.trim_end_matches('/')), mount.source.clone()))
+            Some((temporary.join(path.trim_end_matches('/')), mount.path()))
         };
         self.mounts.iter().filter_map(below).collect()
     }

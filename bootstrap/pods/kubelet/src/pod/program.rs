@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use container_images::Config;
+use container_images::{Config, Root};
 use k8s_openapi::api::core::v1::Container;
 
 use crate::limits;
@@ -25,23 +25,24 @@ pub(super) struct Program<'a> {
 impl Program<'_> {
     /// Returns whether the program has a flag of this name: its file contains it.
     pub(super) fn contains(&self, flag: &str) -> bool {
-        self.path().is_some_and(|path| contains(&path, flag.as_bytes()).unwrap_or_default())
+        self.file().is_some_and(|file| contains(file, flag.as_bytes()).unwrap_or_default())
     }
 
-    fn path(&self) -> Option<PathBuf> {
+    /// Opens it as the container sees it, which may have changed its root folder.
+    fn file(&self) -> Option<File> {
         let own = self.container.command.as_ref().filter(|command| !command.is_empty());
         let name = own.unwrap_or(&self.image.entrypoint).first()?;
+        let root = Root::open(self.root).ok()?;
         if name.contains('/') {
-            return Some(self.root.join(name.trim_start_matches('/')));
+            return root.file(name).ok()?;
         }
         let path = self.image.environment.iter().find_map(|variable| variable.strip_prefix("PATH="));
-        let folders = path.unwrap_or_default().split(':').map(|folder| folder.trim_start_matches('/'));
-        folders.map(|folder| self.root.join(folder).join(name)).find(|path| path.is_file())
+        path.unwrap_or_default().split(':').find_map(|folder| root.file(&format!("{folder}/{name}")).ok()?)
     }
 }
 
-fn contains(path: &Path, text: &[u8]) -> std::io::Result<bool> {
-    let mut file = File::open(path)?.take(limits::PROGRAM);
+fn contains(file: impl Read, text: &[u8]) -> std::io::Result<bool> {
+    let mut file = file.take(limits::PROGRAM);
     let mut window = Vec::with_capacity(CHUNK + text.len());
     loop {
         let read = file.by_ref().take(CHUNK as u64).read_to_end(&mut window)?;
@@ -62,13 +63,10 @@ mod tests {
 
     #[test]
     fn a_flag_is_found_wherever_it_is() {
-        let folder = std::env::temp_dir().join(format!("firstlight-program-{}", std::process::id()));
         for (before, expected) in [(0, true), (CHUNK - 3, true), (CHUNK, true), (2 * CHUNK - 1, true)] {
             let content = [vec![b'-'; before], b"webhook-port".to_vec(), vec![0; 5]].concat();
-            std::fs::write(&folder, content).unwrap();
-            assert_eq!(contains(&folder, b"webhook-port").unwrap(), expected, "{before}");
-            assert!(!contains(&folder, b"webhook-ports").unwrap());
+            assert_eq!(contains(content.as_slice(), b"webhook-port").unwrap(), expected, "{before}");
+            assert!(!contains(content.as_slice(), b"webhook-ports").unwrap());
         }
-        std::fs::remove_file(&folder).unwrap();
     }
 }

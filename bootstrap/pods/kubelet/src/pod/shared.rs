@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -13,6 +14,7 @@ use kube::Client;
 use machinery::clock::Clock;
 use metrics::Limits;
 use parking_lot::Mutex;
+use pod_folders::Folder;
 use pod_network::Networks;
 use pod_processes::Isolation;
 
@@ -66,12 +68,11 @@ impl Shared {
         Ok(log)
     }
 
-    /// Removes everything that a Pod had on this machine.
+    /// Removes everything that a Pod had on this machine. Its containers may have made any number of files there.
     pub(crate) fn discard(&self, uid: &str) {
-        if let Err(error) = fs::remove_dir_all(self.folder(uid))
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            tracing::warn!("the folder of a deleted Pod cannot be removed: {error}");
+        let removed = Folder::open(&self.folder).and_then(|pods| pod_folders::remove(pods.as_fd(), uid));
+        if let Err(error) = removed {
+            tracing::warn!("the folder of the deleted Pod {uid} cannot be removed: {error:#}");
         }
     }
 }

@@ -40,12 +40,9 @@ impl Worker {
 
     async fn start_process(&mut self, at: usize, container: &Container, image: &Unpacked) -> Result<()> {
         let shared = self.shared.clone();
-        let folder = shared.folder(&self.uid());
-        let root = folder.join(root_copy::ROOTS).join(&container.name);
+        let root = shared.folder(&self.uid()).join(root_copy::ROOTS).join(&container.name);
         let (from, to) = (image.root.clone(), root.clone());
-        fs::create_dir_all(folder.join(root_copy::ROOTS))
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-        tokio::task::spawn_blocking(move || root_copy::copy(&from, &to)).await??;
+        self.change_folder(move || root_copy::copy(&from, &to)).await?;
         let user = User::find(&user_name(&self.pod, container, &image.config)?, &Root::open(&root)?)?;
         let files = self.files(container)?;
         let place = self.place.as_ref().context("the Pod has no network yet")?;
@@ -143,8 +140,12 @@ impl Worker {
             fs::write(folder.join(name), content)?;
         }
         fs::set_permissions(&message, fs::Permissions::from_mode(0o666))?;
-        let mount =
-            |source: PathBuf, target: &str, read_only| Mount { source, target: target.to_owned(), read_only };
+        let mount = |source: PathBuf, target: &str, read_only| Mount {
+            source,
+            below: String::new(),
+            target: target.to_owned(),
+            read_only,
+        };
         let path = container.termination_message_path.as_deref().unwrap_or("/dev/termination-log");
         let mut mounts = vec![
             mount(folder.join("hosts"), "/etc/hosts", true),

@@ -1,17 +1,17 @@
 //! Performs the plan of one Pod: prepares volumes and images, starts and ends processes, and writes the status.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex, mpsc, watch};
 
 use super::container::{End, Running};
 use super::image::Refused;
@@ -25,6 +25,7 @@ use crate::gather::{Tokens, gather, wants_api_access};
 use crate::host::ADDRESS;
 use crate::limits::EVENTS;
 use crate::needs::{ROOT_CERTIFICATE, root_certificate, with_api_access};
+use crate::plan::Written;
 use crate::probe::Finding;
 use crate::volumes::{self, Found};
 
@@ -52,14 +53,14 @@ pub(super) struct Worker {
     pub(super) place: Option<Place>,
     /// Where others reach the Pod.
     pub(super) reach: Arc<OnceLock<Reach>>,
+    /// Locked while the Pod's folder is changed.
+    alone: Arc<Mutex<()>>,
     pub(super) states: Vec<State>,
     pub(super) running: Vec<Option<Running>>,
     pub(super) sender: mpsc::Sender<Event>,
     tokens: Tokens,
     pub(super) found: Found,
-    pub(super) volumes: BTreeMap<String, PathBuf>,
-    /// Grows with each write of the volumes.
-    generation: u64,
+    pub(super) volumes: BTreeMap<String, Written>,
     written: Option<PodStatus>,
 }
 
@@ -68,10 +69,11 @@ pub(crate) async fn run(
     shared: Arc<Shared>,
     mut pods: watch::Receiver<Option<Arc<Pod>>>,
     reach: Arc<OnceLock<Reach>>,
+    alone: Arc<Mutex<()>>,
 ) {
     let (sender, mut events) = mpsc::channel(EVENTS);
     let Some(pod) = pods.borrow_and_update().clone() else { return };
-    let mut worker = Worker::new(shared, &pod, sender, reach);
+    let mut worker = Worker::new(shared, &pod, sender, reach, alone);
     let mut prepared = None;
     loop {
         let Some(pod) = pods.borrow_and_update().clone() else { return };
@@ -110,7 +112,13 @@ pub(crate) async fn run(
 }
 
 impl Worker {
-    fn new(shared: Arc<Shared>, pod: &Pod, sender: mpsc::Sender<Event>, reach: Arc<OnceLock<Reach>>) -> Self {
+    fn new(
+        shared: Arc<Shared>,
+        pod: &Pod,
+        sender: mpsc::Sender<Event>,
+        reach: Arc<OnceLock<Reach>>,
+        alone: Arc<Mutex<()>>,
+    ) -> Self {
         let mut states = State::all(pod);
         let old = pod.status.clone().unwrap_or_default();
         let before = old.container_statuses.iter().chain(&old.init_container_statuses).flatten();
@@ -129,13 +137,13 @@ impl Worker {
             pod: pod.clone(),
             place: None,
             reach,
+            alone,
             states,
             running,
             sender,
             tokens: Tokens::default(),
             found: Found::default(),
             volumes: BTreeMap::new(),
-            generation: 0,
             written: None,
         }
     }
@@ -167,17 +175,33 @@ impl Worker {
             .config_maps
             .entry(ROOT_CERTIFICATE.to_owned())
             .or_insert_with(|| root_certificate(&shared.authority));
-        self.generation += 1;
-        let spec = self.pod.spec.clone().unwrap_or_default();
-        let group = spec.security_context.as_ref().and_then(|context| context.fs_group);
-        let group = group.and_then(|group| u32::try_from(group).ok());
-        for volume in spec.volumes.iter().flatten() {
-            let content = volumes::content(volume, &self.pod, self.pod_address(), &self.found)?;
-            let folder = shared.folder(&self.uid()).join("volumes").join(&volume.name);
-            let path = volumes::write(&folder, &content, self.generation, group)?;
-            self.volumes.insert(volume.name.clone(), path);
-        }
+        let (pod, address) = (self.pod.clone(), self.pod_address().to_owned());
+        let found = std::mem::take(&mut self.found);
+        let folder = shared.folder(&self.uid()).join("volumes");
+        // A large Secret is many files.
+        let wrote = self.change_folder(move || {
+            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            let written = volumes::write_all(&folder, &pod, &address, &found);
+            Ok((found, written))
+        });
+        let (found, written) = wrote.await?;
+        self.found = found;
+        self.volumes = written?;
         Ok(())
+    }
+
+    /// Changes the Pod's folder in a thread of its own, which ends before the folder of a deleted Pod is removed.
+    pub(super) async fn change_folder<T: Send + 'static>(
+        &self,
+        change: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let alone = self.alone.clone().lock_owned().await;
+        let changed = tokio::task::spawn_blocking(move || {
+            let changed = change();
+            drop(alone);
+            changed
+        });
+        changed.await?
     }
 
     /// Starts what is to be started, and returns when to look again.

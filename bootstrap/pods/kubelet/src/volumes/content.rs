@@ -159,6 +159,8 @@ fn put(files: &mut Files, path: &str, content: Vec<u8>, mode: i32) -> Result<()>
     let is_inside =
         !path.starts_with('/') && !path.split('/').any(|part| part.is_empty() || part == ".." || part == ".");
     ensure!(is_inside, "the path {path:?} leads out of the volume");
+    // So begin the names of what the kubelet keeps in a volume.
+    ensure!(!path.starts_with(".."), "the path {path:?} begins with \"..\"");
     files.insert(path.to_owned(), (content, u32::try_from(mode).unwrap_or_default() & 0o777));
     Ok(())
 }

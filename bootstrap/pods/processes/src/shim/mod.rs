@@ -1,5 +1,6 @@
 //! The shim: the first act of a container's process. It runs in a process of its own, alone, and ends by becoming the container's program.
 
+mod guard;
 mod identity;
 mod inside;
 mod mounts;
@@ -22,7 +23,7 @@ pub use identity::user_namespace;
 
 /// The name under which this program is a shim.
 pub const NAME: &str = "firstlight-container";
-/// The name of a shim that is process 1 of its namespace, and a child of another shim.
+/// The name of a shim that becomes the first process of its container, and is a child of another shim.
 const INNER: &str = "firstlight-container-1";
 /// A variable with which the allocator starts no thread. Only a process with one thread can enter a user namespace.
 pub const ONE_THREAD: (&str, &str) = ("_RJEM_MALLOC_CONF", "background_thread:false");
@@ -81,11 +82,12 @@ fn prepare(is_inner: bool, input: &mut Option<OwnedFd>) -> Result<Command> {
     if let Some(namespaces) = instruction.namespaces.as_ref().filter(|_| !is_inner) {
         network::join(namespaces)?;
     }
+    if instruction.has_parent() && !is_inner {
+        parent::run(&instruction, input.take())?;
+    }
     match (inside, instruction.isolation) {
         (Some(inside), _) => inside::enter(&inside)?,
-        (None, Isolation::Root) => mounts::enter(&instruction)?,
-        (None, Isolation::UserNamespace) if !is_inner => parent::run(&instruction, input.take())?,
-        (None, Isolation::UserNamespace) => mounts::enter(&instruction)?,
+        (None, Isolation::Root | Isolation::UserNamespace) => mounts::enter(&instruction)?,
         (None, Isolation::UserMounts) => {
             identity::user_namespace(instruction.user, instruction.group)?;
             mounts::enter(&instruction)?;
@@ -127,6 +129,8 @@ fn command(instruction: &Instruction) -> Result<Command> {
     let (program, arguments) = instruction.command.split_first().context("there is no command")?;
     std::env::set_current_dir(&instruction.working_directory)
         .with_context(|| format!("the working directory {} cannot be used", instruction.working_directory))?;
+    // A path of `/proc` could lead to a folder of this machine that is open here.
+    std::env::current_dir().context("the working directory lies outside of the container")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(instruction.environment.iter().cloned());
     let nothing = File::open("/dev/null").context("cannot open /dev/null")?;

@@ -1,134 +1,155 @@
 //! The mounts of a container: its root folder, `/proc`, devices, and what it was told.
+//!
+//! Other containers that run may change the volumes at the same time. So each place is opened once, by a path that cannot leave the root folder or
+//! the volume, and everything after that is done with its descriptor.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CloneFlags, unshare};
+use pod_folders::{Folder, Missing, Root};
+use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags, fstat, fstatvfs, open};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
-    mount_remount, unmount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsmount, fsopen, mount_change, mount_remount, move_mount,
+    open_tree, unmount,
 };
 
-use crate::instruction::{Instruction, Isolation};
+use crate::instruction::{Instruction, Isolation, Mount};
 
 /// Parts of `/proc` through which root would change this machine; they become read-only, as in other container runtimes.
 const READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
+
+/// The root of a mount that is visible in this namespace.
+struct Mounted(OwnedFd);
 
 /// Makes the root folder of the container that of this process.
 pub(super) fn enter(instruction: &Instruction) -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS).context("cannot make a namespace of mounts")?;
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).context("cannot separate the mounts from those of this machine")?;
-    let root = &instruction.root;
-    bind(root, root).with_context(|| format!("cannot mount {}", root.display()))?;
-    let target = |path: &str| within(root, path);
-    devices(instruction, &target("/dev")?)?;
-    processes(instruction, &target("/proc")?)?;
+    let root = own_root(&instruction.root)
+        .with_context(|| format!("cannot mount {}", instruction.root.display()))?;
+    devices(instruction, &root)?;
+    processes(instruction, &root)?;
+    let mut read_only = Vec::new();
     for given in &instruction.mounts {
-        let named = || format!("cannot mount {} at {}", given.source.display(), given.target);
-        let target = target(&given.target).with_context(named)?;
-        place(&given.source, &target).with_context(named)?;
-        bind(&given.source, &target).with_context(named)?;
+        let mounted = given_mount(given, &root).with_context(|| named(given))?;
         if given.read_only {
-            make_read_only(&target).with_context(named)?;
+            read_only.push((given, mounted));
         }
     }
-    switch(root)
+    // At last, because a mount may need a new place in another one.
+    for (given, mounted) in &read_only {
+        mounted.make_read_only().with_context(|| named(given))?;
+    }
+    switch(&root)
 }
 
-/// Returns the path of a container's path on this machine. No part of it may be a link, which could lead out of the root folder.
-fn within(root: &Path, path: &str) -> Result<PathBuf> {
-    let mut found = root.to_owned();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        ensure!(part != "..", "the path {path} leads out of the container");
-        found.push(part);
-        let is_link = fs::symlink_metadata(&found).is_ok_and(|found| found.is_symlink());
-        if is_link {
-            found = linked(root, &found).with_context(|| format!("the path {path} cannot be resolved"))?;
+fn named(mount: &Mount) -> String {
+    format!("cannot mount {} at {}", mount.path().display(), mount.target)
+}
+
+/// Makes a mount of the root folder, which a root folder of a process must be.
+fn own_root(path: &Path) -> Result<Root> {
+    let folder = found(path)?;
+    Ok(Root::from(bind(&folder, &folder)?.0))
+}
+
+fn given_mount(given: &Mount, root: &Root) -> Result<Mounted> {
+    ensure!(!given.target.split('/').any(|part| part == ".."), "the path leads out of the container");
+    let source = source(given)?;
+    let is_folder = is_folder(&source)?;
+    bind(source, root.place(&given.target, if is_folder { Missing::Folder } else { Missing::File })?)
+}
+
+/// Opens what is mounted. A part of a volume that does not exist yet becomes a folder with the mode of the volume.
+fn source(given: &Mount) -> Result<OwnedFd> {
+    let volume = found(&given.source)?;
+    if given.below.is_empty() {
+        return Ok(volume);
+    }
+    let mode = fstat(&volume)?.st_mode & 0o7777;
+    Folder::from(volume).find_or_make(&given.below, mode)
+}
+
+fn is_folder(file: impl AsFd) -> Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Directory)
+}
+
+/// Opens a path that no container can change.
+fn found(path: &Path) -> Result<OwnedFd> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .with_context(|| format!("cannot open {}", path.display()))
+}
+
+fn bind(source: impl AsFd, target: impl AsFd) -> Result<Mounted> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    Mounted(open_tree(source, "", flags)?).attach(target)
+}
+
+impl Mounted {
+    fn attach(self, target: impl AsFd) -> Result<Self> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&self.0, "", target, "", flags)?;
+        Ok(self)
+    }
+
+    fn make_read_only(&self) -> Result<()> {
+        let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+        // In a user namespace, what the machine has forbidden must stay so.
+        if fstatvfs(&self.0)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+            flags |= MountFlags::NOEXEC;
         }
+        Ok(mount_remount(format!("/proc/self/fd/{}", self.0.as_raw_fd()), flags, "")?)
     }
-    Ok(found)
 }
 
-/// Resolves one link of an image within its root folder, as `/var/run`, which often leads to `/run`.
-fn linked(root: &Path, link: &Path) -> Result<PathBuf> {
-    let target = fs::read_link(link)?;
-    let parent = link.parent().and_then(|parent| parent.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-    let mut parts: Vec<_> = if target.is_absolute() { Vec::new() } else { parent.components().collect() };
-    for part in target.components() {
-        match part {
-            std::path::Component::Normal(_) => parts.push(part),
-            std::path::Component::ParentDir => drop(parts.pop()),
-            _ => {}
-        }
-    }
-    let found: PathBuf = root.join(parts.iter().collect::<PathBuf>());
-    let mut above = root.to_owned();
-    for part in &parts {
-        above.push(part);
-        let is_link = fs::symlink_metadata(&above).is_ok_and(|found| found.is_symlink());
-        ensure!(!is_link, "{} is a link to another link", link.display());
-    }
-    Ok(found)
-}
-
-/// Makes an empty file or folder on which something is mounted.
-fn place(source: &Path, target: &Path) -> Result<()> {
-    if fs::metadata(source)?.is_dir() {
-        return fs::create_dir_all(target).context("cannot make the folder");
-    }
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent).context("cannot make the folder")?;
-    }
-    if !target.exists() {
-        File::create(target).context("cannot make the file")?;
-    }
-    Ok(())
-}
-
-fn bind(source: &Path, target: &Path) -> Result<()> {
-    Ok(mount_bind_recursive(source, target)?)
-}
-
-fn make_read_only(target: &Path) -> Result<()> {
-    let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-    Ok(mount_remount(target, flags, "")?)
-}
-
-fn devices(instruction: &Instruction, target: &Path) -> Result<()> {
-    fs::create_dir_all(target).context("cannot make /dev")?;
+fn devices(instruction: &Instruction, root: &Root) -> Result<()> {
     for device in &instruction.devices {
-        let place = within(&instruction.root, &device.path)?;
-        self::place(Path::new(&device.path), &place)
-            .and_then(|()| bind(Path::new(&device.path), &place))
-            .with_context(|| format!("cannot mount {}", device.path))?;
+        let mount = || bind(found(Path::new(&device.path))?, root.place(&device.path, Missing::File)?);
+        mount().with_context(|| format!("cannot mount {}", device.path))?;
     }
     Ok(())
 }
 
-fn processes(instruction: &Instruction, target: &Path) -> Result<()> {
-    fs::create_dir_all(target).context("cannot make /proc")?;
+fn processes(instruction: &Instruction, root: &Root) -> Result<()> {
+    let place = root.place("/proc", Missing::Folder)?;
     if instruction.isolation == Isolation::UserMounts {
         // Without a namespace of processes of its own, only the existing mount can be shown.
-        return bind(Path::new("/proc"), target).context("cannot mount /proc");
+        return found(Path::new("/proc"))
+            .and_then(|own| bind(own, place))
+            .map(drop)
+            .context("cannot mount /proc");
     }
-    let flags = MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV;
-    mount("proc", target, "proc", flags, None).context("cannot mount /proc")?;
+    let proc = new_proc().and_then(|proc| proc.attach(place)).context("cannot mount /proc")?;
+    // Wherever a link of the container has led: these are parts of this very mount.
+    let proc = Folder::from(proc.0);
     for name in READ_ONLY {
-        let path = target.join(name);
-        if path.exists() {
-            bind(&path, &path)
-                .and_then(|()| make_read_only(&path))
-                .with_context(|| format!("cannot protect /proc/{name}"))?;
-        }
+        let Ok(part) = proc.find(name) else { continue };
+        bind(&part, &part)
+            .and_then(|part| part.make_read_only())
+            .with_context(|| format!("cannot protect /proc/{name}"))?;
     }
     Ok(())
+}
+
+fn new_proc() -> Result<Mounted> {
+    let context = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let forbidden = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC
+        | MountAttrFlags::MOUNT_ATTR_NODEV;
+    Ok(Mounted(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, forbidden)?))
 }
 
 /// Makes `root` the root folder of this process, and removes all other mounts.
-fn switch(root: &Path) -> Result<()> {
-    std::env::set_current_dir(root).context("cannot enter the root folder")?;
+fn switch(root: &Root) -> Result<()> {
+    rustix::process::fchdir(root).context("cannot enter the root folder")?;
     // With the same folder for both, the old root lies on top of the new one and is removed from there.
     rustix::process::pivot_root(".", ".").context("cannot change the root folder")?;
     unmount(".", UnmountFlags::DETACH).context("cannot leave the root folder of this machine")?;
