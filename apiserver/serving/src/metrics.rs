@@ -82,7 +82,7 @@ impl Collector for StoreFigures {
             (
                 "firstlight_store_used_bytes",
                 "Bytes that objects and history take: what counts against the quota",
-                self.sum(|store| store.size().rows),
+                self.sum(Store::used),
             ),
             (
                 "firstlight_store_quota_bytes",

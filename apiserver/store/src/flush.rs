@@ -107,7 +107,10 @@ impl Inner {
             // No caller waits for a quiet batch, and no queued transaction depends on it.
             Some(CommitError::Full(_)) if flight.batch.quiet => {}
             None => {
-                self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
+                let mut state = self.state.write();
+                state.publish(&flight.events, flight.batch.revision, flight.batch.trim);
+                self.memory.store(state.memory(), Ordering::Relaxed);
+                drop(state);
                 self.head.lock().published(&flight);
             }
             Some(failure) => {

@@ -11,7 +11,7 @@ use crate::engine::Batch;
 use crate::error::CommitError;
 use crate::key::Key;
 use crate::limits::{BATCH_OPERATIONS_MAX, QUOTA_PARTS, QUOTA_REMOVAL_PARTS};
-use crate::object::{Event, Stored, event_of};
+use crate::object::{Derived, Event, Stored, event_of};
 use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::State;
@@ -239,9 +239,9 @@ fn change_of(
     revision: Revision,
     time: i64,
 ) -> (Change, Arc<Event>) {
-    let (kind, key, value) = match operation {
-        Operation::Create { key, value } | Operation::Update { key, value, .. } => {
-            (ChangeKind::Put, key, exact(value(revision)))
+    let (kind, key, value, derived) = match operation {
+        Operation::Create { key, value, derived } | Operation::Update { key, value, derived, .. } => {
+            (ChangeKind::Put, key, exact(value(revision)), derived)
         }
         Operation::Delete { key, last, .. } => {
             let value = match (last, &current) {
@@ -249,7 +249,7 @@ fn change_of(
                 (None, Some(current)) => current.value.clone(),
                 (None, None) => Bytes::new(),
             };
-            (ChangeKind::Delete, key, value)
+            (ChangeKind::Delete, key, value, Derived::default())
         }
     };
     // The existing key is shared, so an object has one copy of its key regardless of the number of its versions.
@@ -263,7 +263,7 @@ fn change_of(
         previous: current.as_ref().map_or(Revision::NONE, |current| current.mod_revision),
         time,
     };
-    (change.clone(), Arc::new(event_of(change, current)))
+    (change.clone(), Arc::new(event_of(change, current, derived)))
 }
 
 /// Removes the spare capacity that a serializer leaves, which would stay in memory as long as the object.

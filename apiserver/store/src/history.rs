@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::change::Change;
 use crate::key::{Key, Prefix};
 use crate::limits::{HistoryLimits, READ_EVENTS, TRIM_EVENTS_MAX, WATCH_CHUNK_BYTES};
-use crate::object::{Event, Stored, event_of, stored_of};
+use crate::object::{Derived, Event, Stored, event_of, stored_of};
 use crate::revision::Revision;
 
 /// An event without its values, as the revisions of the engine's rows that contain them.
@@ -38,7 +38,7 @@ impl Numbers {
             Revision::NONE => None,
             previous => Some(Arc::new(stored_of(rows.get(&previous)?.clone()))),
         };
-        Some(event_of(rows.get(&self.revision)?.clone(), prev))
+        Some(event_of(rows.get(&self.revision)?.clone(), prev, Derived::default()))
     }
 }
 

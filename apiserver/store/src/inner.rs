@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     /// Notified when the engine has failed.
     pub(crate) failed: Notify,
     pub(crate) quota: u64,
+    /// The memory that the published objects take, in bytes. It is a copy, because `state` is locked where the quota is looked at.
+    pub(crate) memory: AtomicU64,
     /// Whether a write was refused because of the quota and there is no space yet.
     pub(crate) alarm: AtomicBool,
     /// The number of writes that were refused because of the quota or a full disk.
@@ -41,7 +43,13 @@ pub(crate) struct Inner {
 
 impl Inner {
     pub(crate) fn room(&self) -> Room {
-        Room { used: self.engine.size().rows, quota: self.quota, strained: self.engine.strained() }
+        Room { used: self.used(), quota: self.quota, strained: self.engine.strained() }
+    }
+
+    /// Returns what counts against the quota, in bytes: the larger one of what the disk and what the memory hold. Values are compressed on the
+    /// disk only.
+    pub(crate) fn used(&self) -> u64 {
+        self.engine.size().rows.max(self.memory.load(Ordering::Relaxed))
     }
 
     /// Returns whether the history must be shortened in favor of objects.
@@ -50,7 +58,7 @@ impl Inner {
     }
 
     fn is_nearly_spent(&self) -> bool {
-        self.engine.size().rows >= self.quota / QUOTA_PARTS * QUOTA_TIGHT_PARTS
+        self.used() >= self.quota / QUOTA_PARTS * QUOTA_TIGHT_PARTS
     }
 
     /// Counts a write that was refused for want of space, and begins the alarm of the quota.

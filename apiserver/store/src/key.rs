@@ -95,6 +95,11 @@ impl Key {
         if self.namespaced() { self.segment(3) } else { self.segment(2) }
     }
 
+    /// Returns the prefixes of the resource and, if there is one, of the namespace.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
+        self.covering().filter(|prefix| is_folder(prefix))
+    }
+
     /// Returns all prefixes that cover this key, shortest first: all keys, the group, the resource, the namespace, the
     /// object.
     pub(crate) fn covering(&self) -> impl Iterator<Item = &str> {
@@ -169,10 +174,20 @@ impl Prefix {
         &self.0
     }
 
+    /// Returns the text of the prefix of a resource or of a namespace of a resource; `None` for others.
+    pub(crate) fn folder(&self) -> Option<&str> {
+        Some(&*self.0).filter(|text| is_folder(text))
+    }
+
     /// Returns the smallest key that the prefix could cover.
     pub(crate) fn start(&self) -> Key {
         Key(self.0.clone())
     }
+}
+
+/// Whether a prefix is that of a resource, or of a namespace of a resource.
+fn is_folder(prefix: &str) -> bool {
+    prefix.ends_with('/') && matches!(prefix.bytes().filter(|byte| *byte == b'/').count(), 4 | 5)
 }
 
 fn check(part: &'static str, value: &str) -> Result<(), InvalidKey> {

@@ -40,7 +40,7 @@ pub use engine::{
 pub use error::{CommitError, EngineError, HistoryError, WatchEnd};
 pub use key::{InvalidKey, Key, Prefix};
 pub use limits::HistoryLimits;
-pub use object::{Event, EventKind, Stored};
+pub use object::{Derived, Event, EventKind, Stored};
 pub use operation::{Operation, Value};
 pub use revision::Revision;
 pub use state::{Page, Snapshot};

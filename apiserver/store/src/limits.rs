@@ -37,7 +37,11 @@ pub const WATCH_QUEUES_BYTES: usize = 32 << 20;
 /// Maximum size of the events that a watcher reads from the history at a time, in bytes. It reads at least one event.
 pub const WATCH_CHUNK_BYTES: usize = 64 << 10;
 
-/// Default quota of objects and history in bytes, as in etcd. All objects are in memory, too.
+/// The memory of an object beside its value and its key in bytes: its places in the store, and what readers keep of it.
+pub const OBJECT_BYTES: usize = 512;
+
+/// Default quota in bytes, as in etcd: of objects and history on the disk, and of the objects in memory, where their values are not
+/// compressed.
 pub const QUOTA_BYTES: u64 = 2 << 30;
 
 /// Number of [`QUOTA_PARTS`] of the quota from which on the history is shortened.
@@ -79,7 +83,7 @@ pub struct HistoryLimits {
     pub memory: usize,
     /// Maximum size of all values of the history, in bytes.
     pub bytes: usize,
-    /// Maximum size of objects and history together, in bytes.
+    /// Maximum size of objects and history together on the disk, and of the objects in memory, in bytes.
     pub quota: u64,
 }
 

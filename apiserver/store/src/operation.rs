@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::error::CommitError;
 use crate::key::Key;
-use crate::object::Stored;
+use crate::object::{Derived, Stored};
 use crate::revision::Revision;
 
 /// Creates an object's bytes for a revision, because they contain it. It is called under a lock, so it must be quick
@@ -21,6 +21,8 @@ pub enum Operation {
         key: Key,
         /// The value to write.
         value: Value,
+        /// What is known of the value.
+        derived: Derived,
     },
     /// Replaces an object, which must be at `expected`.
     Update {
@@ -32,6 +34,8 @@ pub enum Operation {
         value: Value,
         /// Whether this is a step of the object's deletion, which may exceed the quota.
         removal: bool,
+        /// What is known of the value.
+        derived: Derived,
     },
     /// Removes an object, which must be at `expected`.
     Delete {
@@ -47,7 +51,7 @@ pub enum Operation {
 impl Operation {
     /// Creates an operation that writes an object, which must not exist.
     pub fn create(key: Key, value: impl FnOnce(Revision) -> Bytes + Send + 'static) -> Self {
-        Self::Create { key, value: Box::new(value) }
+        Self::Create { key, value: Box::new(value), derived: Derived::default() }
     }
 
     /// Creates an operation that replaces an object, which must be at `expected`.
@@ -56,7 +60,7 @@ impl Operation {
         expected: Revision,
         value: impl FnOnce(Revision) -> Bytes + Send + 'static,
     ) -> Self {
-        Self::Update { key, expected, value: Box::new(value), removal: false }
+        Self::Update { key, expected, value: Box::new(value), removal: false, derived: Derived::default() }
     }
 
     /// Creates an operation like [`Operation::update`] for an object that is being deleted.
@@ -65,7 +69,15 @@ impl Operation {
         expected: Revision,
         value: impl FnOnce(Revision) -> Bytes + Send + 'static,
     ) -> Self {
-        Self::Update { key, expected, value: Box::new(value), removal: true }
+        Self::Update { key, expected, value: Box::new(value), removal: true, derived: Derived::default() }
+    }
+
+    /// Returns the operation with what is already known of the value that it writes.
+    pub fn with(mut self, known: Derived) -> Self {
+        if let Self::Create { derived, .. } | Self::Update { derived, .. } = &mut self {
+            *derived = known;
+        }
+        self
     }
 
     /// Returns whether the operation is a deletion or a step of one.

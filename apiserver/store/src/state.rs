@@ -9,7 +9,7 @@ use crate::error::HistoryError;
 use crate::history::{Chunk, History, Version};
 use crate::key::{Key, Prefix};
 use crate::limits::HistoryLimits;
-use crate::object::{Event, EventKind, Stored, event_of};
+use crate::object::{Derived, Event, EventKind, Stored, event_of};
 use crate::revision::Revision;
 use crate::watchers::Watchers;
 
@@ -37,6 +37,10 @@ pub struct Snapshot {
 /// events.
 pub(crate) struct State {
     objects: BTreeMap<Key, Arc<Stored>>,
+    /// The number of objects of each resource, and of each namespace of a resource, by the text of their prefix.
+    counts: BTreeMap<Box<str>, usize>,
+    /// The memory that the objects take, in bytes.
+    memory: u64,
     history: History,
     limits: HistoryLimits,
     pub(crate) revision: Revision,
@@ -49,6 +53,8 @@ impl State {
     pub(crate) fn replay(loaded: Loaded, limits: HistoryLimits) -> Result<Self, String> {
         let mut state = Self {
             objects: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            memory: 0,
             history: History::default(),
             limits,
             revision: loaded.revision.max(Revision::FIRST),
@@ -79,20 +85,49 @@ impl State {
                 let bytes = if change.value.is_empty() { loaded.row_bytes } else { change.value.len() };
                 state.history.push_numbers(&change, bytes);
             }
-            state.apply(&event_of(change, prev));
+            state.apply(&event_of(change, prev, Derived::default()));
         }
         Ok(state)
     }
 
     fn apply(&mut self, event: &Event) {
-        match event.kind {
+        let before = match event.kind {
             EventKind::Added | EventKind::Modified => {
-                self.objects.insert(event.key().clone(), event.object.clone());
+                self.memory += event.object.memory();
+                self.objects.insert(event.key().clone(), event.object.clone())
             }
-            EventKind::Deleted => {
-                self.objects.remove(event.key());
+            EventKind::Deleted => self.objects.remove(event.key()),
+        };
+        self.memory -= before.as_ref().map_or(0, |before| before.memory());
+        match (event.kind, before) {
+            (EventKind::Deleted, Some(_)) => self.count(event.key(), false),
+            (EventKind::Added | EventKind::Modified, None) => self.count(event.key(), true),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, key: &Key, more: bool) {
+        for prefix in key.folders() {
+            match self.counts.get_mut(prefix) {
+                Some(count) if more => *count += 1,
+                Some(count) if *count > 1 => *count -= 1,
+                Some(_) => drop(self.counts.remove(prefix)),
+                None => drop(self.counts.insert(prefix.into(), 1)),
             }
         }
+    }
+
+    /// Returns the number of objects below a prefix, without looking at them.
+    pub(crate) fn count_of(&self, prefix: &Prefix) -> usize {
+        match prefix.folder() {
+            Some(folder) => self.counts.get(folder).copied().unwrap_or(0),
+            None => self.objects.len(),
+        }
+    }
+
+    /// Returns the memory that the objects take, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
     }
 
     /// Checks that `events` and the `revision` of their batch follow the published state. The error describes the first

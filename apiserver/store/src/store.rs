@@ -61,7 +61,9 @@ impl Store {
         let loaded = read_all(engine.clone(), blocking).await?;
         let state = replay(&*engine, loaded, limits)?;
         let head = Mutex::new(Head::at(state.revision));
+        let memory = AtomicU64::new(state.memory());
         let inner = Inner {
+            memory,
             engine,
             blocking,
             clock,
@@ -90,6 +92,17 @@ impl Store {
     /// Returns the number of objects.
     pub fn object_count(&self) -> usize {
         self.0.state.read().object_count()
+    }
+
+    /// Returns the number of objects below a prefix, without looking at them.
+    pub fn count(&self, prefix: &Prefix) -> usize {
+        self.0.state.read().count_of(prefix)
+    }
+
+    /// Returns what counts against the quota, in bytes: the size of objects and history on the disk, or the memory of the objects, whichever
+    /// is larger.
+    pub fn used(&self) -> u64 {
+        self.0.used()
     }
 
     /// Returns the number of events in the history.
@@ -143,7 +156,7 @@ impl Store {
         self.0.engine.size()
     }
 
-    /// Returns the maximum size of objects and history in bytes.
+    /// Returns the maximum size in bytes of objects and history on the disk, and of the objects in memory.
     pub fn quota(&self) -> u64 {
         self.0.quota
     }

@@ -180,6 +180,43 @@ async fn a_spent_quota_refuses_writes_and_deletions_are_the_way_out() {
     assert!(more > 0);
 }
 
+/// Values are compressed on the disk, and not in memory.
+#[tokio::test]
+async fn the_quota_counts_what_memory_holds() {
+    const QUOTA: usize = 8 << 20;
+    const EACH: usize = 100 * KILO;
+    let directory = tempfile::tempdir().unwrap();
+    let store = with_quota(&directory, QUOTA).await;
+    let same = |_| Bytes::from(vec![b'x'; EACH]);
+    let write = async |store: &Store, number: usize| {
+        store.commit(vec![Operation::create(key(&format!("n-{number}")), same)]).await
+    };
+    let mut fitted = 0;
+    let error = loop {
+        match write(&store, fitted).await {
+            Ok(_) => fitted += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, CommitError::Quota { .. }), "{error}");
+    assert!((QUOTA / EACH - 3..=QUOTA / EACH).contains(&fitted), "{fitted}");
+    assert!(store.size().rows < QUOTA as u64 / 4, "{:?}", store.size());
+    let used = store.used();
+    assert!(used > (fitted * EACH) as u64);
+    assert!(store.alarm());
+    drop(store);
+    let store = with_quota(&directory, QUOTA).await;
+    assert_eq!(store.used(), used, "the same after a restart");
+    assert_eq!(store.count(&Prefix::namespace("g.io", "things", "ns").unwrap()), fitted);
+    write(&store, fitted).await.unwrap_err();
+    for number in 0..fitted / 2 {
+        delete(&store, &format!("n-{number}")).await.unwrap();
+    }
+    assert_eq!(store.count(&Prefix::resource("g.io", "things").unwrap()), fitted - fitted / 2);
+    write(&store, fitted).await.unwrap();
+    assert!(!store.alarm());
+}
+
 /// Updates during a deletion may exceed the quota, but not without a limit, as for an object whose deletion never ends.
 #[tokio::test]
 async fn steps_of_deletions_have_a_limit_of_their_own() {
