@@ -5,6 +5,7 @@ use kinds::User;
 use machinery::status::Status;
 use serde_json::Value;
 
+use crate::aside::Aside;
 use crate::versions::conversions::Conversions;
 
 /// `fieldValidation`: the treatment of unknown and duplicate fields.
@@ -44,6 +45,8 @@ pub struct Context {
     /// Objects that a webhook has converted for field ownership. The registry fills it; callers start with an empty
     /// one.
     pub conversions: Conversions,
+    /// How work on many bytes is performed.
+    pub aside: Aside,
 }
 
 impl Context {

@@ -24,8 +24,10 @@
 //! - The caller has authorized the request. Admission is part of the verbs ([`Admission`]).
 
 mod admission;
+pub mod aside;
 mod context;
 mod housekeeping;
+pub mod limits;
 mod open;
 mod options;
 mod registry;
@@ -39,6 +41,7 @@ mod write;
 
 pub use admission::reader::Reader;
 pub use admission::review::{Admission, Operation, Review};
+pub use aside::{Aside, Turns};
 pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     WatchOptions,

@@ -7,5 +7,6 @@ mod depth;
 mod housekeeping;
 mod model;
 mod rules;
+mod selection;
 mod verbs;
 mod webhooks;

@@ -42,8 +42,6 @@ pub const WAITING: Duration = Duration::from_secs(15);
 pub const WATCHES: usize = 16 * 1024;
 /// Concurrent watches of one user.
 pub const FLOW_WATCHES: usize = 2 * 1024;
-/// From this many bytes on, work runs in a blocking section, so that it does not delay other requests.
-pub const ASIDE_FROM_BYTES: usize = 128 * 1024;
 /// Large requests that are worked on at the same time.
 pub const LARGE_REQUESTS: usize = 2;
 /// Large requests of one user that are worked on at the same time.

@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::options::VersionInfo;
 use crate::request::flows::Flows;
 use crate::request::read_body::{RequestBody, boxed};
+use crate::request::work::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;
@@ -125,11 +126,11 @@ impl Builder {
                 registry: self.registry,
                 clock: self.clock,
                 options: self.options,
+                large: Large::new(metrics.clone()),
                 metrics,
                 flows: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
-                large: Flows::new(limits::LARGE_REQUESTS, limits::FLOW_LARGE_REQUESTS),
                 last_modes: access::impersonate::LastModes::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),

@@ -17,6 +17,7 @@ use crate::options::VersionInfo;
 use crate::paths::discovery::documents::Documents;
 use crate::paths::openapi::documents::OpenApi;
 use crate::request::flows::Flows;
+use crate::request::work::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;
@@ -34,7 +35,7 @@ pub(crate) struct Shared {
     /// The seats of watches.
     pub(crate) watches: Arc<Flows>,
     /// The seats of large requests.
-    pub(crate) large: Arc<Flows>,
+    pub(crate) large: Arc<Large>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
     pub(crate) lines: Arc<EventLines>,

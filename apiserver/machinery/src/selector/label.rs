@@ -88,10 +88,17 @@ impl LabelSelector {
 
     /// Returns whether the labels in `metadata.labels` match. `None` means no labels.
     pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
-        self.requirements.iter().all(|requirement| {
-            requirement
-                .matches(labels.and_then(|labels| labels.get(&requirement.key)).and_then(Value::as_str))
-        })
+        self.selects(|key| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str))
+    }
+
+    /// Returns whether labels match. `value` returns the value of a label, or `None` if there is no such label.
+    pub fn selects<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> bool {
+        self.requirements.iter().all(|requirement| requirement.matches(value(&requirement.key)))
+    }
+
+    /// Returns the number of requirements.
+    pub fn len(&self) -> usize {
+        self.requirements.len()
     }
 }
 

@@ -12,7 +12,7 @@ use super::part::{CONCURRENCY, Part};
 use crate::context::{Context, DeleteOptions, Propagation};
 use crate::registry::Registry;
 use crate::storage::keys;
-use crate::storage::meta::Meta;
+use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::CRDS;
 
@@ -27,7 +27,7 @@ impl Cleanup {
         let (crds, _) = registry.storage().range(&format!("/registry/{}/{}/", CRDS.0, CRDS.1));
         let terminating: BTreeSet<String> = crds
             .iter()
-            .filter(|stored| Meta::read(&stored.value).is_some_and(|meta| meta.deletion_timestamp.is_some()))
+            .filter(|stored| outline::of(stored).is_some_and(|outline| outline.is_deleting))
             .map(|stored| stored.key.name().to_owned())
             .collect();
         Self { queue: terminating.clone(), terminating }
@@ -41,7 +41,7 @@ impl Part for Cleanup {
             let name = key.name().to_owned();
             if event.kind == EventKind::Deleted {
                 self.terminating.remove(&name);
-            } else if Meta::read(&event.object.value).is_some_and(|meta| meta.deletion_timestamp.is_some()) {
+            } else if outline::of(&event.object).is_some_and(|outline| outline.is_deleting) {
                 self.terminating.insert(name.clone());
                 self.queue.insert(name);
             }

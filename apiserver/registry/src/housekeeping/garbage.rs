@@ -13,9 +13,10 @@ use store::{Event, EventKind, Key, Stored};
 
 use super::graph::{Action, Graph};
 use super::part::{CONCURRENCY, Part};
+use crate::aside::Aside;
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
-use crate::storage::meta::Meta;
+use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::Served;
 use crate::write::changed::{Changed, Ownership};
@@ -34,9 +35,10 @@ impl Collector {
     pub(crate) fn new(registry: &Registry) -> Self {
         let mut collector = Self { graph: Graph::default(), queue: BTreeSet::new() };
         let (entries, _) = registry.storage().range("/registry/");
-        for (stored, meta) in entries.iter().zip(read_all(&entries)) {
-            if let Some(meta) = meta {
-                collector.graph.upsert(&stored.key, meta);
+        read_all(&entries);
+        for stored in &entries {
+            if let Some(outline) = outline::of(stored) {
+                collector.graph.upsert(&stored.key, outline);
             }
         }
         collector.queue = collector.graph.uids();
@@ -44,10 +46,12 @@ impl Collector {
     }
 }
 
-/// Reads the metadata of all objects, on all cores because the start of the server waits for it.
-fn read_all(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
-    fn read(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
-        entries.iter().map(|stored| Meta::read(&stored.value)).collect()
+/// Reads the outlines of all objects, on all cores because the start of the server waits for it.
+fn read_all(entries: &[Arc<Stored>]) {
+    fn read(entries: &[Arc<Stored>]) {
+        for stored in entries {
+            let _known = outline::of(stored);
+        }
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let share = entries.len().div_ceil(cores);
@@ -56,16 +60,16 @@ fn read_all(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
     }
     std::thread::scope(|scope| {
         let parts: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
+        parts.into_iter().for_each(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    });
 }
 
 impl Part for Collector {
     fn observe(&mut self, _registry: &Registry, event: &Event) {
         let affected = match event.kind {
             EventKind::Deleted => self.graph.remove(event.key()),
-            _ => match Meta::read(&event.object.value) {
-                Some(meta) => self.graph.upsert(event.key(), meta),
+            _ => match outline::of(&event.object) {
+                Some(outline) => self.graph.upsert(event.key(), outline),
                 None => return,
             },
         };
@@ -106,21 +110,21 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
     };
     match action {
         Action::Delete { foreground, owners } => {
-            let Some(entry) = registry.storage().get(key.as_str()) else { return Ok(()) };
-            let Some(meta) = Meta::read(&entry.value) else { return Ok(()) };
+            let Some(stored) = registry.storage().stored(key.as_str()) else { return Ok(()) };
+            let Some(outline) = outline::of(&stored) else { return Ok(()) };
             // If the owner references have changed in the meantime, that change queues the object again.
-            if meta.owner_references != owners {
+            if *outline.owners != *owners {
                 return Ok(());
             }
             let propagation = match foreground {
                 true => Propagation::Foreground,
-                false if meta.finalizers.iter().any(|name| name == "orphan") => Propagation::Orphan,
+                false if outline.finalizers.iter().any(|name| name == "orphan") => Propagation::Orphan,
                 false => Propagation::Background,
             };
             let options = DeleteOptions {
                 preconditions: Preconditions {
-                    uid: Some(meta.uid.into_owned()),
-                    resource_version: Some(entry.revision.to_string()),
+                    uid: Some(outline.uid.to_string()),
+                    resource_version: Some(stored.mod_revision.0.to_string()),
                 },
                 propagation: Some(propagation),
                 ..DeleteOptions::default()
@@ -146,7 +150,7 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
 pub(crate) async fn edit(
     registry: &Registry,
     target: &Target<'_>,
-    change: impl Fn(&mut Value) + Send,
+    change: impl Fn(&mut Value) + Send + Sync,
 ) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     let changed = registry.change(&mut context, target, |_, live| {
@@ -154,7 +158,8 @@ pub(crate) async fn edit(
         change(&mut object);
         Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
     });
-    changed.await.map(drop)
+    let bytes = registry.stored_bytes(target.served, target.namespace, target.name);
+    Aside::default().perform(bytes, changed).await?.map(drop)
 }
 
 /// Removes the entries of a list in `metadata` for which `keep` returns false.

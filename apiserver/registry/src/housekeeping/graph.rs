@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use store::Key;
 
-use crate::storage::meta::{Meta, Owner};
+use crate::storage::outline::{Outline, Owner};
 use crate::versions::definitions::Definitions;
 
 const ORPHAN: &str = "orphan";
@@ -47,19 +47,19 @@ impl Graph {
     }
 
     /// Adds or replaces an object. Returns the UIDs of objects for which an action may have become necessary.
-    pub(crate) fn upsert(&mut self, key: &Key, meta: Meta<'_>) -> BTreeSet<String> {
-        let uid = meta.uid.clone().into_owned();
+    pub(crate) fn upsert(&mut self, key: &Key, outline: &Outline) -> BTreeSet<String> {
+        let uid = outline.uid.to_string();
         let mut affected = BTreeSet::new();
         if self.uids.get(key).is_some_and(|old| *old != uid) {
             affected.extend(self.remove(key));
         }
-        let has = |name: &str| meta.finalizers.iter().any(|finalizer| finalizer == name);
+        let has = |name: &str| outline.finalizers.iter().any(|finalizer| finalizer == name);
         let node = Node {
             key: key.clone(),
-            deleting: meta.deletion_timestamp.is_some(),
+            deleting: outline.is_deleting,
             orphan: has(ORPHAN),
             foreground: has(FOREGROUND),
-            owners: meta.owner_references,
+            owners: outline.owners.to_vec(),
         };
         for owner in &node.owners {
             self.dependents.entry(owner.uid.clone()).or_default().insert(uid.clone());

@@ -14,7 +14,7 @@ use super::part::{CONCURRENCY, Part};
 use crate::context::{Context, DeleteOptions, Input, Propagation};
 use crate::registry::Registry;
 use crate::storage::keys;
-use crate::storage::meta::Meta;
+use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::Served;
 use crate::write::changed::{Changed, Ownership};
@@ -59,7 +59,7 @@ impl Emptying {
         let (namespaces, _) = registry.storage().range("/registry/core/namespaces/");
         let terminating: BTreeSet<String> = namespaces
             .iter()
-            .filter(|stored| Meta::read(&stored.value).is_some_and(|meta| meta.deletion_timestamp.is_some()))
+            .filter(|stored| outline::of(stored).is_some_and(|outline| outline.is_deleting))
             .map(|stored| stored.key.name().to_owned())
             .collect();
         Self { queue: terminating.clone(), terminating, refused: BTreeMap::new() }
@@ -75,7 +75,7 @@ impl Part for Emptying {
                 self.terminating.remove(&name);
                 self.queue.remove(&name);
                 self.refused.remove(&name);
-            } else if Meta::read(&event.object.value).is_some_and(|meta| meta.deletion_timestamp.is_some())
+            } else if outline::of(&event.object).is_some_and(|outline| outline.is_deleting)
                 && self.terminating.insert(name.clone())
             {
                 self.queue.insert(name);
@@ -134,7 +134,8 @@ fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<Str
         let Some(served) = definitions.stored(group, plural) else { continue };
         let (entries, _) = registry.storage().range(&keys::namespace(definition, namespace));
         for stored in entries {
-            let finalizers = Meta::read(&stored.value).map(|meta| meta.finalizers).unwrap_or_default();
+            let finalizers = outline::of(&stored).map(|outline| outline.finalizers.iter().map(str::to_owned));
+            let finalizers = finalizers.into_iter().flatten().collect();
             content.push((served.clone(), stored.key.name().to_owned(), finalizers));
         }
     }

@@ -9,7 +9,7 @@ use store::{Event, EventKind};
 use super::part::Part;
 use crate::context::{Context, Input};
 use crate::registry::Registry;
-use crate::storage::meta::Meta;
+use crate::storage::outline;
 
 const ACCOUNT: &str = "default";
 const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
@@ -46,10 +46,10 @@ impl Part for Defaults {
         let parts = &registry.0.options.housekeeping;
         for namespace in std::mem::take(&mut self.queue) {
             let key = format!("/registry/core/namespaces/{namespace}");
-            let active = registry.storage().get(&key).is_some_and(|entry| {
-                Meta::read(&entry.value).is_some_and(|meta| meta.deletion_timestamp.is_none())
-            });
-            if !active {
+            let namespace_now = registry.storage().stored(&key);
+            let is_active =
+                |stored: &store::Stored| outline::of(stored).is_some_and(|outline| !outline.is_deleting);
+            if !namespace_now.is_some_and(|stored| is_active(&stored)) {
                 continue;
             }
             if parts.service_accounts {

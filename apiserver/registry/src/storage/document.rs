@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use store::Derived;
+
+use super::outline::{self, Outline};
 
 /// Serialized JSON without `metadata.resourceVersion`, and the position of that field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +21,38 @@ pub(crate) struct Document {
     after: bool,
     /// Whether the object has a `deletionTimestamp`.
     terminating: bool,
+    /// What is kept beside the object.
+    derived: Derived,
 }
 
 const FIELD: &str = "resourceVersion";
 
 impl Document {
+    fn with_capacity(bytes: usize) -> Self {
+        Self {
+            text: Vec::with_capacity(bytes),
+            gap: 0,
+            before: false,
+            after: false,
+            terminating: false,
+            derived: Derived::default(),
+        }
+    }
+
+    /// Returns the outline of the object; `None` if its metadata are malformed.
+    pub(crate) fn outline(&self) -> Option<&Outline> {
+        self.derived.get_or(|| None::<Outline>)?.as_ref()
+    }
+
+    /// Returns what is kept beside the object, for the store.
+    pub(crate) fn take_derived(&mut self) -> Derived {
+        std::mem::take(&mut self.derived)
+    }
+
     /// Serializes `object` without its `resourceVersion`.
     pub(crate) fn new(object: &Value) -> Self {
-        let mut document =
-            Self { text: Vec::with_capacity(1024), gap: 0, before: false, after: false, terminating: false };
+        let mut document = Self::with_capacity(1024);
+        document.derived = outline::derived(Outline::of_value(object));
         let Some(map) = object.as_object() else { return document };
         document.text.push(b'{');
         for (index, (key, value)) in map.iter().enumerate() {
@@ -50,13 +76,7 @@ impl Document {
     /// Reads JSON text in which `metadata` is an object. Returns `None` if it cannot be parsed.
     pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
         let map: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
-        let mut document = Self {
-            text: Vec::with_capacity(text.len()),
-            gap: 0,
-            before: false,
-            after: false,
-            terminating: false,
-        };
+        let mut document = Self::with_capacity(text.len());
         document.text.push(b'{');
         for (index, (key, value)) in map.into_iter().enumerate() {
             document.key(index > 0, key);

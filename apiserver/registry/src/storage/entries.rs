@@ -121,8 +121,18 @@ impl Storage {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Entry> {
-        let stored = self.store.get(&Key::parse(key).ok()?)?;
+        let stored = self.stored(key)?;
         Some(Entry { revision: stored.mod_revision.0, value: stored.value.clone() })
+    }
+
+    /// Returns an object with what is kept beside it.
+    pub(crate) fn stored(&self, key: &str) -> Option<Arc<Stored>> {
+        self.store.get(&Key::parse(key).ok()?)
+    }
+
+    /// Returns the number of objects below the prefix `text`.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        prefix(text).map_or(0, |prefix| self.store.count(&prefix))
     }
 
     /// Returns all objects below the prefix `text`, and the revision of this state.
@@ -143,17 +153,18 @@ impl Storage {
         &self,
         key: &str,
         expected: Option<u64>,
-        document: Document,
+        mut document: Document,
     ) -> Result<Entry, WriteError> {
         let key = Key::parse(key).map_err(|_| bad_key(key))?;
         let terminating = document.is_terminating();
+        let derived = document.take_derived();
         let value = move |revision: Revision| document.at(revision.0);
         let operation = match expected {
             None => Operation::create(key, value),
             Some(expected) if terminating => Operation::removal(key, Revision(expected), value),
             Some(expected) => Operation::update(key, Revision(expected), value),
         };
-        let event = self.one(operation).await?;
+        let event = self.one(operation.with(derived)).await?;
         Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
     }
 

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::registry::Registry;
-use crate::storage::document::Document;
 use crate::target::Target;
 use crate::versions::definitions::Served;
+use crate::versions::fields;
 
 /// Number of attempts if another client writes the Pod at the same time.
 const ATTEMPTS: usize = 10;
@@ -53,7 +53,7 @@ impl Registry {
             if context.dry_run {
                 return Ok(());
             }
-            let document = Document::new(&self.to_storage(pods, pod).await?);
+            let document = fields::document(pods, &self.to_storage(pods, pod).await?);
             if let Ok(entry) = self.storage().put(&target.key(), Some(entry.revision), document).await {
                 pods.prove(&target.key(), entry.revision, true);
                 self.wrote(pods, &entry).await;

@@ -10,9 +10,10 @@ use crate::admission::review::Operation;
 use crate::context::{Context, Input};
 use crate::registry::Registry;
 use crate::response::Written;
-use crate::storage::document::Document;
+use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::Served;
+use crate::versions::fields;
 use crate::write::changed::Ownership;
 use crate::write::decode;
 use crate::write::identity;
@@ -122,17 +123,13 @@ impl Registry {
         let key = target.key();
         let taken = || {
             let mut status = Status::already_exists(served.resource(), target.name);
-            let found = self.storage().get(&target.key());
-            let deleting = found.is_some_and(|entry| {
-                crate::storage::meta::Meta::read(&entry.value)
-                    .is_some_and(|meta| meta.deletion_timestamp.is_some())
-            });
-            if deleting {
+            let found = self.storage().stored(&target.key());
+            if found.is_some_and(|stored| outline::of(&stored).is_some_and(|outline| outline.is_deleting)) {
                 status.message = format!("object is being deleted: {}", status.message);
             }
             status
         };
-        let document = Document::new(&self.to_storage(served, object).await?);
+        let document = fields::document(served, &self.to_storage(served, object).await?);
         if context.dry_run {
             if self.storage().get(&key).is_some() {
                 return Err(taken());
@@ -180,12 +177,10 @@ impl Registry {
         let namespace = target.namespace;
         let key = format!("/registry/core/namespaces/{namespace}");
         let resource = machinery::status::GroupResource { group: "", resource: "namespaces" };
-        let Some(entry) = self.storage().get(&key) else {
+        let Some(stored) = self.storage().stored(&key) else {
             return Err(Status::not_found(resource, namespace));
         };
-        let deleting = crate::storage::meta::Meta::read(&entry.value)
-            .is_some_and(|meta| meta.deletion_timestamp.is_some());
-        if !deleting {
+        if !outline::of(&stored).is_some_and(|outline| outline.is_deleting) {
             return Ok(());
         }
         let why =

@@ -16,6 +16,7 @@ use crate::storage::document::Document;
 use crate::target::Target;
 use crate::versions::convert;
 use crate::versions::definitions::Served;
+use crate::versions::fields;
 use crate::write::change::held;
 use crate::write::changed::Failure;
 
@@ -40,14 +41,18 @@ impl Registry {
     ) -> Result<Deleted, Status> {
         let target = Target { served, namespace, name, subresource: Subresource::None };
         context.propagation = options.policy();
-        for _ in 0..ATTEMPTS {
-            match self.try_delete(context, &target, options).await {
-                Ok(deleted) => return Ok(deleted),
-                Err(Failure::Refused(status)) => return Err(status),
-                Err(Failure::Raced) => {}
+        let aside = context.aside.clone();
+        let deleting = async {
+            for _ in 0..ATTEMPTS {
+                match self.try_delete(context, &target, options).await {
+                    Ok(deleted) => return Ok(deleted),
+                    Err(Failure::Refused(status)) => return Err(status),
+                    Err(Failure::Raced) => {}
+                }
             }
-        }
-        Err(target.modified())
+            Err(target.modified())
+        };
+        aside.perform(self.stored_bytes(served, namespace, name), deleting).await?
     }
 
     async fn try_delete(
@@ -105,12 +110,14 @@ impl Registry {
         if matches!(end, End::Now) && !meta::is_deleting(&object) {
             mark(strategy, &mut object, self.0.clock.now(), 0);
         }
-        let document = Document::new(&self.to_storage(served, object.clone()).await?);
+        let mut document = fields::document(served, &self.to_storage(served, object.clone()).await?);
         let revision = if context.dry_run || object == before {
             entry.revision
         } else {
-            let put = self.storage().put(&target.key(), Some(entry.revision), document.clone()).await;
+            let shown = document.clone();
+            let put = self.storage().put(&target.key(), Some(entry.revision), document).await;
             let entry = put.map_err(Failure::from)?;
+            document = shown;
             self.wrote(served, &entry).await;
             entry.revision
         };

@@ -5,6 +5,7 @@ use futures::stream::FuturesOrdered;
 use machinery::status::Status;
 
 use crate::context::{Context, DeleteOptions, ListOptions};
+use crate::limits::ASIDE_FROM_BYTES;
 use crate::registry::Registry;
 use crate::response::{Deleted, Item, List};
 use crate::versions::definitions::Served;
@@ -34,10 +35,13 @@ impl Registry {
         let single = Context { warnings: Vec::new(), ..context.clone() };
         // Concurrent deletions share a commit.
         let mut deletions = FuturesOrdered::new();
-        let mut items = selected.items.iter();
+        let mut items = selected.items.iter().peekable();
         loop {
+            // A large object waits for its turn, and would wait for too long behind others of the same request.
             while deletions.len() < DELETIONS_AT_ONCE
-                && let Some(item) = items.next()
+                && let Some(item) = items.next_if(|item| {
+                    deletions.is_empty() || item.object.len() < ASIDE_FROM_BYTES
+                })
             {
                 deletions.push_back(self.delete_item(single.clone(), served, item, options));
             }

@@ -11,6 +11,7 @@ use super::continue_token::{decode_token, encode_token};
 use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
 use crate::context::{Context, ListOptions};
+use crate::limits::{OBJECT_WORK_BYTES, YIELD_BYTES};
 use crate::registry::Registry;
 use crate::response::{Item, List};
 use crate::storage::entries::Gone;
@@ -20,9 +21,6 @@ use crate::versions::definitions::Served;
 
 /// Maximum time that a read waits for a future revision.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
-
-/// Number of objects that a list examines before it yields to other tasks.
-const LOOKED_AT: usize = 512;
 
 impl Registry {
     /// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
@@ -36,7 +34,6 @@ impl Registry {
         namespace: &str,
         options: &ListOptions,
     ) -> Result<List, Status> {
-        let _ = context;
         let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
         check_options(options)?;
         selection.check_fields()?;
@@ -51,10 +48,6 @@ impl Registry {
             Some((revision, _)) => (*revision > 0).then_some(*revision),
             None => self.exact(options).await?,
         };
-        let (entries, revision) = match exact {
-            Some(revision) => (self.at(&prefix, revision, token.is_some()).await?, revision),
-            None => self.storage().range(&prefix),
-        };
         // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
         // limit.
         let any_age = options.resource_version == "0";
@@ -62,10 +55,24 @@ impl Registry {
         let is_one_object =
             selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
         let limit = if any_age || is_one_object { 0 } else { options.limit };
+        let is_continued = token.is_some();
         let start = token.map(|(_, start)| start);
-        let view = self.list_view(served, &entries).await?;
-        let listing = Listing { served, prefix: &prefix, view, revision };
-        Ok(page(&listing, &entries, start, &selection, limit).await)
+        let aside = &context.aside;
+        let all = self.storage().count(&prefix) * OBJECT_WORK_BYTES;
+        let listing = async {
+            let (entries, revision) = match exact {
+                Some(revision) => (self.at(&prefix, revision, is_continued).await?, revision),
+                None => self.storage().range(&prefix),
+            };
+            let work = selection.work_on(&entries);
+            let listing = async {
+                let view = self.list_view(served, &entries).await?;
+                let listing = Listing { served, prefix: &prefix, view, revision };
+                Ok(page(&listing, &entries, start, &selection, limit).await)
+            };
+            aside.perform(work, listing).await?
+        };
+        aside.perform(all, listing).await?
     }
 
     /// Returns the revision that the list must show; `None` for the current one.
@@ -142,15 +149,16 @@ async fn page(
     };
     let mut rest = entries.iter().skip(from);
     let mut last: &str = "";
-    let mut looked_at = 0;
+    let mut work = 0;
     while list.items.len() < limit {
         let Some(stored) = rest.next() else { return list };
-        looked_at += 1;
-        if looked_at % LOOKED_AT == 0 {
+        work += selection.work(stored);
+        if work >= YIELD_BYTES {
+            work = 0;
             tokio::task::yield_now().await;
         }
         last = stored.key.as_str();
-        if selection.matches(view, &stored.value, stored.mod_revision.0) {
+        if selection.matches(view, stored) {
             let object = view.text(served, &stored.value, stored.mod_revision.0);
             let namespace = stored.key.namespace().unwrap_or_default().to_owned();
             list.items.push(Item { namespace, name: stored.key.name().to_owned(), object });

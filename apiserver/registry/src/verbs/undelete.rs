@@ -12,9 +12,9 @@ use crate::admission::review::Operation;
 use crate::context::{Context, Preconditions};
 use crate::registry::Registry;
 use crate::response::Written;
-use crate::storage::document::Document;
 use crate::target::Target;
 use crate::versions::definitions::Served;
+use crate::versions::fields;
 use crate::write::changed::Failure;
 
 /// Maximum number of attempts if the object changes at the same time.
@@ -64,7 +64,7 @@ impl Registry {
         unmark(&mut object);
         self.admit(context, target, Operation::Update, Some(&live), &object).await?;
         let stored = self.to_storage(served, object).await?;
-        let document = Document::new(&stored);
+        let document = fields::document(served, &stored);
         if context.dry_run {
             let object = self.show_unstored(served, document.at(entry.revision)).await?;
             return Ok(Written { object, created: false });

@@ -10,7 +10,9 @@ use store::{Event, EventKind, Stored, WatchEnd, Watcher};
 
 use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
+use crate::aside::Aside;
 use crate::context::{Context, WatchOptions};
+use crate::limits::{OBJECT_WORK_BYTES, YIELD_BYTES};
 use crate::registry::Registry;
 use crate::response::{EventType, WatchEvent};
 use crate::storage::document;
@@ -52,6 +54,7 @@ pub(crate) struct WatchState {
     after: u64,
     /// The registry, for conversions.
     registry: Registry,
+    aside: Aside,
 }
 
 impl Registry {
@@ -68,7 +71,6 @@ impl Registry {
         namespace: &str,
         options: &WatchOptions,
     ) -> Result<Watch, Status> {
-        let _ = context;
         let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
         check_options(options)?;
         selection.check_fields()?;
@@ -86,6 +88,7 @@ impl Registry {
             change: None,
             after: 0,
             registry: self.clone(),
+            aside: context.aside.clone(),
         };
         // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
@@ -94,7 +97,8 @@ impl Registry {
                 state.pending.push_back(WatchEvent::from(&status));
                 return Ok(Watch { inner: state });
             }
-            self.initial(&mut state, &prefix, options).await?
+            let all = self.storage().count(&prefix) * OBJECT_WORK_BYTES;
+            context.aside.perform(all, self.initial(&mut state, &prefix, options)).await??
         } else {
             state.after = asked;
             asked
@@ -123,14 +127,8 @@ impl Registry {
         options: &WatchOptions,
     ) -> Result<u64, Status> {
         let (entries, revision) = self.storage().range(prefix);
-        let view = self.list_view(&state.served, &entries).await?;
-        for stored in &entries {
-            if !state.selects(&view, stored) {
-                continue;
-            }
-            let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
-            state.pending.push_back(WatchEvent { kind: EventType::Added, object });
-        }
+        let aside = state.aside.clone();
+        aside.perform(state.selection.work_on(&entries), self.added(state, &entries)).await??;
         if options.send_initial_events != Some(false) && options.bookmarks {
             state.pending.push_back(bookmark(&state.served, revision, true));
         }
@@ -140,13 +138,27 @@ impl Registry {
         }
         Ok(revision)
     }
+
+    /// Queues the objects that are selected as events.
+    async fn added(&self, state: &mut WatchState, entries: &[Arc<Stored>]) -> Result<(), Status> {
+        let view = self.list_view(&state.served, entries).await?;
+        let mut work = 0;
+        for stored in entries {
+            work += state.selection.work(stored);
+            if work >= YIELD_BYTES {
+                work = 0;
+                tokio::task::yield_now().await;
+            }
+            if state.selection.matches(&view, stored) {
+                let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
+                state.pending.push_back(WatchEvent { kind: EventType::Added, object });
+            }
+        }
+        Ok(())
+    }
 }
 
 impl WatchState {
-    fn selects(&self, view: &View, stored: &Stored) -> bool {
-        self.selection.matches(view, &stored.value, stored.mod_revision.0)
-    }
-
     /// Returns the next event. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<WatchEvent> {
         loop {
@@ -179,16 +191,13 @@ impl WatchState {
             }
             // The change stays in `self.change` until it is converted, because this future may be dropped in between.
             let change = self.change.clone()?;
-            let versions = change.prev.iter().chain([&change.object]);
-            let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
-            let view = self.registry.view(&self.served, texts).await;
+            let work =
+                change.prev.iter().chain([&change.object]).map(|stored| self.selection.work(stored)).sum();
+            let event = self.aside.perform(work, self.convert(&change)).await.flatten();
             self.change = None;
-            match view {
-                Ok(view) => {
-                    if let Some(event) = self.event(&change, &view) {
-                        return Some(event);
-                    }
-                }
+            match event {
+                Ok(Some(event)) => return Some(event),
+                Ok(None) => {}
                 Err(status) => {
                     self.changes = None;
                     return Some(WatchEvent::from(&status));
@@ -197,11 +206,19 @@ impl WatchState {
         }
     }
 
+    /// Returns the event of a change as clients get it; `None` if the object is not selected.
+    async fn convert(&self, change: &Event) -> Result<Option<WatchEvent>, Status> {
+        let versions = change.prev.iter().chain([&change.object]);
+        let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
+        let view = self.registry.view(&self.served, texts).await?;
+        Ok(self.event(change, &view))
+    }
+
     /// Returns the event of a change. An object that starts or stops matching the selectors is added or deleted.
     fn event(&self, change: &Event, view: &View) -> Option<WatchEvent> {
         let revision = change.revision().0;
-        let before = change.prev.as_ref().is_some_and(|prev| self.selects(view, prev));
-        let after = change.kind != EventKind::Deleted && self.selects(view, &change.object);
+        let before = change.prev.as_ref().is_some_and(|prev| self.selection.matches(view, prev));
+        let after = change.kind != EventKind::Deleted && self.selection.matches(view, &change.object);
         let kind = match (before, after) {
             (false, true) => EventType::Added,
             (true, true) => EventType::Modified,

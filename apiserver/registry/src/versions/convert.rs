@@ -15,6 +15,7 @@ use machinery::status::Status;
 use serde_json::Value;
 use store::Stored;
 
+use super::converted::Shown;
 use super::definitions::Served;
 use crate::registry::Registry;
 use crate::storage::document;
@@ -38,10 +39,11 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
     }
+    // Definitions of built-in kinds are shared by the servers of a process, whose objects have the same revisions.
     let cache = Some(&served.resource.converted);
-    let cache = cache.filter(|_| served.definition.converter.is_some() && revision != UNSTORED);
+    let cache = cache.filter(|_| !served.definition.built_in && revision != UNSTORED);
     if let Some(kept) = cache.and_then(|cache| cache.get(revision, &served.version.name)) {
-        return kept;
+        return kept.text.clone();
     }
     let Some(object) = parse(stored) else { return stored.clone() };
     let text = document::text(&from_storage(served, object));
@@ -56,6 +58,15 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
 pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Value> {
     let object = parse(stored)?;
     Some(if as_stored(served, revision) { object } else { from_storage(served, object) })
+}
+
+/// Returns the number of bytes that have to be converted before clients of `served` get an object of `bytes` bytes.
+pub(crate) fn work(served: &Served, revision: u64, bytes: usize) -> usize {
+    let is_there = || {
+        let converted = &served.resource.converted;
+        !served.definition.built_in && converted.get(revision, &served.version.name).is_some()
+    };
+    if as_stored(served, revision) || is_there() { 0 } else { bytes }
 }
 
 fn parse(text: &[u8]) -> Option<Value> {
@@ -97,17 +108,20 @@ fn in_version(definition: &Definition, version: &Version, object: Value) -> Valu
 }
 
 /// Stored objects as clients of one version get them. Contains, by revision, the objects that a webhook had to convert.
-pub(crate) struct View(BTreeMap<u64, Bytes>);
+pub(crate) struct View(BTreeMap<u64, Arc<Shown>>);
 
 impl View {
     /// Returns the object as clients get it.
     pub(crate) fn text(&self, served: &Served, stored: &Bytes, revision: u64) -> Bytes {
-        self.0.get(&revision).cloned().unwrap_or_else(|| text(served, stored, revision))
+        match self.0.get(&revision) {
+            Some(shown) => shown.text.clone(),
+            None => text(served, stored, revision),
+        }
     }
 
     /// Returns the object if a webhook converted it.
-    pub(crate) fn converted(&self, revision: u64) -> Option<&Bytes> {
-        self.0.get(&revision)
+    pub(crate) fn converted(&self, revision: u64) -> Option<&Shown> {
+        self.0.get(&revision).map(|shown| &**shown)
     }
 }
 
@@ -160,8 +174,7 @@ impl Registry {
         let converted = self.convert_by_webhook(&conversion, objects, &wanted).await?;
         for (revision, object) in asked.into_iter().zip(converted) {
             let text = document::text(&in_version(&served.definition, &served.version, object));
-            served.resource.converted.add(revision, &served.version.name, text.clone());
-            view.0.insert(revision, text);
+            view.0.insert(revision, served.resource.converted.add(revision, &served.version.name, text));
         }
         Ok(view)
     }

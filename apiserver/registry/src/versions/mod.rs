@@ -6,4 +6,5 @@ pub(crate) mod convert;
 pub(crate) mod converted;
 pub(crate) mod definition_writes;
 pub(crate) mod definitions;
+pub(crate) mod fields;
 pub(crate) mod kinds;

@@ -13,10 +13,9 @@ use crate::admission::review::Operation;
 use crate::context::Context;
 use crate::registry::Registry;
 use crate::response::Written;
-use crate::storage::document::Document;
 use crate::storage::entries::Entry;
 use crate::target::Target;
-use crate::versions::convert;
+use crate::versions::{convert, fields};
 
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
@@ -87,7 +86,7 @@ impl Registry {
             return Ok(Written { object: entry.value.clone(), created: false });
         }
         let stored = self.to_storage(served, object).await?;
-        let document = Document::new(&stored);
+        let document = fields::document(served, &stored);
         let current = document.at(entry.revision);
         if context.dry_run || (current == entry.value && !deletes) {
             let object = if current == entry.value {

@@ -7,9 +7,9 @@ use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use http::{HeaderValue, Method};
 use machinery::status::Status;
+use registry::limits::ASIDE_FROM_BYTES;
 use serde_json::{Value, json};
 
-use crate::limits;
 use crate::options::VersionInfo;
 use crate::request::aside::aside;
 use crate::request::query::Query;
@@ -72,7 +72,7 @@ impl Shared {
             _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
             // These documents are large and built on first use.
             _ if path.starts_with("/openapi/") => {
-                return aside(limits::ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
+                return aside(ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
             }
             _ => self.discovery(path, &parts.headers)?,
         };

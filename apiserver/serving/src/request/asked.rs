@@ -2,7 +2,7 @@
 
 use access::User;
 use http::request::Parts;
-use registry::Context;
+use registry::{Aside, Context};
 
 use super::query::Query;
 use super::target::resource::Target;
@@ -13,6 +13,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) target: &'a Target<'a>,
     pub(crate) query: Query,
     pub(crate) user: User,
+    /// How work on many bytes is performed.
+    pub(crate) aside: Aside,
 }
 
 impl Asked<'_> {
@@ -22,6 +24,7 @@ impl Asked<'_> {
         Context {
             user: self.user.clone(),
             user_agent: agent.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned(),
+            aside: self.aside.clone(),
             ..Context::default()
         }
     }

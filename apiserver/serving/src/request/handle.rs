@@ -82,7 +82,10 @@ impl Shared {
         };
         let user = self.admit(&parts.headers, user, Request { verb, path, resource })?;
         match route {
-            Some(Route::Target(target)) => self.resource(Asked { parts, target, query, user }, body).await,
+            Some(Route::Target(target)) => {
+                let aside = self.large.of_user(&user.name);
+                self.resource(Asked { parts, target, query, user, aside }, body).await
+            }
             Some(Route::Unknown(unknown)) => self.no_such_resource(unknown),
             Some(Route::Nowhere(_)) | None => Ok(self.other_path(parts, path, &query).await),
         }

@@ -1,36 +1,71 @@
 //! Handling of large requests: a limited number at a time, with fair queuing by user.
 
 use std::future::Future;
+use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use machinery::status::Status;
-use tokio::runtime::Handle;
+use registry::{Aside, Turns};
 
-use super::aside::has_threads;
-use super::flows::too_many;
+use super::flows::{Flows, too_many};
 use crate::limits;
+use crate::metrics::Metrics;
 use crate::shared::Shared;
+
+/// The seats of large requests.
+pub(crate) struct Large {
+    seats: Arc<Flows>,
+    metrics: Metrics,
+}
+
+/// The turns of one user.
+struct UserTurns {
+    large: Arc<Large>,
+    user: String,
+}
+
+impl Large {
+    pub(crate) fn new(metrics: Metrics) -> Arc<Self> {
+        let seats = Flows::new(limits::LARGE_REQUESTS, limits::FLOW_LARGE_REQUESTS);
+        Arc::new(Self { seats, metrics })
+    }
+
+    /// Returns how large work for `user` is performed.
+    pub(crate) fn of_user(self: &Arc<Self>, user: &str) -> Aside {
+        Aside::in_turn(Arc::new(UserTurns { large: self.clone(), user: user.to_owned() }))
+    }
+}
+
+impl Turns for UserTurns {
+    /// Performs `work` within [`limits::REQUEST`].
+    fn perform<'a>(&'a self, work: BoxFuture<'a, ()>) -> BoxFuture<'a, Result<(), Status>> {
+        Box::pin(async move {
+            let Large { seats, metrics } = &*self.large;
+            let seat = seats.enter(&self.user).await;
+            let _seat = seat.map_err(|_| {
+                metrics.limit("large_requests");
+                too_many()
+            })?;
+            let done = registry::aside::blocking(tokio::time::timeout(limits::REQUEST, work));
+            done.map_err(|_| {
+                metrics.limit("request");
+                Status::timeout("the request took too long")
+            })
+        })
+    }
+}
 
 impl Shared {
     /// Runs `work` for this user, which processes `bytes` bytes, within [`limits::REQUEST`].
     ///
     /// # Errors
     /// Returns the error of `work`; 429 if too many large requests wait; 504 if the work takes too long.
-    pub(crate) async fn aside<T>(
+    pub(crate) async fn aside<T: Send>(
         &self,
         user: &str,
         bytes: usize,
-        work: impl Future<Output = Result<T, Status>>,
+        work: impl Future<Output = Result<T, Status>> + Send,
     ) -> Result<T, Status> {
-        if bytes < limits::ASIDE_FROM_BYTES || !has_threads() {
-            return work.await;
-        }
-        let seat = self.large.enter(user).await;
-        let _seat = seat.map_err(|_| {
-            self.metrics.limit("large_requests");
-            too_many()
-        })?;
-        let work = tokio::time::timeout(limits::REQUEST, work);
-        let done = tokio::task::block_in_place(|| Handle::current().block_on(work));
-        done.map_err(|_| self.late("the request took too long"))?
+        self.large.of_user(user).perform(bytes, work).await?
     }
 }

@@ -7,11 +7,10 @@ use http::{HeaderValue, Response};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::selector::FieldSelector;
 use machinery::status::Status;
-use registry::{Served, Subresource};
+use registry::{List, Served, Subresource};
 
 use super::watch::{self, Stage};
 use crate::limits;
-use crate::request::aside::aside;
 use crate::request::asked::Asked;
 use crate::request::flows::Seat;
 use crate::response::answer::{Answer, wants_pretty};
@@ -39,7 +38,7 @@ impl Asked<'_> {
         Ok(media)
     }
 
-    fn include(&self) -> &str {
+    pub(crate) fn include(&self) -> &str {
         self.query.get("includeObject").unwrap_or_default()
     }
 }
@@ -60,12 +59,19 @@ impl Shared {
     pub(crate) async fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
         let served = &self.shown_as(served, media);
-        let namespace = asked.target.namespace();
+        let (namespace, name) = (asked.target.namespace(), asked.target.name());
         let version = asked.query.get("resourceVersion").unwrap_or_default();
-        let got =
-            self.registry.get(served, namespace, asked.target.name(), asked.target.part(), version).await;
-        let object = got?;
-        Ok(self.show(200, &object, asked, served, media)?.into())
+        let is_rewritten = media.is_rewritten() || asked.target.part() == Subresource::Scale;
+        let bytes = if is_rewritten {
+            self.registry.stored_bytes(served, namespace, name)
+        } else {
+            self.registry.converted_bytes(served, namespace, name)
+        };
+        let work = async {
+            let object = self.registry.get(served, namespace, name, asked.target.part(), version).await?;
+            self.show(200, &object, asked, served, media)
+        };
+        Ok(asked.aside.perform(bytes, work).await??.into())
     }
 
     /// Returns one object in the negotiated form.
@@ -100,9 +106,20 @@ impl Shared {
         warnings.append(&mut context.warnings);
         let list = listed.map_err(|_| self.late("the list took too long"))??;
         let form = Form::of_list(media.convert, served, asked.include())?;
-        let bytes = list.items.iter().map(|item| item.object.len()).sum();
-        let now = self.clock.now();
-        Ok(aside(bytes, || Answer::json(200, form.list(&list, served, now), media)).into())
+        Ok(asked.aside.perform(bytes(&list), self.listed(asked, served, form, &list, media)).await?.into())
+    }
+
+    /// Returns a page of a list in the negotiated form, compressed if the client accepts that.
+    pub(crate) async fn listed(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        form: Form,
+        list: &List,
+        media: Media,
+    ) -> Answer {
+        let answer = Answer::json(200, form.list(list, served, self.clock.now()), media);
+        answer.compressed(&asked.parts.headers)
     }
 
     pub(crate) async fn watch(
@@ -135,6 +152,7 @@ impl Shared {
             encoding: media.encoding,
             lines: self.lines.clone(),
             clock: self.clock.clone(),
+            aside: asked.aside.clone(),
             bookmarks: options.bookmarks,
             lasts,
             stop: self.stop.clone(),
@@ -148,6 +166,11 @@ impl Shared {
         warnings::add(headers, &[warnings, &context.warnings].concat());
         Ok(Reply::Response(Box::new(response)))
     }
+}
+
+/// Returns the size of the objects of a list in bytes.
+pub(crate) fn bytes(list: &List) -> usize {
+    list.items.iter().map(|item| item.object.len()).sum()
 }
 
 /// Restricts a field selector to the name in the path of a watch, if there is one.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, Stream};
 use machinery::clock::Clock;
-use registry::{EventType, Watch, WatchEvent};
+use registry::{Aside, EventType, Watch, WatchEvent};
 use tokio_util::sync::CancellationToken;
 
 use super::event_lines::{self, EventLines};
@@ -25,6 +25,8 @@ pub(crate) struct Stage {
     /// The line cache that all watches share.
     pub(crate) lines: Arc<EventLines>,
     pub(crate) clock: Clock,
+    /// How large events are brought into another form.
+    pub(crate) aside: Aside,
     pub(crate) bookmarks: bool,
     pub(crate) lasts: Duration,
     /// Cancelled when the server stops.
@@ -92,26 +94,34 @@ impl Running {
                     return None;
                 }
                 self.ended = event.kind == EventType::Error;
-                Some(self.line(&event))
+                self.line(&event).await
             }
             () = &mut self.end => None,
             () = &mut self.next_bookmark, if self.stage.bookmarks => {
                 self.next_bookmark = timer(&self.stage.clock, limits::BOOKMARK_EVERY);
                 let event = self.stage.watch.bookmark();
-                Some(self.line(&event))
+                self.line(&event).await
             }
         }
     }
 
-    fn line(&mut self, event: &WatchEvent) -> Bytes {
+    /// Returns the line of an event; `None` if the watch ends because too much large work is waiting. The client then continues at the last
+    /// revision that it has seen.
+    async fn line(&mut self, event: &WatchEvent) -> Option<Bytes> {
         self.stage.counted.event();
         if matches!((&self.stage.form, self.stage.encoding), (Form::Plain, Encoding::Json)) {
-            return self.stage.lines.of(event.kind, &event.object).unwrap_or_else(|| {
+            return Some(self.stage.lines.of(event.kind, &event.object).unwrap_or_else(|| {
                 let [head, object, end] = event_lines::pieces(event.kind, &event.object);
                 self.rest = vec![end, object];
                 head
-            });
+            }));
         }
+        let aside = self.stage.aside.clone();
+        aside.perform(event.object.len(), async { self.rewritten(event) }).await.ok()
+    }
+
+    /// Returns the line of an event in another form than that of the store.
+    fn rewritten(&mut self, event: &WatchEvent) -> Bytes {
         let object = if event.kind == EventType::Error {
             vec![event.object.clone()]
         } else {

@@ -4,6 +4,7 @@ use machinery::status::Status;
 use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
 
 use super::patches::{PatchKind, configuration};
+use super::reads::bytes;
 use crate::limits;
 use crate::request::aside::aside;
 use crate::request::asked::Asked;
@@ -189,12 +190,15 @@ impl Shared {
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
         context.dry_run = dry_run;
         let (namespace, name) = (asked.target.namespace(), asked.target.name());
-        match self.registry.delete(context, served, namespace, name, &options).await? {
-            Deleted::Object { object, accepted } => {
-                self.show(if accepted { 202 } else { 200 }, &object, asked, served, media)
+        let work = async {
+            match self.registry.delete(context, served, namespace, name, &options).await? {
+                Deleted::Object { object, accepted } => {
+                    self.show(if accepted { 202 } else { 200 }, &object, asked, served, media)
+                }
+                Deleted::Status(status) => Ok(Answer::value(200, &status, media)),
             }
-            Deleted::Status(status) => Ok(Answer::value(200, &status, media)),
-        }
+        };
+        self.aside(&asked.user.name, self.registry.stored_bytes(served, namespace, name), work).await
     }
 
     async fn delete_collection(
@@ -212,8 +216,7 @@ impl Shared {
         context.dry_run = dry_run;
         let namespace = asked.target.namespace();
         let deleted = self.registry.delete_collection(context, served, namespace, &options, &list).await?;
-        let include = asked.query.get("includeObject").unwrap_or_default();
-        let form = Form::of_list(media.convert, served, include)?;
-        Ok(Answer::json(200, form.list(&deleted, served, self.clock.now()), media))
+        let form = Form::of_list(media.convert, served, asked.include())?;
+        asked.aside.perform(bytes(&deleted), self.listed(asked, served, form, &deleted, media)).await
     }
 }

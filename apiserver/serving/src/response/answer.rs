@@ -95,17 +95,24 @@ impl Answer {
         answer
     }
 
-    /// Builds the HTTP response: warnings become headers, large bodies are compressed if the client accepts
-    /// gzip.
-    pub(crate) fn finish(mut self, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
+    /// Compresses a large body if the client accepts gzip. What is compressed already stays as it is.
+    pub(crate) fn compressed(mut self, request: &HeaderMap) -> Self {
         let size: usize = self.pieces.iter().map(Bytes::len).sum();
-        if size >= limits::GZIP_FROM_BYTES && accepts_gzip(request) {
+        let is_to_be = size >= limits::GZIP_FROM_BYTES && !self.headers.contains_key(CONTENT_ENCODING);
+        if is_to_be && accepts_gzip(request) {
             if let Some(compressed) = aside(size, || gzip(&self.pieces)) {
                 self.pieces = vec![compressed];
                 self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
             self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
         }
+        self
+    }
+
+    /// Builds the HTTP response: warnings become headers, large bodies are compressed if the client accepts
+    /// gzip.
+    pub(crate) fn finish(mut self, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
+        self = self.compressed(request);
         let mut response = Response::new(Body::pieces(self.pieces));
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         *response.headers_mut() = self.headers;

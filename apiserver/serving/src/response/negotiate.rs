@@ -51,6 +51,13 @@ pub(crate) struct Media {
     pub(crate) pretty: bool,
 }
 
+impl Media {
+    /// Returns whether an answer has to be parsed and written again, because it is not the JSON text of the objects.
+    pub(crate) fn is_rewritten(self) -> bool {
+        self.convert.is_some() || self.pretty || self.encoding != Encoding::Json
+    }
+}
+
 /// Plain JSON.
 pub(crate) const JSON: Media = Media { encoding: Encoding::Json, convert: None, pretty: false };
 

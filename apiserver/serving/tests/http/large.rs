@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
+use registry::limits::ASIDE_FROM_BYTES;
 use registry::{Admission, Options, Registry, Review};
 use serde_json::{Map, Value, json};
 use serving::{Server, limits};
@@ -76,10 +77,10 @@ async fn large_requests_are_worked_on_aside_and_in_turn() {
             tokio::time::timeout(limits::REQUEST, reached).await.expect("as many are worked on");
         }
     };
-    let mut asked = vec![post(&server, "eve", "e1", limits::ASIDE_FROM_BYTES)];
+    let mut asked = vec![post(&server, "eve", "e1", ASIDE_FROM_BYTES)];
     working(1).await;
-    asked.push(post(&server, "eve", "e2", limits::ASIDE_FROM_BYTES));
-    asked.push(post(&server, "mallory", "m1", limits::ASIDE_FROM_BYTES));
+    asked.push(post(&server, "eve", "e2", ASIDE_FROM_BYTES));
+    asked.push(post(&server, "mallory", "m1", ASIDE_FROM_BYTES));
     working(limits::LARGE_REQUESTS).await;
     // All large requests are blocked; every other request is answered.
     for path in ["/livez", MAPS] {
@@ -94,6 +95,99 @@ async fn large_requests_are_worked_on_aside_and_in_turn() {
     for one in asked {
         assert_eq!(one.await.unwrap(), StatusCode::CREATED);
     }
+}
+
+fn ask(server: &Arc<Server>, user: &str, path: &str, accept: &str) -> JoinHandle<StatusCode> {
+    let request = Request::get(path).header("accept", accept).extension(User::master(user));
+    let request = request.body(Full::<Bytes>::default()).unwrap();
+    let server = server.clone();
+    tokio::spawn(async move { server.handle(request).await.status() })
+}
+
+/// The seats of large requests are taken. What has to be parsed for an answer waits for one; what is stored as it is answered does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn large_objects_are_brought_into_another_form_aside_and_in_turn() {
+    const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    let clock = Clock::system();
+    let (tell, go_on) = mpsc::channel();
+    let slow = Arc::new(Slow { working: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
+    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+    let options = Options { admission: vec![Arc::new(Admitting(slow.clone()))], ..Options::default() };
+    let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
+    let server = Arc::new(Server::builder(registry, clock.clone()).build());
+    let object = json!({"metadata": {"name": "big"}, "data": {"big": "x".repeat(ASIDE_FROM_BYTES)}});
+    let request =
+        Request::post(MAPS).header("content-type", "application/json").extension(User::master("admin"));
+    let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
+    assert_eq!(server.handle(request).await.status(), StatusCode::CREATED);
+    let writes = ["eve", "mallory"].map(|user| post(&server, user, user, ASIDE_FROM_BYTES));
+    while slow.working.load(Ordering::SeqCst) < limits::LARGE_REQUESTS {
+        clock.sleep(Duration::from_millis(1)).await;
+    }
+    let one = format!("{MAPS}/big");
+    let waiting = [
+        ask(&server, "admin", &one, TABLE),
+        ask(&server, "operator", &one, "application/yaml"),
+        ask(&server, "reader", MAPS, TABLE),
+        ask(&server, "helper", MAPS, "application/vnd.kubernetes.protobuf"),
+    ];
+    for (path, accept) in [(one.as_str(), "application/json"), ("/livez", "*/*")] {
+        let answer = tokio::time::timeout(limits::REQUEST, ask(&server, "admin", path, accept)).await;
+        assert_eq!(answer.expect("an answer").unwrap(), StatusCode::OK, "{path}");
+    }
+    assert!(waiting.iter().all(|one| !one.is_finished()), "they wait for their turn");
+    drop(tell);
+    for one in waiting {
+        assert_eq!(one.await.unwrap(), StatusCode::OK);
+    }
+    for one in writes {
+        assert_eq!(one.await.unwrap(), StatusCode::CREATED);
+    }
+}
+
+/// Three users read objects of tens of thousands of values in all forms, with selectors, and delete them in the end. Somebody else
+/// asks for little at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_of_many_values_do_not_hold_up_others() {
+    const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+    const OBJECTS: usize = 12;
+    let clock = Clock::system();
+    let server = Arc::new(Server::builder(crate::common::registry(&clock).await, clock.clone()).build());
+    let data: Map<String, Value> = (0..60_000).map(|at| (format!("k{at:05}"), json!(""))).collect();
+    for at in 0..OBJECTS {
+        let object = json!({"metadata": {"name": format!("s{at}"), "labels": {"a": "b"}}, "data": data});
+        let request =
+            Request::post(SECRETS).header("content-type", "application/json").extension(User::master("admin"));
+        let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
+        assert_eq!(server.handle(request).await.status(), StatusCode::CREATED);
+    }
+    let queries = [
+        ("?fieldSelector=type%3Dnope", "application/json"),
+        ("?labelSelector=nope%3D1", "application/json"),
+        ("?labelSelector=a%3Db", "application/json;as=Table;g=meta.k8s.io;v=v1"),
+        ("?limit=2", "application/vnd.kubernetes.protobuf"),
+        ("/s1", "application/yaml"),
+    ];
+    let reads: Vec<JoinHandle<StatusCode>> = (0..60)
+        .map(|at| {
+            let (query, accept) = queries[at % queries.len()];
+            ask(&server, &format!("user{}", at % 3), &format!("{SECRETS}{query}"), accept)
+        })
+        .collect();
+    let mut worst = Duration::ZERO;
+    while !reads.iter().all(JoinHandle::is_finished) {
+        let asked = clock.monotonic();
+        assert_eq!(ask(&server, "operator", "/livez", "*/*").await.unwrap(), StatusCode::OK);
+        worst = worst.max(asked.elapsed());
+        clock.sleep(Duration::from_millis(5)).await;
+    }
+    println!("/livez took at most {worst:?}");
+    for read in reads {
+        let code = read.await.unwrap();
+        assert!(matches!(code, StatusCode::OK | StatusCode::TOO_MANY_REQUESTS), "{code}");
+    }
+    // Work on the threads that serve all requests would take a minute.
+    assert!(worst < Duration::from_secs(2), "{worst:?}");
 }
 
 /// As many unknown fields as fit into a body.

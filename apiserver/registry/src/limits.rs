@@ -1,0 +1,10 @@
+//! The limits of the registry.
+
+/// From this many bytes on, work runs in a blocking section of the runtime, so that it does not delay other requests.
+pub const ASIDE_FROM_BYTES: usize = 128 * 1024;
+
+/// The work of a list or watch on one object that it need not look through, as a number of bytes.
+pub const OBJECT_WORK_BYTES: usize = 32;
+
+/// Work in bytes after which a list that runs in place lets other tasks run.
+pub const YIELD_BYTES: usize = 16 * 1024;
