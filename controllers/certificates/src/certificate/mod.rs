@@ -1,6 +1,8 @@
 //! The controller of Certificates: it keeps a valid certificate in the Secret of each.
 
+mod found;
 mod plan;
+mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ use serde_json::{Value, json};
 use crate::cluster::{Definitions, Secrets, is_ours, secret};
 use crate::issuer::with_ready;
 use crate::names::{CERTIFICATE_NAME, GROUP, resource};
-use plan::{Plan, Signer, Wanted};
+use plan::{Plan, Signer};
+use wanted::Wanted;
 
 /// The namespace in which a ClusterIssuer looks for the Secret of its authority.
 const CLUSTER_NAMESPACE: &str = "cert-manager";
@@ -82,7 +85,14 @@ impl Reconciler for Certificates {
         if certificate.metadata.deletion_timestamp.is_some() || !is_ours(&self.definitions) {
             return Ok(Action::done());
         }
-        let wanted = Wanted::of(&certificate);
+        let wanted = match Wanted::of(&certificate) {
+            Ok(wanted) => wanted,
+            // A certificate that is there stays: the clients of a webhook go on, and the condition says what has not followed.
+            Err(why) => {
+                self.report(&certificate, json!({}), "False", ("Unsupported", &why)).await?;
+                return Ok(Action::done());
+            }
+        };
         let signer = self.signer(&certificate).await?;
         let secret = secret(&self.client, &NamespacedName::new(&request.namespace, &wanted.secret)).await?;
         let now = self.clock.now();
@@ -101,9 +111,17 @@ impl Reconciler for Certificates {
                 .await?;
                 Ok(Action::requeue_after(renew_in))
             }
-            Plan::Issue { signer, bundle } => {
-                let (identity, authority) = plan::issue(&wanted, &signer, now, &self.random)
-                    .map_err(|error| Error::Terminal(format!("cannot issue a certificate: {error}")))?;
+            Plan::Issue { signer, bundle, why } => {
+                tracing::info!(certificate = %request, why, "a certificate is issued");
+                let issued = engine::aside(|| plan::issue(&wanted, &signer, now, &self.random));
+                let (identity, authority) = match issued {
+                    Ok(issued) => issued,
+                    Err(error) => {
+                        let message = format!("no certificate can be issued: {error}");
+                        self.report(&certificate, json!({}), "False", ("Failed", &message)).await?;
+                        return Ok(Action::done());
+                    }
+                };
                 let bundle = format!("{authority}{bundle}");
                 self.store(&certificate, &wanted, secret, &identity, &bundle).await?;
                 // The event of the Secret leads here again, and then the status is written.

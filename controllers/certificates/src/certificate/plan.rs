@@ -1,37 +1,16 @@
 //! Whether a certificate is good, and what a new one contains.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::DynamicObject;
 use machinery::random::Random;
-use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf, Usage, inspect};
+use pki::{BACKDATE_MINUTES, CertificateAuthority, Facts, Identity, Leaf, inspect};
 use serde_json::{Value, json};
 
-/// The validity of a certificate that names none; that of cert-manager.
-const VALIDITY: TimeDelta = TimeDelta::days(90);
-
-/// What a Certificate asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// The name of the Secret.
-    pub secret: String,
-    /// Labels of the Secret.
-    pub labels: BTreeMap<String, String>,
-    /// Annotations of the Secret.
-    pub annotations: BTreeMap<String, String>,
-    common_name: String,
-    organizations: Vec<String>,
-    names: Vec<String>,
-    usage: Usage,
-    is_authority: bool,
-    algorithm: KeyAlgorithm,
-    validity: TimeDelta,
-    renew_before: TimeDelta,
-}
+use super::found::Found;
+use super::wanted::Wanted;
 
 /// Who signs.
 #[derive(Clone, Debug)]
@@ -60,64 +39,9 @@ pub enum Plan {
         signer: Signer,
         /// The authorities of the certificate that it replaces: programs may still use it for a moment.
         bundle: String,
+        /// Why.
+        why: &'static str,
     },
-}
-
-impl Wanted {
-    /// Reads a Certificate.
-    pub fn of(certificate: &DynamicObject) -> Self {
-        let spec = &certificate.data["spec"];
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<String>>();
-        let map = |value: &Value| {
-            let entries = value.as_object().into_iter().flatten();
-            entries.map(|(key, value)| (key.clone(), text(value))).collect::<BTreeMap<_, _>>()
-        };
-        let names: Vec<String> =
-            texts(&spec["dnsNames"]).into_iter().chain(texts(&spec["ipAddresses"])).collect();
-        let usages = texts(&spec["usages"]);
-        let has = |usage: &str| usages.iter().any(|one| one == usage);
-        let validity = duration(&spec["duration"]).unwrap_or(VALIDITY);
-        let common_name = match text(&spec["commonName"]) {
-            empty if empty.is_empty() => names.first().cloned().unwrap_or_default(),
-            name => name,
-        };
-        Self {
-            secret: text(&spec["secretName"]),
-            labels: map(&spec["secretTemplate"]["labels"]),
-            annotations: map(&spec["secretTemplate"]["annotations"]),
-            common_name,
-            organizations: texts(&spec["subject"]["organizations"]),
-            names,
-            usage: match (has("client auth"), has("server auth")) {
-                (true, true) => Usage::ClientAndServer,
-                (true, false) => Usage::Client,
-                _ => Usage::Server,
-            },
-            is_authority: spec["isCA"] == true,
-            algorithm: algorithm(&spec["privateKey"]),
-            validity,
-            renew_before: duration(&spec["renewBefore"])
-                .filter(|before| *before < validity)
-                .unwrap_or(validity / 3),
-        }
-    }
-}
-
-fn algorithm(key: &Value) -> KeyAlgorithm {
-    match (key["algorithm"].as_str(), key["size"].as_u64()) {
-        (Some("RSA"), Some(3072)) => KeyAlgorithm::Rsa3072,
-        (Some("RSA"), Some(4096)) => KeyAlgorithm::Rsa4096,
-        (Some("RSA"), _) => KeyAlgorithm::Rsa2048,
-        (_, Some(384)) => KeyAlgorithm::EcdsaP384,
-        // Its keys are made in microseconds, and every client knows it.
-        _ => KeyAlgorithm::EcdsaP256,
-    }
-}
-
-fn duration(value: &Value) -> Option<TimeDelta> {
-    let parsed = machinery::duration::parse(value.as_str()?)?;
-    TimeDelta::from_std(parsed).ok().filter(|duration| *duration > TimeDelta::zero())
 }
 
 /// Decides about a Certificate with its Secret.
@@ -134,27 +58,43 @@ pub fn plan(
         Ok(signer) => signer,
         Err(message) => return Plan::Wait("IssuerNotFound", message),
     };
+    if wanted.is_authority && matches!(signer, Signer::Authority(_)) {
+        let message = "spec.isCA is supported here only for an issuer that is selfSigned; install cert-manager for others";
+        return Plan::Wait("Unsupported", message.to_owned());
+    }
     let bundle = secret.map(|secret| text(secret, "ca.crt")).unwrap_or_default();
-    let current = secret.and_then(|secret| current(wanted, secret, &signer));
-    match current {
-        Some((from, until)) if now < until - wanted.renew_before && from <= now + TimeDelta::hours(1) => {
-            let renewal = until - wanted.renew_before;
-            let time = |time: DateTime<Utc>| time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-            Plan::Keep {
-                status: json!({"notBefore": time(from), "notAfter": time(until), "renewalTime": time(renewal)}),
-                renew_in: (renewal - now).to_std().unwrap_or_default(),
-            }
+    let (why, still) = match current(wanted, secret, &signer) {
+        Ok(facts) if facts.not_before > now + TimeDelta::hours(1) => {
+            ("it is not valid yet", facts.not_after > now)
         }
-        Some((_, until)) if until > now => Plan::Issue { signer, bundle: first(&bundle) },
-        _ => Plan::Issue { signer, bundle: String::new() },
+        Ok(facts) if now < facts.not_after - wanted.renew_before => return keep(wanted, &facts, now),
+        Ok(facts) => ("it is due for renewal", facts.not_after > now),
+        Err(why) => (why, false),
+    };
+    Plan::Issue { signer, bundle: if still { first(&bundle) } else { String::new() }, why }
+}
+
+/// Returns the plan for a good certificate.
+fn keep(wanted: &Wanted, facts: &Facts, now: DateTime<Utc>) -> Plan {
+    let (from, until) = (facts.not_before, facts.not_after);
+    let renewal = until - wanted.renew_before;
+    let time = |time: DateTime<Utc>| time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    Plan::Keep {
+        status: json!({"notBefore": time(from), "notAfter": time(until), "renewalTime": time(renewal)}),
+        renew_in: (renewal - now).to_std().unwrap_or_default(),
     }
 }
 
-/// Returns the validity of the certificate in a Secret, if it is the wanted one.
-fn current(wanted: &Wanted, secret: &Secret, signer: &Signer) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+/// Returns the content of the certificate in a Secret.
+///
+/// # Errors
+/// What of it is not as wanted, in the order in which cert-manager looks.
+fn current(wanted: &Wanted, secret: Option<&Secret>, signer: &Signer) -> Result<Facts, &'static str> {
+    let secret = secret.ok_or("there is no Secret")?;
     let (certificate, key) = (text(secret, "tls.crt"), text(secret, "tls.key"));
-    let facts = inspect(&certificate).ok()?;
+    let facts = inspect(&certificate).map_err(|_| "the Secret has no certificate")?;
     let has_key = pki::PrivateKey::from_pem(&key).is_ok_and(|key| key.public_key_der() == facts.public_key);
+    let found = Found::read(&certificate).ok_or("its certificate cannot be read")?;
     let sorted = |names: &[String]| {
         let mut names = names.to_vec();
         names.sort();
@@ -164,12 +104,27 @@ fn current(wanted: &Wanted, secret: &Secret, signer: &Signer) -> Option<(DateTim
         Signer::Itself => !text(secret, "ca.crt").is_empty(),
         Signer::Authority(authority) => text(secret, "ca.crt").contains(authority.certificate().trim()),
     };
-    let is_wanted = has_key
-        && is_signed
-        && facts.is_authority == wanted.is_authority
-        && facts.common_name == wanted.common_name
-        && (wanted.is_authority || sorted(&facts.names) == sorted(&wanted.names));
-    is_wanted.then_some((facts.not_before, facts.not_after))
+    let is_authority = wanted.is_authority;
+    let checks = [
+        (has_key, "the key in the Secret is not that of its certificate"),
+        (found.algorithm == Some(wanted.algorithm), "spec.privateKey has changed"),
+        (is_signed, "another authority signs it"),
+        (facts.is_authority == is_authority, "spec.isCA has changed"),
+        (facts.common_name == wanted.common_name, "spec.commonName has changed"),
+        (sorted(&facts.organizations) == sorted(&wanted.organizations), "spec.subject has changed"),
+        (is_authority || sorted(&facts.names) == sorted(&wanted.names), "its names have changed"),
+        (is_authority || found.usage == Some(wanted.usage), "spec.usages has changed"),
+        (is_about(facts.not_after - facts.not_before, wanted.validity), "spec.duration has changed"),
+    ];
+    match checks.iter().find(|(is_wanted, _)| !is_wanted) {
+        Some((_, why)) => Err(why),
+        None => Ok(facts),
+    }
+}
+
+/// Returns whether a certificate is valid for the wanted time, besides the minutes before its creation. Certificates count in seconds.
+fn is_about(validity: TimeDelta, wanted: TimeDelta) -> bool {
+    (validity - TimeDelta::minutes(BACKDATE_MINUTES) - wanted).abs() <= TimeDelta::seconds(1)
 }
 
 /// Returns the first certificate of a bundle: that of the authority in use.
