@@ -300,7 +300,8 @@ impl Inner {
         let mut back_off = BACK_OFF_BASE;
         loop {
             let kubeconfig = self.kubeconfig(cluster, connection).await;
-            let clients = WorkloadClients::new(self.manager.network(), self.manager.clock(), &kubeconfig);
+            let (answers, network) = (self.manager.answers(), self.manager.network());
+            let clients = WorkloadClients::within(answers, network, self.manager.clock(), &kubeconfig);
             let address = clients.as_ref().map(|clients| clients.address.clone()).unwrap_or_default();
             let connected = async { self.connect(cluster, clients?).await };
             match connected.await {

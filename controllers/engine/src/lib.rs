@@ -43,6 +43,7 @@ pub mod planned;
 pub mod propagated;
 pub mod queue;
 mod quota;
+mod resident;
 mod resync;
 pub mod scope;
 pub mod selector;

@@ -1,4 +1,5 @@
-//! Limits of what the controllers keep. docs/metrics.md says what counts them.
+//! Limits of what the controllers keep, and of what workload clusters send: their API servers are somebody else's, and may report objects
+//! without end. docs/metrics.md says what counts them.
 
 use std::time::Duration;
 
@@ -12,3 +13,12 @@ pub const EVENT_INTERVAL: Duration = Duration::from_secs(300);
 pub const EVENT_OBJECTS: usize = 4096;
 /// Connections to a listener of the simulated network that it has not accepted yet; the backlog of Linux.
 pub const CONNECTIONS_QUEUED: usize = 4096;
+
+/// Bytes of memory that the cached objects of all workload clusters may take together. One cluster may take as much as all together leave
+/// free, so that one gets half of it, and many hostile ones leave room for the others. The largest cluster that Kubernetes supports has
+/// 5,000 Nodes, which take about 30 KB each.
+pub(crate) const CLUSTERS_TOGETHER_BYTES: usize = 512 << 20;
+/// Bytes of all answers that are being received from all workload clusters, shared like [`CLUSTERS_TOGETHER_BYTES`].
+pub(crate) const ANSWERS_TOGETHER_BYTES: u64 = 256 << 20;
+/// JSON objects within one object of a workload cluster. An empty one is two bytes of text, and can be a kilobyte in memory.
+pub(crate) const OBJECT_PARTS: usize = 20_000;

@@ -20,10 +20,11 @@ use crate::clusters::ClusterCache;
 use crate::contract::Contracts;
 use crate::events::Recorder;
 use crate::metrics::Metrics;
-use crate::network::Network;
+use crate::network::{Answers, Network};
 use crate::object::Kind;
 use crate::objects::Objects;
 use crate::queue::Queue;
+use crate::quota::{Budget, Quota};
 use crate::startup::Startup;
 
 /// The inputs of a [`Manager`].
@@ -69,6 +70,8 @@ struct Inner {
     contracts: OnceLock<Contracts>,
     event_names: Arc<Mutex<i64>>,
     startup: Arc<Startup>,
+    budget: Arc<Budget>,
+    answers: Answers,
 }
 
 impl Manager {
@@ -87,6 +90,8 @@ impl Manager {
             contracts: OnceLock::new(),
             event_names: Arc::default(),
             startup: Arc::default(),
+            budget: Arc::default(),
+            answers: Answers::default(),
         }))
     }
 
@@ -154,8 +159,13 @@ impl Manager {
     pub(crate) fn caches_of(&self, client: Client) -> Caches {
         let shutdown = self.shutdown_token().child_token();
         let mut caches = Caches::new(client, self.clock().clone(), shutdown, self.0.caches.tasks.clone());
-        caches.quota = Some(Arc::default());
+        caches.quota = Some(Arc::new(Quota::of(&self.0.budget)));
         caches
+    }
+
+    /// Returns what all workload clusters are sending.
+    pub(crate) fn answers(&self) -> &Answers {
+        &self.0.answers
     }
 
     /// Returns the connections to workload clusters; the first call starts watching Clusters.

@@ -1,77 +1,154 @@
-//! The limit for what is kept of a workload cluster. Its API server is somebody else's, and may report objects without end.
+//! The limit for what is kept of workload clusters: one budget for all of them, in bytes of memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Limit for the text of all cached objects of a workload cluster. The largest cluster that Kubernetes supports has 5,000 Nodes, of about
-/// 20 KB each.
-pub(crate) const LIMIT: usize = 128 << 20;
+use crate::limits::CLUSTERS_TOGETHER_BYTES;
+
+/// The memory that the cached objects of all workload clusters take.
+#[derive(Default)]
+pub(crate) struct Budget(Mutex<usize>);
+
+impl Budget {
+    /// Counts `more` in place of `less` for a cluster that then has `own`, if that is at most what is left for others.
+    fn take(&self, less: usize, more: usize, own: usize) -> bool {
+        let mut used = self.0.lock();
+        let after = (*used - less).saturating_add(more);
+        let is_within = own.checked_add(after).is_some_and(|sum| sum <= CLUSTERS_TOGETHER_BYTES);
+        // Whatever becomes smaller may stay.
+        if is_within || more <= less {
+            *used = after;
+            return true;
+        }
+        false
+    }
+
+    fn give_back(&self, size: usize) {
+        *self.0.lock() -= size;
+    }
+}
 
 /// Counts the cached objects of a workload cluster.
 #[derive(Default)]
-pub(crate) struct Quota(Mutex<Sizes>);
+pub(crate) struct Quota {
+    budget: Arc<Budget>,
+    sizes: Mutex<Sizes>,
+}
 
 #[derive(Default)]
 struct Sizes {
-    /// The size of the text of each object, by kind and name.
+    /// The size of each object, by kind and name.
     objects: BTreeMap<(String, String), usize>,
     total: usize,
+    was_full: bool,
+}
+
+/// The answer to the question whether an object may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// It is counted.
+    Yes,
+    /// There is no room for it.
+    No,
+    /// There is no room for it, nor was there for an object before.
+    NoAgain,
 }
 
 impl Quota {
-    /// Returns whether an object of this size may be kept, and counts it in place of its earlier state.
-    pub fn admit(&self, kind: &str, name: &str, size: usize) -> bool {
-        let mut sizes = self.0.lock();
+    /// Returns the quota of a cluster within the budget of all.
+    pub fn of(budget: &Arc<Budget>) -> Self {
+        Self { budget: budget.clone(), sizes: Mutex::default() }
+    }
+
+    /// Returns whether an object of `size` bytes may be kept, and counts it in place of its earlier state.
+    pub fn admit(&self, kind: &str, name: &str, size: usize) -> Admitted {
+        let mut sizes = self.sizes.lock();
         let key = (kind.to_owned(), name.to_owned());
         let before = sizes.objects.get(&key).copied().unwrap_or(0);
         let total = (sizes.total - before).saturating_add(size);
-        if total > LIMIT {
-            return false;
+        if !self.budget.take(before, size, total) {
+            let was_full = std::mem::replace(&mut sizes.was_full, true);
+            return if was_full { Admitted::NoAgain } else { Admitted::No };
         }
         sizes.total = total;
         sizes.objects.insert(key, size);
-        true
+        Admitted::Yes
     }
 
     /// Stops counting an object that is not kept any more.
     pub fn forget(&self, kind: &str, name: &str) {
-        let mut sizes = self.0.lock();
+        let mut sizes = self.sizes.lock();
         if let Some(size) = sizes.objects.remove(&(kind.to_owned(), name.to_owned())) {
             sizes.total -= size;
+            self.budget.give_back(size);
         }
     }
 
     /// Stops counting the objects of a kind for which `is_kept` is false.
     pub fn retain(&self, kind: &str, is_kept: impl Fn(&str) -> bool) {
-        let mut sizes = self.0.lock();
-        let Sizes { objects, total } = &mut *sizes;
+        let mut sizes = self.sizes.lock();
+        let Sizes { objects, total, .. } = &mut *sizes;
+        let mut freed = 0;
         objects.retain(|(of, name), size| {
             let stays = of != kind || is_kept(name);
             if !stays {
-                *total -= *size;
+                freed += *size;
             }
             stays
         });
+        *total -= freed;
+        self.budget.give_back(freed);
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        self.budget.give_back(self.sizes.lock().total);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Admitted::{No, NoAgain, Yes};
     use super::*;
+
+    const HALF: usize = CLUSTERS_TOGETHER_BYTES / 2;
 
     #[test]
     fn what_is_above_the_limit_is_not_kept() {
         let quota = Quota::default();
-        assert!(quota.admit("Node", "a", LIMIT - 10), "below");
-        assert!(quota.admit("Pod", "a", 10), "at the limit");
-        assert!(!quota.admit("Pod", "b", 1), "above");
-        assert!(!quota.admit("Pod", "a", 11), "a change counts, too");
-        assert!(quota.admit("Node", "a", 5), "an object may become smaller");
-        assert!(quota.admit("Pod", "b", 1));
+        assert_eq!(quota.admit("Node", "a", HALF - 10), Yes, "below");
+        assert_eq!(quota.admit("Pod", "a", 10), Yes, "at the limit");
+        assert_eq!(quota.admit("Pod", "b", 1), No, "above");
+        assert_eq!(quota.admit("Pod", "a", 11), NoAgain, "a change counts, too");
+        assert_eq!(quota.admit("Node", "a", 5), Yes, "an object may become smaller");
+        assert_eq!(quota.admit("Pod", "b", 1), Yes);
         quota.forget("Node", "a");
         quota.retain("Pod", |name| name == "b");
-        assert!(quota.admit("Node", "c", LIMIT - 1), "only b is left");
-        assert!(!quota.admit("Node", "d", 1));
+        assert_eq!(quota.admit("Node", "c", HALF - 1), Yes, "only b is left");
+        assert_eq!(quota.admit("Node", "d", 1), NoAgain);
+    }
+
+    #[test]
+    fn clusters_together_have_one_budget_and_leave_room_for_another() {
+        const STEP: usize = 1 << 20;
+        let budget = Arc::<Budget>::default();
+        let hostile: Vec<Quota> = (0..9).map(|_| Quota::of(&budget)).collect();
+        for quota in &hostile {
+            for number in 0.. {
+                if quota.admit("Pod", &number.to_string(), STEP) != Yes {
+                    break;
+                }
+            }
+        }
+        assert!(*budget.0.lock() <= CLUSTERS_TOGETHER_BYTES);
+        let honest = Quota::of(&budget);
+        assert_eq!(honest.admit("Node", "a", 200_000), Yes, "what one leaves is for the next ones");
+        let left = *budget.0.lock();
+        drop(hostile);
+        assert!(*budget.0.lock() < left, "a cluster that is gone takes nothing");
+        assert_eq!(*budget.0.lock(), 200_000);
     }
 }

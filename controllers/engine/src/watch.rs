@@ -16,8 +16,10 @@ use serde_json::value::RawValue;
 use crate::answers::{Identity, without_managed_fields};
 use crate::cache::{Contents, Stored, stored};
 use crate::error::{Error, Result};
+use crate::limits::OBJECT_PARTS;
 use crate::object::{Kind, NamespacedName};
-use crate::quota::Quota;
+use crate::quota::{Admitted, Quota};
+use crate::resident::resident;
 use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
@@ -60,6 +62,8 @@ pub(crate) struct Watched {
     path: String,
     is_metadata: bool,
     decode: fn(&str) -> serde_json::Result<Stored>,
+    /// Decodes an object, and returns its size in memory, too.
+    decode_measured: fn(&str) -> serde_json::Result<(Stored, usize)>,
 }
 
 impl Watched {
@@ -70,6 +74,11 @@ impl Watched {
             path: scope.path::<K>(dynamic),
             is_metadata: K::metadata_api(),
             decode: |text| Ok(stored(K::from_json(text.as_bytes())?)),
+            decode_measured: |text| {
+                let object = K::from_json(text.as_bytes())?;
+                let size = resident(&object);
+                Ok((stored(object), size))
+            },
         }
     }
 }
@@ -181,12 +190,6 @@ impl Watcher {
         format!("{} {}", self.resource.plural, self.scope.key())
     }
 
-    /// Returns whether an object may be kept.
-    fn is_admitted(&self, key: &NamespacedName, text: &str) -> bool {
-        let Some(quota) = &self.quota else { return true };
-        quota.admit(&self.counted_kind(), &key.to_string(), text.len())
-    }
-
     /// Decodes an object. One that is not of the kind's structure, or for which a workload cluster has no room left, must not hold up the
     /// others: it is logged, and the cache keeps the last state that it has.
     ///
@@ -196,18 +199,36 @@ impl Watcher {
         let text = without_managed_fields(text);
         let key = Identity::read(&text).map(|identity| identity.key());
         let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
-        if key.as_ref().is_some_and(|key| !self.is_admitted(key, &text)) {
-            tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
+        let Some(quota) = &self.quota else {
+            return (self.resource.decode)(&text).map_err(|error| {
+                tracing::error!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
+                key
+            });
+        };
+        // Before it is decoded, because the decoded object would be as large as it may be.
+        let parts = text.bytes().filter(|byte| *byte == b'{').count();
+        if parts > OBJECT_PARTS {
+            tracing::debug!(%kind, ?object, parts, "an object is left out, because it has too many parts");
             return Err(key);
         }
-        (self.resource.decode)(&text).map_err(|error| {
-            if self.quota.is_some() {
+        let (decoded, size) = match (self.resource.decode_measured)(&text) {
+            Ok(measured) => measured,
+            Err(error) => {
                 tracing::debug!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
-            } else {
-                tracing::error!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
+                return Err(key);
             }
-            key
-        })
+        };
+        match key.as_ref().map(|key| quota.admit(&self.counted_kind(), &key.to_string(), size)) {
+            None | Some(Admitted::Yes) => Ok(decoded),
+            Some(Admitted::No) => {
+                tracing::warn!(%kind, ?object, "objects of a workload cluster are left out, because it has too many of them");
+                Err(key)
+            }
+            Some(Admitted::NoAgain) => {
+                tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
+                Err(key)
+            }
+        }
     }
 
     async fn watch(&self, version: &mut String) -> Result<End> {

@@ -15,6 +15,8 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep, timeout};
 use tower::{BoxError, Layer, Service};
 
+use crate::limits::ANSWERS_TOGETHER_BYTES;
+
 /// The head of an answer must arrive within this time, also that of a watch. It is longer than the 10 s that a webhook of the cluster may
 /// take by default.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -27,14 +29,42 @@ const TOGETHER_LIMIT: u64 = 64 << 20;
 /// Limit for one event of a watch, which is a line: an object has at most 3 MiB.
 const EVENT_LIMIT: u64 = 8 << 20;
 
+/// The bytes of all bodies that the clients of all workload clusters are receiving, but for watches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answers(Arc<AtomicU64>);
+
 /// Adds the limits to a client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoundedLayer {
     together: Together,
 }
 
-/// The bytes of all bodies that a client is receiving, but for watches.
-type Together = Arc<AtomicU64>;
+impl BoundedLayer {
+    /// Returns the limits of one of the clients whose bodies `all` counts.
+    pub fn within(all: &Answers) -> Self {
+        Self { together: Together { own: Arc::default(), all: all.clone() } }
+    }
+}
+
+/// The bytes of all bodies that a client is receiving, but for watches, and those of all clients.
+#[derive(Debug, Clone, Default)]
+struct Together {
+    own: Arc<AtomicU64>,
+    all: Answers,
+}
+
+impl Together {
+    /// Counts received bytes; returns how many bytes the client is receiving, and all clients.
+    fn add(&self, size: u64) -> (u64, u64) {
+        let add = |count: &AtomicU64| count.fetch_add(size, Ordering::Relaxed) + size;
+        (add(&self.own), add(&self.all.0))
+    }
+
+    fn subtract(&self, size: u64) {
+        self.own.fetch_sub(size, Ordering::Relaxed);
+        self.all.0.fetch_sub(size, Ordering::Relaxed);
+    }
+}
 
 impl<S> Layer<S> for BoundedLayer {
     type Service = Bounded<S>;
@@ -113,7 +143,7 @@ pub(super) struct BoundedBody<B> {
 impl<B> Drop for BoundedBody<B> {
     fn drop(&mut self) {
         if self.limits == Limits::Whole {
-            self.together.fetch_sub(self.received, Ordering::Relaxed);
+            self.together.subtract(self.received);
         }
     }
 }
@@ -130,25 +160,28 @@ impl<B> BoundedBody<B> {
     /// The body, or the line, is longer than the limit.
     fn count(&mut self, data: &Bytes) -> io::Result<()> {
         let size = |part: &[u8]| u64::try_from(part.len()).unwrap_or(u64::MAX);
-        let (limit, together) = match self.limits {
+        let (limit, (own, all)) = match self.limits {
             Limits::Whole => {
                 self.received += size(data);
-                (BODY_LIMIT, self.together.fetch_add(size(data), Ordering::Relaxed) + size(data))
+                (BODY_LIMIT, self.together.add(size(data)))
             }
             Limits::Lines => {
                 match data.iter().rposition(|byte| *byte == b'\n') {
                     Some(end) => self.received = size(&data[end + 1..]),
                     None => self.received += size(data),
                 }
-                (EVENT_LIMIT, 0)
+                (EVENT_LIMIT, (0, 0))
             }
         };
         if self.received > limit {
             return Err(io::Error::other(format!("the answer is longer than {} MiB", limit >> 20)));
         }
-        if together > TOGETHER_LIMIT {
+        if own > TOGETHER_LIMIT {
             let limit = TOGETHER_LIMIT >> 20;
             return Err(io::Error::other(format!("the answers together are longer than {limit} MiB")));
+        }
+        if own + all > ANSWERS_TOGETHER_BYTES {
+            return Err(io::Error::other("all workload clusters together are sending too much"));
         }
         Ok(())
     }

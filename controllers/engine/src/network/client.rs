@@ -21,7 +21,7 @@ use tower::Service;
 use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
 
-use super::bounded::BoundedLayer;
+use super::bounded::{Answers, BoundedLayer};
 use super::{BoxStream, Network};
 use crate::error::{Error, Result};
 
@@ -53,6 +53,16 @@ impl WorkloadClients {
     /// # Errors
     /// [`Error::Kubeconfig`], which never quotes a secret.
     pub fn new(network: &Arc<dyn Network>, clock: &Clock, kubeconfig: &[u8]) -> Result<Self> {
+        Self::within(&Answers::default(), network, clock, kubeconfig)
+    }
+
+    /// Like [`WorkloadClients::new`], for one of several clusters whose answers are limited together, too.
+    pub(crate) fn within(
+        all: &Answers,
+        network: &Arc<dyn Network>,
+        clock: &Clock,
+        kubeconfig: &[u8],
+    ) -> Result<Self> {
         let text =
             std::str::from_utf8(kubeconfig).map_err(|_| Error::Kubeconfig("it is not UTF-8".into()))?;
         let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
@@ -67,7 +77,7 @@ impl WorkloadClients {
         let tls = || HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_only();
         let shared = tls().enable_all_versions().wrap_connector(Connector(network.clone()));
         let dedicated = tls().enable_http1().wrap_connector(Connector(network.clone()));
-        let limits = BoundedLayer::default();
+        let limits = BoundedLayer::within(all);
         let address = uri.host().map(|host| format!("{host}:{}", uri.port_u16().unwrap_or(HTTPS_PORT)));
         Ok(Self {
             shared: client(shared, &uri, &limits),

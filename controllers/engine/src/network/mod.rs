@@ -11,6 +11,7 @@ use std::io;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub(crate) use bounded::Answers;
 pub use client::WorkloadClients;
 pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;

@@ -9,7 +9,8 @@ use kube::client::Body;
 use serde_json::json;
 
 use super::*;
-use crate::quota::LIMIT;
+use crate::limits::{CLUSTERS_TOGETHER_BYTES, OBJECT_PARTS};
+use crate::quota::Budget;
 
 /// Returns a watcher of a server that has this many pages with one object each, and the number of requests.
 fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher, Arc<AtomicUsize>) {
@@ -57,8 +58,8 @@ async fn pages_without_end_are_an_error() {
 
 #[tokio::test]
 async fn an_object_for_which_there_is_no_room_is_not_kept() {
-    let quota = Arc::<Quota>::default();
-    assert!(quota.admit("nodes", "large", LIMIT));
+    let quota = Arc::new(Quota::of(&Arc::<Budget>::default()));
+    assert_eq!(quota.admit("nodes", "large", CLUSTERS_TOGETHER_BYTES / 2), Admitted::Yes);
     let (full, _) = watcher(2, quota.clone());
     full.list().await.unwrap();
     assert!(full.contents.is_synced() && full.contents.all().is_empty(), "the cluster works without them");
@@ -102,4 +103,20 @@ async fn a_lost_event_is_made_good_by_the_next_list() {
     tokio::time::sleep(WATCH_TIMEOUT).await;
     assert_eq!((version(), lists.load(Ordering::Relaxed)), (Some(6), 2));
     running.abort();
+}
+
+#[tokio::test]
+async fn an_object_of_many_parts_is_not_decoded() {
+    let (watcher, _) = watcher(1, Arc::default());
+    // Besides those that are counted: the object itself and its metadata.
+    let owners = |parts: usize| vec!["{}"; parts - 2].join(",");
+    let object = |parts: usize| {
+        format!(
+            r#"{{"metadata":{{"name":"m","namespace":"n","uid":"u","resourceVersion":"1","ownerReferences":[{}]}}}}"#,
+            owners(parts)
+        )
+    };
+    assert!(watcher.decode(&object(OBJECT_PARTS - 1)).is_ok(), "below");
+    assert!(watcher.decode(&object(OBJECT_PARTS)).is_ok(), "at the limit");
+    assert!(watcher.decode(&object(OBJECT_PARTS + 1)).is_err(), "above");
 }

@@ -116,3 +116,31 @@ async fn all_answers_of_a_cluster_have_one_limit() {
     let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await.unwrap();
     assert!(frame.is_ok(), "what has ended does not count");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_answers_of_all_clusters_have_one_limit_and_each_leaves_room() {
+    let part = Bytes::from(vec![b'x'; 20 << 20]);
+    let (all, mut bodies, mut refused) = (Answers::default(), Vec::new(), 0);
+    for _ in 0..20 {
+        let part = part.clone();
+        let server = tower::service_fn(move |_: Request<()>| {
+            let parts = Parts([part.clone()].into());
+            async move { Ok::<_, Infallible>(Response::new(parts)) }
+        });
+        let mut client = BoundedLayer::within(&all).layer(server);
+        let answer = client.call(Request::get("/api/v1/nodes").body(()).unwrap()).await.unwrap();
+        let mut body = Box::pin(answer.into_body());
+        let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await.unwrap();
+        match frame {
+            Ok(_) => bodies.push(body),
+            Err(error) => {
+                assert_eq!(error.to_string(), "all workload clusters together are sending too much");
+                refused += 1;
+            }
+        }
+        assert!(all.0.load(Ordering::Relaxed) + (20 << 20) <= ANSWERS_TOGETHER_BYTES, "room for another one");
+    }
+    assert_eq!((bodies.len(), refused), (11, 9));
+    bodies.clear();
+    assert_eq!(all.0.load(Ordering::Relaxed), 0, "what has ended does not count");
+}
