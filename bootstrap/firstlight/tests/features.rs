@@ -101,4 +101,6 @@ async fn a_kind_that_nothing_acts_on_is_created_with_a_warning() {
     let expected = "299 - \"no Pod runs on this server: the Pod is only stored\"";
     assert_eq!(warnings("core", "Pod", "pods", pod()).await, [expected]);
     assert_eq!(warnings("none", "Pod", "pods", pod()).await, none);
+    let expected = "299 - \"this server runs the Pods of providers only, in Namespaces with the label cluster.x-k8s.io/provider: the Pod is only stored\"";
+    assert_eq!(warnings("all", "Pod", "pods", pod()).await, [expected]);
 }

@@ -2,7 +2,7 @@
 //! machine. In Kubernetes, kube-controller-manager has them.
 //!
 //! Only Namespaces with the label `cluster.x-k8s.io/provider` are looked at ([`is_run_here`]): the manifests of all providers have it, and only
-//! administrators can set it. Everywhere else these kinds are stored and nothing follows.
+//! administrators can set it. Everywhere else these kinds are stored and nothing follows, which a Pod says in a condition (`unscheduled`).
 
 pub mod deployment;
 mod endpoints;
@@ -10,6 +10,7 @@ mod namespaces;
 mod readiness;
 mod replica_set;
 mod stored;
+mod unscheduled;
 
 use engine::Provider;
 
@@ -19,5 +20,10 @@ pub use namespaces::{PROVIDER, is_run_here};
 /// The table of these controllers. clusterctl knows no such provider.
 pub const PROVIDERS: &[Provider] = &[Provider {
     inventory: None,
-    controllers: &[deployment::CONTROLLER, replica_set::CONTROLLER, endpoints::CONTROLLER],
+    controllers: &[
+        deployment::CONTROLLER,
+        replica_set::CONTROLLER,
+        endpoints::CONTROLLER,
+        unscheduled::CONTROLLER,
+    ],
 }];

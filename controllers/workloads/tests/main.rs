@@ -3,3 +3,4 @@
 
 mod owners;
 mod rollouts;
+mod unscheduled;

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use facts::Objects;
 use facts::{Change, gather};
 
-use crate::controllers::{Selection, is_workload};
+use crate::controllers::{Selection, unrun};
 use crate::names::MANIFEST_HASH;
 use crate::undo;
 
@@ -174,8 +174,9 @@ impl Admission for ClusterApiAdmission {
     ) -> Result<(), Status> {
         let definition = &review.served.definition;
         let is_new = review.operation == Operation::Create && review.subresource == Subresource::None;
-        if is_new && is_workload(&definition.group, &definition.kind, &self.controllers) {
-            warnings.push(format!("no Pod runs on this server: the {} is only stored", definition.kind));
+        if is_new {
+            let is_of_provider = || is_of_provider(review, object);
+            warnings.extend(unrun(&definition.group, &definition.kind, &self.controllers, is_of_provider));
         }
         if !is_ours(review) {
             return Ok(());
@@ -188,6 +189,13 @@ impl Admission for ClusterApiAdmission {
         }
         Ok(())
     }
+}
+
+/// Returns whether an object is in a Namespace whose Pods run here.
+fn is_of_provider(review: &Review<'_>, object: &Value) -> bool {
+    let namespace = review.reader.get("", "Namespace", "", meta::namespace(object));
+    let labels = namespace.ok().flatten().map(|namespace| namespace["metadata"]["labels"].clone());
+    labels.is_some_and(|labels| labels.get(workloads::PROVIDER).is_some())
 }
 
 /// Returns whether the definition is firstlight's. Definitions that somebody else installed under the same names come with their own

@@ -18,11 +18,28 @@ const WORKLOADS: &[GroupKind] = &[
 const PROCESSES: &[GroupKind] =
     &[GroupKind::new("apps", "Deployment"), GroupKind::new("apps", "ReplicaSet"), GroupKind::new("", "Pod")];
 
-/// Returns whether objects of the kind would run Pods, and run nothing here. If no controllers run here, other programs use this server as they like, for example
-/// in tests.
-pub fn is_workload(group: &str, kind: &str, running: &Selection) -> bool {
+/// Returns the warning for a client that creates an object whose Pods would not run; `is_of_provider` returns whether its Namespace is one
+/// whose Pods run. If no controllers run here, other programs use this server as they like, for example in tests.
+pub fn unrun(
+    group: &str,
+    kind: &str,
+    running: &Selection,
+    is_of_provider: impl FnOnce() -> bool,
+) -> Option<String> {
     let is_in = |kinds: &[GroupKind]| kinds.iter().any(|known| known.group == group && known.kind == kind);
-    !running.is_none() && (is_in(WORKLOADS) || (is_in(PROCESSES) && !running.names().contains(&"pods")))
+    let runs_pods = running.names().contains(&"pods");
+    if running.is_none() {
+        None
+    } else if is_in(WORKLOADS) || (is_in(PROCESSES) && !runs_pods) {
+        Some(format!("no Pod runs on this server: the {kind} is only stored"))
+    } else if is_in(PROCESSES) && !is_of_provider() {
+        Some(format!(
+            "this server runs the Pods of providers only, in Namespaces with the label {}: the {kind} is only stored",
+            workloads::PROVIDER
+        ))
+    } else {
+        None
+    }
 }
 
 /// Returns the long help of `--controllers`: the families with their kinds.
@@ -123,14 +140,17 @@ mod tests {
 
     #[test]
     fn kinds_that_run_nowhere() {
-        let is_told =
-            |kind: &str, running: &str| is_workload("", kind, &running.parse::<Selection>().unwrap());
-        assert!(is_told("ReplicationController", "all") && is_told("ReplicationController", "core"));
-        assert!(
-            !is_told("ReplicationController", "none")
-                && !is_told("Pod", "all")
-                && is_told("Pod", "core")
-                && !is_told("Secret", "all")
-        );
+        let told = |kind: &str, running: &str, is_of_provider: bool| {
+            unrun("", kind, &running.parse::<Selection>().unwrap(), || is_of_provider).unwrap_or_default()
+        };
+        let stored = |kind: &str| format!("no Pod runs on this server: the {kind} is only stored");
+        for of_provider in [true, false] {
+            assert_eq!(told("ReplicationController", "all", of_provider), stored("ReplicationController"));
+            assert_eq!(told("Pod", "core", of_provider), stored("Pod"));
+            assert_eq!(told("Pod", "none", of_provider), "");
+            assert_eq!(told("Secret", "all", of_provider), "");
+        }
+        assert_eq!(told("Pod", "all", true), "");
+        assert!(told("Pod", "all", false).contains("cluster.x-k8s.io/provider: the Pod is only stored"));
     }
 }

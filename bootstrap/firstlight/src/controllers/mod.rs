@@ -4,6 +4,6 @@ mod kinds;
 mod selection;
 mod table;
 
-pub use kinds::{help, is_workload, short_help};
+pub use kinds::{help, short_help, unrun};
 pub use selection::{Selection, start};
 pub use table::Context;

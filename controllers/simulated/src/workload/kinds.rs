@@ -16,10 +16,19 @@ struct Kind {
     short_names: &'static [&'static str],
     namespaced: bool,
     selectable: &'static [&'static str],
+    /// `status.phase` of a new object.
+    phase: Option<&'static str>,
 }
 
-const DEFAULT: Kind =
-    Kind { group: "", kind: "", plural: "", short_names: &[], namespaced: true, selectable: &[] };
+const DEFAULT: Kind = Kind {
+    group: "",
+    kind: "",
+    plural: "",
+    short_names: &[],
+    namespaced: true,
+    selectable: &[],
+    phase: None,
+};
 
 const KINDS: &[Kind] = &[
     Kind {
@@ -35,6 +44,7 @@ const KINDS: &[Kind] = &[
         plural: "pods",
         short_names: &["po"],
         selectable: &[".spec.nodeName", ".status.phase"],
+        phase: Some("Pending"),
         ..DEFAULT
     },
     Kind { kind: "Service", plural: "services", short_names: &["svc"], ..DEFAULT },
@@ -117,7 +127,7 @@ fn manifest(kind: &Kind) -> Value {
                 "name": "v1",
                 "served": true,
                 "storage": true,
-                "schema": {"openAPIV3Schema": schema()},
+                "schema": {"openAPIV3Schema": schema(kind)},
                 "subresources": {"status": {}},
                 "selectableFields": selectable,
             }],
@@ -127,9 +137,9 @@ fn manifest(kind: &Kind) -> Value {
 
 /// Returns the schema of all these kinds: conditions are merged by their types. All other lists are replaced; so are those of Nodes, but
 /// for one that nobody sets.
-fn schema() -> Value {
+fn schema(kind: &Kind) -> Value {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
+    let mut schema = json!({
         "type": "object",
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
@@ -141,5 +151,9 @@ fn schema() -> Value {
                 },
             },
         },
-    })
+    });
+    if let Some(phase) = kind.phase {
+        schema["properties"]["status"]["default"] = json!({"phase": phase});
+    }
+    schema
 }

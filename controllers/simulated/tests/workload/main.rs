@@ -25,7 +25,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, EvictParams, ListParams, WatchParams};
+use kube::api::{Api, EvictParams, ListParams, PostParams, WatchParams};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use pki::kubeconfig::Kubeconfig;
@@ -207,6 +207,24 @@ async fn nodes_and_pods_are_there_and_can_be_evicted() {
     assert_eq!(names, ["etcd-a", "kube-apiserver-a", "kube-controller-manager-a", "kube-scheduler-a"]);
     pods.evict("kube-scheduler-a", &EvictParams::default()).await.expect("an eviction");
     assert!(pods.get_opt("kube-scheduler-a").await.expect("an answer").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_of_a_user_is_pending_and_those_of_the_machine_run() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), "default");
+    let spec =
+        serde_json::json!({"metadata": {"name": "x"}, "spec": {"containers": [{"name": "x", "image": "x"}]}});
+    let pod = serde_json::from_value(spec).expect("a Pod");
+    pods.create(&PostParams::default(), &pod).await.expect("a Pod");
+    let phase = |pod: Pod| pod.status.and_then(|status| status.phase);
+    assert_eq!(phase(pods.get("x").await.expect("the Pod")).as_deref(), Some("Pending"));
+    let pending = ListParams::default().fields("status.phase=Pending");
+    assert_eq!(pods.list(&pending).await.expect("a list").items.len(), 1);
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), "kube-system");
+    let phases = pods.list(&ListParams::default()).await.expect("a list").items.into_iter().map(phase);
+    assert!(phases.into_iter().all(|phase| phase.as_deref() == Some("Running")));
 }
 
 /// `kubectl taint` sends all taints that are to stay; a client that sets a condition sends this one.
