@@ -21,7 +21,7 @@ use crate::manager::Manager;
 use crate::object::{Kind, Request, is_deleting};
 use crate::objects::Objects;
 use crate::patch::Unwritten;
-use crate::{finalizer, paused};
+use crate::{conditions, finalizer, paused};
 
 /// The Cluster of an object.
 #[derive(Debug)]
@@ -84,6 +84,12 @@ pub trait Planned: Send + Sync + 'static {
     /// Returns the manager of all controllers.
     fn manager(&self) -> &Manager;
 
+    /// Returns why this controller leaves `object` to another one; `None` if the object is its own. The frame then adds and removes no
+    /// finalizer, and writes nothing but the condition `Ready` with this message, unless somebody else has written that one.
+    fn leaves(&self, _object: &Self::Object) -> Option<String> {
+        None
+    }
+
     /// Returns the Cluster of `object`.
     fn cluster(&self, object: &Arc<Self::Object>) -> Membership;
 
@@ -136,6 +142,9 @@ pub trait Planned: Send + Sync + 'static {
 /// Machines, and each write of it would cause further reconciles.
 const TEXT_DELAY: Duration = Duration::from_millis(500);
 
+/// The reason of `Ready` on an object that is left to another controller.
+const LEFT_ALONE: &str = "NotReconciledHere";
+
 /// Runs a [`Planned`] controller as a [`Reconciler`].
 pub struct Frame<P> {
     planned: P,
@@ -157,6 +166,9 @@ impl<P: Planned> Reconciler for Frame<P> {
             self.planned.forget(&request).await;
             return Ok(Action::done());
         };
+        if let Some(why) = self.planned.leaves(&object) {
+            return self.leave(&object, why).await;
+        }
         let cluster = match self.planned.cluster(&object) {
             Membership::Of(cluster) => Some(cluster),
             Membership::None => None,
@@ -180,6 +192,19 @@ impl<P: Planned> Reconciler for Frame<P> {
 }
 
 impl<P: Planned> Frame<P> {
+    /// Says of an object of another controller that it is left alone. A condition that the other controller wrote stays as it is: two
+    /// that write one condition would never come to rest.
+    async fn leave(&self, object: &Arc<P::Object>, why: String) -> Result<Action> {
+        let is_free = object.condition("Ready").is_none_or(|ready| ready.reason == LEFT_ALONE);
+        if is_free && !is_deleting(object.as_ref()) {
+            let mut wanted = object.as_ref().clone();
+            let now = self.planned.manager().clock().now();
+            conditions::set(&mut wanted, now, conditions::is_false("Ready", LEFT_ALONE, why));
+            unless_gone(self.planned.objects().patch(object, &wanted, &["Ready"]).await)?;
+        }
+        Ok(Action::done())
+    }
+
     /// Removes the finalizer of an object without Cluster, if it is being deleted and has no parts.
     async fn without_cluster(&self, object: &Arc<P::Object>, error: Option<Error>) -> Result<Action> {
         let is_paused = !paused::causes(object.as_ref(), None).is_empty();

@@ -2,10 +2,12 @@
 //! on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use engine::network::Listener;
-use engine::{Error, Manager, NamespacedName, Result};
+use engine::{Error, Manager, NamespacedName, Queue, Request, Result};
+use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
@@ -13,6 +15,12 @@ use crate::hand_over::HandOver;
 use crate::names::PORTS;
 use crate::workload::Workload;
 use crate::workload::state::Rows;
+
+/// How long a listener waits after it could not accept a connection: the process has too many open files, for example.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Returns the machines of a cluster, which start its servers.
+type Machines = Box<dyn Fn(&NamespacedName) -> Vec<Request> + Send + Sync>;
 
 /// All workload clusters of this process. Cheap to clone.
 #[derive(Clone)]
@@ -24,6 +32,8 @@ struct Inner {
     hand_over: HandOver,
     clusters: tokio::sync::Mutex<BTreeMap<NamespacedName, Running>>,
     next_port: Mutex<u16>,
+    /// The queue of the controller of machines.
+    machines: OnceLock<(Arc<Queue>, Machines)>,
 }
 
 struct Running {
@@ -41,6 +51,7 @@ impl Backend {
             hand_over: HandOver::new(manager.objects()),
             clusters: tokio::sync::Mutex::default(),
             next_port: Mutex::new(PORTS.start),
+            machines: OnceLock::new(),
         }))
     }
 
@@ -52,6 +63,23 @@ impl Backend {
     /// Returns the Secrets with the state of clusters that are being moved.
     pub fn hand_over(&self) -> &HandOver {
         &self.0.hand_over
+    }
+
+    /// Names the queue of the controller of machines, which gets the requests that `machines` returns for a cluster. Called once, before
+    /// the first cluster starts.
+    pub(crate) fn notify_machines(
+        &self,
+        queue: Arc<Queue>,
+        machines: impl Fn(&NamespacedName) -> Vec<Request> + Send + Sync + 'static,
+    ) {
+        drop(self.0.machines.set((queue, Box::new(machines))));
+    }
+
+    /// Lets the controller of machines reconcile all machines of a cluster: they start the servers that its endpoint lacks.
+    pub(crate) fn reconcile_machines(&self, cluster: &NamespacedName) {
+        if let Some((queue, machines)) = self.0.machines.get() {
+            machines(cluster).into_iter().for_each(|request| queue.add(request));
+        }
     }
 
     /// Returns the cluster if it runs.
@@ -88,8 +116,10 @@ impl Backend {
         let workload = Workload::new(manager.clock(), manager.random(), rows).await;
         let workload = workload.map_err(|error| Error::failed(error.to_string()))?;
         let port = listener.port();
-        let accepting = manager.spawn(accept(listener, workload.clone()));
+        let accepting = manager.spawn(accept(listener, workload.clone(), manager.clock().clone()));
         clusters.insert(cluster.clone(), Running { workload: workload.clone(), port, accepting });
+        // Machines that were reconciled before it was there have started nothing in it.
+        self.reconcile_machines(cluster);
         Ok((workload, port))
     }
 
@@ -152,7 +182,7 @@ impl Backend {
     }
 }
 
-async fn accept(mut listener: Box<dyn Listener>, workload: Arc<Workload>) {
+async fn accept(mut listener: Box<dyn Listener>, workload: Arc<Workload>, clock: Clock) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -161,7 +191,7 @@ async fn accept(mut listener: Box<dyn Listener>, workload: Arc<Workload>) {
             }
             Err(error) => {
                 tracing::warn!(%error, "a workload cluster could not accept a connection");
-                tokio::task::yield_now().await;
+                clock.sleep(ACCEPT_PAUSE).await;
             }
         }
     }

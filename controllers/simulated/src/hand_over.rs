@@ -5,12 +5,14 @@
 //! is saved, and the DevCluster is marked [`READY`](schemas::hand_over::READY). On the other management cluster, the first start of the
 //! cluster reads the state.
 
-use engine::object::uid;
+use engine::object::{annotation, uid};
 use engine::{Error, NamespacedName, Objects, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
+use schemas::cluster::Cluster;
+use schemas::hand_over::{MOVED_TO, MOVING};
 use schemas::infrastructure::DevCluster;
 
 /// Bytes of state per Secret. The API server accepts 1 MiB of data, and etcd at most 1.5 MiB of JSON.
@@ -19,6 +21,11 @@ const STATE: &str = "state";
 const PARTS: &str = "parts";
 /// The type of the Secrets with state.
 const TYPE: &str = "firstlight.dev/simulated-cluster-state";
+
+/// Returns whether a Cluster is about to move to another server, or was moved there.
+pub(crate) fn is_moving(cluster: &Cluster) -> bool {
+    [MOVING, MOVED_TO].iter().any(|name| annotation(cluster, name).is_some())
+}
 
 /// The Secrets with the state of clusters that are being moved.
 #[derive(Clone)]

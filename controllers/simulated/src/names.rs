@@ -35,5 +35,13 @@ pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 pub const NODE_CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 /// Namespace of kubeadm's objects.
 pub const KUBE_SYSTEM: &str = "kube-system";
+/// Returns why an object of this kind is left alone.
+pub(crate) fn not_simulated(kind: &str) -> String {
+    format!(
+        "this {kind} has spec.backend.docker, and only spec.backend.inMemory is simulated here: it is left to the Docker provider of \
+         Cluster API"
+    )
+}
+
 /// Ports of the workload API servers; the end is exclusive.
 pub const PORTS: std::ops::Range<u16> = 20_000..30_000;

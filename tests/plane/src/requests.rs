@@ -6,9 +6,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{Method, Request, Response, StatusCode};
 use kube::client::Body as ClientBody;
+use machinery::random::Random;
 use parking_lot::Mutex;
 use serving::{Body, ClientService};
 use tokio::sync::Notify;
@@ -55,6 +57,7 @@ struct State {
     trace: Vec<String>,
     reads: Vec<String>,
     refused: Option<String>,
+    slow: Option<(Duration, Random)>,
 }
 
 /// What is planned for a request.
@@ -86,6 +89,16 @@ impl Requests {
     /// permits all again.
     pub fn refuse(&self, write: Option<&str>) {
         self.0.state.lock().refused = write.map(str::to_owned);
+    }
+
+    /// Delays each request from now on, those of caches too, by a time up to `limit` that is drawn from `seed`: each controller waits for
+    /// others, in another order, as on a machine that is busy.
+    pub fn slow_down(&self, limit: Duration, seed: u64) {
+        self.0.state.lock().slow = Some((limit, Random::seeded(seed)));
+    }
+
+    fn delay(&self) -> Option<Duration> {
+        self.0.state.lock().slow.as_ref().map(|(limit, random)| limit.mul_f64(random.fraction()))
     }
 
     /// Number of writes of the controllers.
@@ -198,7 +211,7 @@ impl Service<Request<ClientBody>> for Counting {
 
     fn call(&mut self, request: Request<ClientBody>) -> Self::Future {
         let planned = self.requests.note(&request);
-        let requests = self.requests.clone();
+        let (requests, delay) = (self.requests.clone(), self.requests.delay());
         if planned.kill == Some(Moment::Before) {
             return Box::pin(async move {
                 requests.0.killed.notify_one();
@@ -216,6 +229,9 @@ impl Service<Request<ClientBody>> for Counting {
         let edited = is_edited.then(|| changed_object(&request).zip(self.user.clone())).flatten();
         let mut inner = self.inner.clone();
         Box::pin(async move {
+            if let Some(by) = delay {
+                tokio::time::sleep(by).await;
+            }
             if let Some(Fault::Slow(by)) = planned.fault {
                 tokio::time::sleep(by).await;
             }

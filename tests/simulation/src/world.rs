@@ -12,6 +12,7 @@ use firstlight::simulation::{self, paused_runtime};
 use machinery::clock::Clock;
 use runtime_extensions::{Caller, Client};
 use store::{Batch, Engine as _, Memory, Store};
+use tokio::runtime::Runtime;
 
 use test_plane::requests::{Counting, Requests};
 
@@ -28,6 +29,7 @@ pub struct World {
     lives: u64,
     controllers: Selection,
     extensions: Option<Arc<dyn Caller>>,
+    is_in_real_time: bool,
 }
 
 /// One life of the process, which ends when it is killed or the runtime is dropped.
@@ -62,6 +64,11 @@ fn install() -> Result<Memory> {
     Ok(disk)
 }
 
+/// Returns a runtime like that of the program, with two threads.
+fn real_runtime() -> Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+}
+
 /// Returns a disk with the same content.
 fn copied(disk: &Memory) -> Result<Memory> {
     let loaded = disk.load()?;
@@ -81,7 +88,13 @@ impl World {
         let now = epoch();
         let controllers = Selection::all().without("metal");
         let (requests, disk) = (Requests::default(), Memory::default());
-        Self { seed, requests, disk, now, lives: 0, controllers, extensions: None }
+        Self { seed, requests, disk, now, lives: 0, controllers, extensions: None, is_in_real_time: false }
+    }
+
+    /// Like [`World::new`], but in real time and on several threads: what happens at the same time is in the hands of the machine's
+    /// scheduler.
+    pub fn in_real_time(seed: u64) -> Self {
+        Self { is_in_real_time: true, ..Self::new(seed) }
     }
 
     /// Like [`World::new`], but without controllers, except for those that the test starts.
@@ -134,9 +147,9 @@ impl World {
         if self.lives == 1 {
             self.disk = Self::first_disk()?;
         }
-        let runtime = paused_runtime()?;
+        let runtime = if self.is_in_real_time { real_runtime()? } else { paused_runtime()? };
         let (outcome, now) = runtime.block_on(async {
-            let clock = Clock::simulated(self.now);
+            let clock = if self.is_in_real_time { Clock::system() } else { Clock::simulated(self.now) };
             let outcome = async {
                 let life = self.start(&clock).await?;
                 live(&life, &self.requests).await

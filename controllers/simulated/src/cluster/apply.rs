@@ -1,16 +1,23 @@
 //! Carries out the plan of a DevCluster.
 
-use engine::object::annotation;
-use engine::{Action, Error, Outcome, Result};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use engine::object::{annotation, is_deleting};
+use engine::{Action, Error, NamespacedName, Outcome, Result};
 use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
 use schemas::meta::ApiEndpoint;
 
-use super::observe::{DevClusterController, Observed};
+use super::observe::{DevClusterController, Observed, Unserved, port};
 use super::plan::{Plan, Step};
-use crate::names::LISTENER;
+use crate::hand_over::is_moving;
+use crate::names::{API_SERVER_SILENT, LISTENER};
 use crate::owner::owner_name;
 use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
+
+/// Interval at which an endpoint without a server is looked at again.
+const LOOK: Duration = Duration::from_millis(500);
 
 impl DevClusterController {
     /// Carries out the step of the plan.
@@ -22,9 +29,12 @@ impl DevClusterController {
                 Ok(())
             }
             Step::Run(port) => self.run(observed, port, silent, &mut wanted).await,
-            Step::Refuse(why) => Err(Error::failed(why)),
         };
-        Outcome { wanted: Some(wanted), errors: result.err().into_iter().collect(), action: Action::done() }
+        let action = match &observed.unserved {
+            Some(unserved) => self.repair(&observed.name, unserved),
+            None => Action::done(),
+        };
+        Outcome { wanted: Some(wanted), errors: result.err().into_iter().collect(), action }
     }
 
     async fn run(
@@ -45,6 +55,29 @@ impl DevClusterController {
         wanted.spec.control_plane_endpoint =
             Some(ApiEndpoint { host: Some(self.backend.host().to_owned()), port: Some(i32::from(port)) });
         wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);
+        Ok(())
+    }
+
+    /// Has the machines of an endpoint without a server reconciled, and looks again until somebody answers.
+    fn repair(&self, name: &NamespacedName, unserved: &Unserved) -> Action {
+        if !unserved.since.is_zero() {
+            tracing::debug!(cluster = %name, ?unserved, "no API server answers, its machines are reconciled");
+            self.backend.reconcile_machines(name);
+        }
+        Action::requeue_after(LOOK)
+    }
+
+    /// Starts a paused cluster that ran before this process was started: a pause stops the controller, and not the cluster. One that moves
+    /// is left to the mover.
+    pub(super) async fn bring_back(&self, dev: &DevCluster, cluster: Option<&Cluster>) -> Result<()> {
+        let (Some(name), Some(cluster)) = (self.cluster_name(dev), cluster) else { return Ok(()) };
+        let port = dev.spec.control_plane_endpoint.as_ref().and_then(port);
+        let ran_here = annotation(dev, HAND_OVER) == Some(NEEDED) && port.is_some();
+        if !ran_here || is_deleting(dev) || is_moving(cluster) {
+            return Ok(());
+        }
+        let (workload, _) = self.backend.start(&name, port, &BTreeSet::new()).await?;
+        workload.set_silent(annotation(dev, API_SERVER_SILENT).is_some());
         Ok(())
     }
 

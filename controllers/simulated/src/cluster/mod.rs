@@ -4,21 +4,26 @@ mod apply;
 mod observe;
 mod plan;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::conditions;
 use engine::controller::requests_of;
+use engine::object::{is_deleting, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned,
     Request, Result,
 };
+use parking_lot::Mutex;
+use schemas::HasConditions;
 use schemas::cluster::Cluster;
-use schemas::infrastructure::DevCluster;
+use schemas::infrastructure::{DevCluster, DevMachine};
 
 use crate::backend::Backend;
-use crate::names::CLUSTER_FINALIZER;
+use crate::names::{CLUSTER_FINALIZER, not_simulated};
 use crate::owner::owner_name;
+use crate::workload::part::Part;
 use observe::{DevClusterController, Observed};
 use plan::Plan;
 
@@ -36,9 +41,12 @@ pub const CONTROLLER: Descriptor<Backend> = Descriptor {
 fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevCluster>();
     let clusters = manager.objects::<Cluster>();
+    let machines = manager.objects::<DevMachine>();
     let controller = DevClusterController {
         objects: objects.clone(),
         clusters: clusters.clone(),
+        machines: machines.clone(),
+        unserved: Mutex::default(),
         backend: backend.clone(),
         manager: manager.clone(),
     };
@@ -46,10 +54,11 @@ fn start(manager: &Manager, backend: &Backend) {
         let namespace = dev.metadata.namespace.as_deref().unwrap_or_default();
         owner_name(dev, "Cluster").map(|name| format!("{namespace}/{name}")).into_iter().collect()
     });
-    let all = objects.clone();
+    let (all, of_machines) = (objects.clone(), objects.clone());
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&clusters, move |change| of_cluster(change, &all))
+        .watches(&machines, move |change| of_machine(change, &of_machines))
         .start(Frame::new(controller));
 }
 
@@ -60,6 +69,23 @@ fn of_cluster(change: &Change<Cluster>, objects: &Objects<DevCluster>) -> Vec<Re
         return Vec::new();
     }
     requests_of(&objects.by_index(BY_OWNER_NAME, &change.name().to_string()))
+}
+
+/// Returns the DevCluster of a machine whose API server, or whose part in the cluster, came or went.
+fn of_machine(change: &Change<DevMachine>, objects: &Objects<DevCluster>) -> Vec<Request> {
+    let facts = |dev: &Arc<DevMachine>| {
+        let runs = |part: Part| dev.condition_is_true(part.condition());
+        (runs(Part::Node), runs(Part::ApiServer), is_deleting(dev.as_ref()))
+    };
+    if change.old.as_ref().map(facts) == change.new.as_ref().map(facts) {
+        return Vec::new();
+    }
+    let namespace = change.name().namespace;
+    let clusters = change.objects().filter_map(|dev| label(dev.as_ref(), engine::names::CLUSTER_NAME));
+    let clusters: BTreeSet<&str> = clusters.collect();
+    let of_cluster =
+        |name: &&str| requests_of(&objects.by_index(BY_OWNER_NAME, &format!("{namespace}/{name}")));
+    clusters.iter().flat_map(of_cluster).collect()
 }
 
 impl Planned for DevClusterController {
@@ -78,6 +104,10 @@ impl Planned for DevClusterController {
         &self.manager
     }
 
+    fn leaves(&self, dev: &DevCluster) -> Option<String> {
+        dev.spec.backend.in_memory.is_none().then(|| not_simulated("DevCluster"))
+    }
+
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the
     /// reference.
     fn cluster(&self, dev: &Arc<DevCluster>) -> Membership {
@@ -86,15 +116,17 @@ impl Planned for DevClusterController {
     }
 
     async fn forget(&self, request: &Request) {
+        self.unserved.lock().remove(request);
         self.forget_clusters(&request.namespace).await;
     }
 
     async fn while_paused(&self, wanted: &mut DevCluster, cluster: Option<&Arc<Cluster>>) -> Result<()> {
-        self.hand_over(wanted, cluster.map(AsRef::as_ref)).await
+        self.hand_over(wanted, cluster.map(AsRef::as_ref)).await?;
+        self.bring_back(wanted, cluster.map(AsRef::as_ref)).await
     }
 
     async fn observe(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
-        Ok(self.read(dev, cluster))
+        Ok(self.read(dev, cluster).await)
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {

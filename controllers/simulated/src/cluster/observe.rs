@@ -1,20 +1,29 @@
 //! Reads the objects on which the plan of a DevCluster depends.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use engine::{Manager, NamespacedName, Objects};
+use engine::{Manager, NamespacedName, Objects, Request};
+use parking_lot::Mutex;
+use schemas::HasConditions;
 use schemas::cluster::Cluster;
-use schemas::infrastructure::DevCluster;
+use schemas::infrastructure::{DevCluster, DevMachine};
 use schemas::meta::ApiEndpoint;
+use tokio::time::Instant;
 
 use crate::backend::Backend;
+use crate::machine::observe::has_node;
 use crate::owner::owner_name;
+use crate::workload::part::Part;
 
 /// The controller of DevClusters.
 pub(super) struct DevClusterController {
     pub objects: Objects<DevCluster>,
     pub clusters: Objects<Cluster>,
+    pub machines: Objects<DevMachine>,
+    /// The DevClusters whose endpoint has no server although a machine has one, each with the time at which that was first seen.
+    pub unserved: Mutex<BTreeMap<Request, Instant>>,
     pub backend: Backend,
     pub manager: Manager,
 }
@@ -30,6 +39,17 @@ pub(super) struct Observed {
     /// The ports of the endpoints of all DevClusters, if this one has none yet. After a restart their clusters may not listen yet, and a
     /// new cluster must not take their ports.
     pub reserved: BTreeSet<u16>,
+    /// What the endpoint lacks; `None` if clients reach a server, or no machine has one yet.
+    pub unserved: Option<Unserved>,
+}
+
+/// An endpoint without a server, although a machine of the control plane has one according to its conditions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Unserved {
+    /// Since when.
+    pub since: Duration,
+    /// The names of the machines whose parts do not run in the cluster.
+    pub machines: Vec<String>,
 }
 
 /// Returns the port of an endpoint, or `None` if it has none.
@@ -44,14 +64,39 @@ impl DevClusterController {
         Some(NamespacedName::new(namespace, owner_name(dev, "Cluster")?))
     }
 
+    /// Returns what the endpoint of a DevCluster lacks.
+    async fn unserved(&self, dev: &DevCluster, cluster: &NamespacedName) -> Option<Unserved> {
+        let request = NamespacedName::of(dev);
+        let all = self.machines.by_cluster(cluster);
+        let members: Vec<&Arc<DevMachine>> = all.iter().filter(|machine| has_node(machine)).collect();
+        let workload = self.backend.get(cluster).await;
+        let has_server = members.iter().any(|machine| machine.condition_is_true(Part::ApiServer.condition()));
+        if !has_server || workload.as_ref().is_some_and(|workload| workload.is_open()) {
+            self.unserved.lock().remove(&request);
+            return None;
+        }
+        let now = self.manager.clock().monotonic();
+        let since = now - *self.unserved.lock().entry(request).or_insert(now);
+        let runs =
+            |name: &str, part: Part| workload.as_ref().is_some_and(|workload| workload.runs(name, part));
+        let lacks = |machine: &&Arc<DevMachine>| {
+            let name = machine.metadata.name.as_deref().unwrap_or_default();
+            Part::ALL.iter().any(|part| machine.condition_is_true(part.condition()) && !runs(name, *part))
+        };
+        let machines = members.into_iter().filter(lacks).filter_map(|machine| machine.metadata.name.clone());
+        Some(Unserved { since, machines: machines.collect() })
+    }
+
     /// Reads the state for the plan of `dev`; `None` if no Cluster owns it.
-    pub(super) fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
+    pub(super) async fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
         let endpoint =
             |cluster: &Arc<DevCluster>| cluster.spec.control_plane_endpoint.as_ref().and_then(port);
         let reserved = match endpoint(&dev) {
             Some(_) => BTreeSet::new(),
             None => self.objects.all().iter().filter_map(endpoint).collect(),
         };
-        Some(Observed { name: self.cluster_name(&dev)?, dev, cluster, reserved })
+        let name = self.cluster_name(&dev)?;
+        let unserved = self.unserved(&dev, &name).await;
+        Some(Observed { name, dev, cluster, reserved, unserved })
     }
 }

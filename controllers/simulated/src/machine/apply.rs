@@ -6,13 +6,14 @@ use std::sync::Arc;
 use engine::object::{annotation, is_deleting, uid};
 use engine::{Action, Error, NamespacedName, Outcome, Planned, Result, finalizer, paused};
 use machinery::hash::fnv1a_64;
-use schemas::HasConditions;
+use schemas::cluster::Cluster;
 use schemas::infrastructure::DevMachine;
 use serde_json::json;
 
-use super::observe::{DevMachineController, Read};
-use super::plan::Plan;
+use super::observe::{DevMachineController, Read, has_node};
+use super::plan::{self, Plan};
 use super::status;
+use crate::hand_over::is_moving;
 use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
 use crate::workload::objects::{Host, provider_id};
 use crate::workload::part::Part;
@@ -46,7 +47,20 @@ impl DevMachineController {
     async fn record(&self, read: &Read, plan: &Plan, wanted: &DevMachine) -> Result<()> {
         self.objects.patch(&read.dev, wanted, Self::OWNED).await?;
         self.remember_start(read, plan).await?;
-        self.open(read);
+        self.open(read).await;
+        Ok(())
+    }
+
+    /// Starts the parts of a paused machine that ran before this process was started.
+    pub(super) async fn bring_back(&self, dev: &DevMachine, cluster: &Arc<Cluster>) -> Result<()> {
+        let name = NamespacedName::of(cluster.as_ref());
+        // The controller of the DevCluster decides whether the cluster runs here. The state of one that moves is held.
+        if is_deleting(dev) || is_moving(cluster) || self.backend.get(&name).await.is_none() {
+            return Ok(());
+        }
+        let Some(read) = self.read(Arc::new(dev.clone()), cluster.clone()).await else { return Ok(()) };
+        self.run(&read, &plan::while_paused(&read.observed(), self.manager.clock().now())).await?;
+        self.open(&read).await;
         Ok(())
     }
 
@@ -108,15 +122,13 @@ impl DevMachineController {
         self.machines.merge(&key, None, patch).await.map(drop)
     }
 
-    /// Opens the cluster to clients once all its provisioned machines run.
-    fn open(&self, read: &Read) {
-        let Some(workload) = read.workload.as_ref() else { return };
-        let provisioned = |machine: &&Arc<DevMachine>| {
-            !is_deleting(machine.as_ref()) && machine.condition_is_true(Part::Node.condition())
-        };
+    /// Opens the cluster to clients once all its provisioned machines run. The cluster may have been started by this reconcile, so that
+    /// what it read before does not count.
+    async fn open(&self, read: &Read) {
+        let Some(workload) = self.backend.get(&read.name).await else { return };
         let all = self.objects.by_cluster(&read.name);
-        let expected =
-            all.iter().filter(provisioned).filter_map(|machine| machine.metadata.name.clone()).collect();
-        workload.open_when_complete(&expected);
+        let provisioned = all.iter().filter(|dev| has_node(dev) && self.machine_of(dev).is_some());
+        workload
+            .open_when_complete(&provisioned.filter_map(|machine| machine.metadata.name.clone()).collect());
     }
 }

@@ -2,7 +2,7 @@
 
 mod apply;
 pub mod failures;
-mod observe;
+pub(crate) mod observe;
 pub mod plan;
 mod status;
 
@@ -22,7 +22,7 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
 use crate::backend::Backend;
-use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER};
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER, not_simulated};
 use observe::{DevMachineController, Read};
 use plan::Plan;
 
@@ -58,13 +58,14 @@ fn start(manager: &Manager, backend: &Backend) {
         backend: backend.clone(),
         manager: manager.clone(),
     };
-    let all = objects.clone();
-    Controller::new(manager, CONTROLLER.name)
+    let (all, of_backend) = (objects.clone(), objects.clone());
+    let running = Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&machines, of_machine)
         .watches(&clusters, move |change| of_cluster(change, &all))
-        .reads(&secrets)
-        .start(Frame::new(controller));
+        .reads(&secrets);
+    backend.notify_machines(running.queue(), move |cluster| requests_of(&of_backend.by_cluster(cluster)));
+    running.start(Frame::new(controller));
 }
 
 /// Returns the DevMachine of a Machine of which something changed that the plan depends on.
@@ -124,9 +125,20 @@ impl Planned for DevMachineController {
         &self.manager
     }
 
+    fn leaves(&self, dev: &DevMachine) -> Option<String> {
+        dev.spec.backend.in_memory.is_none().then(|| not_simulated("DevMachine"))
+    }
+
     fn cluster(&self, dev: &Arc<DevMachine>) -> Membership {
         let machine = self.machine_of(dev);
         machine.and_then(|machine| self.cluster_of(&machine)).map_or(Membership::Waits, Membership::Of)
+    }
+
+    async fn while_paused(&self, dev: &mut DevMachine, cluster: Option<&Arc<Cluster>>) -> Result<()> {
+        match cluster {
+            Some(cluster) => self.bring_back(dev, cluster).await,
+            None => Ok(()),
+        }
     }
 
     async fn observe(&self, dev: Arc<DevMachine>, cluster: Option<Arc<Cluster>>) -> Result<Option<Read>> {

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, KUBERNETES_VERSION};
 use crate::owner::owner_name;
 use crate::workload::Workload;
+use crate::workload::part::Part;
 
 /// The controller of DevMachines.
 pub(super) struct DevMachineController {
@@ -67,6 +68,11 @@ impl Read {
             draw: self.draw,
         }
     }
+}
+
+/// Returns whether a simulated machine is one of its cluster's Nodes, and stays.
+pub(crate) fn has_node(dev: &DevMachine) -> bool {
+    dev.spec.backend.in_memory.is_some() && !is_deleting(dev) && dev.condition_is_true(Part::Node.condition())
 }
 
 /// Returns whether the infrastructure of a Cluster is provisioned.

@@ -66,7 +66,7 @@ const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
 
 /// Returns the parts of a machine.
 pub fn parts(control_plane: bool) -> &'static [Part] {
-    if control_plane { &[Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Vm, Part::Node] }
+    if control_plane { &Part::ALL } else { &[Part::Vm, Part::Node] }
 }
 
 /// Computes which parts run at `now`.
@@ -173,6 +173,14 @@ pub fn restart_time(before: Option<&Condition>, after: &Condition) -> bool {
     after.type_ == Part::Vm.condition()
         && after.reason == WAITING_FOR_STARTUP
         && before.is_none_or(|before| before.reason != WAITING_FOR_STARTUP)
+}
+
+/// Returns the plan for a paused machine at `now`: what ran when it was paused runs, and nothing else begins. A pause stops the
+/// controller and not the machine, which a restart of this process would otherwise end.
+pub fn while_paused(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
+    let mut plan = plan(&Observed { draw: None, ..observed.clone() }, now);
+    plan.running.retain(|part| transition(observed, *part).is_some());
+    plan
 }
 
 /// Returns since when the part runs; `None` if it does not.

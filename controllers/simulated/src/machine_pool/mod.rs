@@ -19,7 +19,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
-use crate::names::MACHINE_POOL_FINALIZER;
+use crate::names::{MACHINE_POOL_FINALIZER, not_simulated};
 use observe::{DevMachinePoolController, Observed};
 use plan::Plan;
 
@@ -84,6 +84,11 @@ impl Planned for DevMachinePoolController {
 
     fn manager(&self) -> &Manager {
         &self.manager
+    }
+
+    fn leaves(&self, dev: &DevMachinePool) -> Option<String> {
+        let backend = dev.spec.backend.as_ref();
+        backend.is_none_or(|backend| backend.in_memory.is_none()).then(|| not_simulated("DevMachinePool"))
     }
 
     /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the

@@ -1,5 +1,6 @@
 //! Reads the objects on which the plan of a DevMachinePool depends.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::batch::to_create;
@@ -84,9 +85,11 @@ impl DevMachinePoolController {
         let pool = self.pool_of(&dev)?;
         let machines = self.machines.by_owner(uid(pool.as_ref()));
         let found = self.dev_machines.by_owner(uid(dev.as_ref()));
-        let machine_of = |dev: &DevMachine| {
-            machines.iter().find(|machine| machine.metadata.name == dev.metadata.name).cloned()
-        };
+        let by_name: BTreeMap<&str, &Arc<Machine>> = machines
+            .iter()
+            .filter_map(|machine| Some((machine.metadata.name.as_deref()?, machine)))
+            .collect();
+        let machine_of = |dev: &DevMachine| by_name.get(dev.metadata.name.as_deref()?).copied().cloned();
         let members: Vec<Member> =
             found.into_iter().map(|dev| Member { machine: machine_of(&dev), dev }).collect();
         let is_orphan = |machine: &&Arc<Machine>| {

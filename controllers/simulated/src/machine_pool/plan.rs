@@ -57,7 +57,7 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     } else if let (Some(backend), true) = (backend, may_start(observed)) {
         scale(&mut plan, observed, backend);
     }
-    status::set(&mut plan.wanted, observed, backend.is_some(), now);
+    status::set(&mut plan.wanted, observed, now);
     plan
 }
 

@@ -86,19 +86,15 @@ fn which_machines_come_and_go() {
 }
 
 #[test]
-fn nothing_starts_without_cluster_bootstrap_data_and_backend() {
+fn nothing_starts_without_cluster_and_bootstrap_data() {
     let base = observed(1, vec![]);
     let cluster = Observed { cluster: read(json!({"metadata": {"name": "plain"}})), ..base.clone() };
     let mut pool = base.pool.as_ref().clone();
     pool.spec.template.spec.bootstrap.data_secret_name = None;
-    let data = Observed { pool: Arc::new(pool), ..base.clone() };
-    let dev = json!({"metadata": {"name": "pool"}, "spec": {"backend": {"docker": {}}}});
-    let backend = Observed { dev: read(dev), ..base };
-    for observed in [cluster, data, backend.clone()] {
+    let data = Observed { pool: Arc::new(pool), ..base };
+    for observed in [cluster, data] {
         assert_eq!(steps(&plan(&observed, now())), "");
     }
-    let status = plan(&backend, now()).wanted.status.unwrap();
-    assert!(status.ready.is_none() && status.conditions.iter().any(|it| it.message.contains("inMemory")));
 }
 
 #[test]

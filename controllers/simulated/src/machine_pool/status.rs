@@ -13,7 +13,7 @@ pub(super) fn wanted(observed: &Observed) -> usize {
 }
 
 /// Sets provider IDs, status and conditions. A machine that is being deleted counts until it is gone, because its Node is still drained.
-pub(super) fn set(dev: &mut DevMachinePool, observed: &Observed, is_simulated: bool, now: DateTime<Utc>) {
+pub(super) fn set(dev: &mut DevMachinePool, observed: &Observed, now: DateTime<Utc>) {
     let mut members: Vec<&Member> = observed.members.iter().collect();
     members.sort_by_key(|member| member.dev.metadata.name.clone());
     let ids: Vec<String> = members.iter().filter_map(|member| member.dev.spec.provider_id.clone()).collect();
@@ -29,21 +29,15 @@ pub(super) fn set(dev: &mut DevMachinePool, observed: &Observed, is_simulated: b
     status.replicas = Some(i32::try_from(members.len()).unwrap_or(i32::MAX));
     status.instances = members.iter().map(|member| instance(member)).collect();
     // As the provisioning of other infrastructure, this does not go back.
-    if ready >= wanted && is_simulated {
+    if ready >= wanted {
         status.ready = Some(true);
     }
-    let condition = if !is_simulated {
-        let message = "spec.backend.inMemory is not set: no other backend is simulated here";
-        is_false("ReplicasReady", "NotReady", message)
+    let condition = if is_deleting(dev) {
+        is_false("ReplicasReady", "NotReady", format!("{} machines are being deleted", members.len()))
     } else if ready == wanted {
         is_true("ReplicasReady", "Ready")
     } else {
         is_false("ReplicasReady", "NotReady", format!("{ready} of {wanted} machines are provisioned"))
-    };
-    let condition = if is_deleting(dev) {
-        is_false("ReplicasReady", "NotReady", format!("{} machines are being deleted", members.len()))
-    } else {
-        condition
     };
     let summary = schemas::meta::Condition { type_: "Ready".to_owned(), ..condition.clone() };
     conditions::set(dev, now, condition);

@@ -385,6 +385,11 @@ impl Workload {
         }
     }
 
+    /// Returns whether clients reach an API server of the cluster.
+    pub fn is_open(&self) -> bool {
+        self.open.lock().is_some() && self.listener.lock().is_some()
+    }
+
     /// Closes the cluster to clients and ends the present connections.
     pub fn close(&self) {
         if let Some(token) = self.open.lock().take() {

@@ -16,6 +16,9 @@ pub enum Part {
 }
 
 impl Part {
+    /// All parts, in the order in which they start.
+    pub const ALL: [Self; 4] = [Self::Vm, Self::Node, Self::Etcd, Self::ApiServer];
+
     /// Returns the condition that tells whether the part runs.
     pub fn condition(self) -> &'static str {
         match self {
