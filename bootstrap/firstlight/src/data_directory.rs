@@ -26,6 +26,9 @@ pub struct Running {
     pub server: String,
     /// The path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
+    /// Its controllers, as a value of `--controllers`; `None` if a version wrote the file that did not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controllers: Option<String>,
     /// The services that boot machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bare_metal: Option<BareMetal>,

@@ -125,7 +125,13 @@ impl Process {
         controllers::start(&context, &options.controllers);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);
-        let running = Running { pid: std::process::id(), server, kubeconfig: kubeconfig.clone(), bare_metal };
+        let running = Running {
+            pid: std::process::id(),
+            server,
+            kubeconfig: kubeconfig.clone(),
+            controllers: Some(options.controllers.to_string()),
+            bare_metal,
+        };
         if let Err(error) = directory.write_running(&running) {
             tracing::warn!("`firstlight status` will not find this server: {error:#}");
         }

@@ -4,7 +4,8 @@
 use access::User;
 use clap::Parser;
 use firstlight::cli::{Cli, Command};
-use firstlight::install::{NAMESPACE, install};
+use firstlight::controllers::Selection;
+use firstlight::install::{NAMESPACE, carried_over, install};
 use firstlight::leader_election::{LEASE, LeaderElection, lead};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
@@ -16,7 +17,16 @@ use crate::place::Place;
 async fn the_installed_role_is_enough() {
     let place = Place::start("none", &[]).await;
     let administrator = place.process.plane.client("administrator");
-    install(&administrator, "firstlight:test", None, false, &Clock::system()).await.unwrap();
+    install(
+        &administrator,
+        "firstlight:test",
+        &carried_over(Selection::all(), false),
+        None,
+        false,
+        &Clock::system(),
+    )
+    .await
+    .unwrap();
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
     let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
     let client = Client::new(place.process.plane.server.client_service(account), NAMESPACE);

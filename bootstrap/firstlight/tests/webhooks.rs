@@ -14,7 +14,8 @@ use clap::Parser;
 use engine::Manager;
 use firstlight::admission::ClusterApiAdmission;
 use firstlight::cli::{Cli, Command};
-use firstlight::install::{NAMESPACE, definitions, install};
+use firstlight::controllers::Selection;
+use firstlight::install::{NAMESPACE, carried_over, definitions, install};
 use firstlight::limits::REVIEW_BYTES;
 use firstlight::webhooks::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SECRET, WebhookOptions, Webhooks};
 use futures::FutureExt;
@@ -69,7 +70,16 @@ impl Cluster {
         let server = Server::builder(registry, clock.clone()).authorizer(rbac).build();
         let administrator = Client::new(server.client_service(User::master("administrator")), "default");
         let cluster = Self { server, administrator };
-        install(&cluster.administrator, "firstlight:test", None, false, &clock).await.unwrap();
+        install(
+            &cluster.administrator,
+            "firstlight:test",
+            &carried_over(Selection::all(), false),
+            None,
+            false,
+            &clock,
+        )
+        .await
+        .unwrap();
         for definition in definitions().unwrap() {
             // Some are there already.
             drop(cluster.create(&definition).await);

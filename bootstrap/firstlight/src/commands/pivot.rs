@@ -18,7 +18,9 @@ use pivot::{Journal, Options, Pivot, Server};
 
 use crate::backup::JOURNAL;
 use crate::data_directory::DataDirectory;
-use crate::install::{InstallOptions, Installation, Outcome, copy_leases, install};
+use crate::install::{
+    InstallOptions, Installation, Outcome, carried_over, controllers_of, copy_leases, install,
+};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say, tell};
 
@@ -122,7 +124,7 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     Ok(())
 }
 
-/// Installs the controllers at the target if the options request it, and prints the steps on standard error, because standard output is
+/// Installs the controllers of the source at the target if the options request it, and prints the steps on standard error, because standard output is
 /// for the report. If the server on `folder` boots machines, these services are installed, too: then the function returns a text about what
 /// moves with them, and otherwise an empty one.
 pub(super) async fn install_first(
@@ -139,7 +141,9 @@ pub(super) async fn install_first(
     if installation.is_some() && !dry_run {
         tell(&format!("Waiting until {reference} runs in the cluster, and has the bundles."));
     }
-    let steps = install(to, &reference, installation.as_ref(), dry_run, &Clock::system()).await?;
+    let controllers = carried_over(controllers_of(folder, from).await?, installation.is_some());
+    let steps =
+        install(to, &reference, &controllers, installation.as_ref(), dry_run, &Clock::system()).await?;
     for step in steps.iter().filter(|step| step.outcome != Outcome::Left) {
         tell(&step.to_string());
     }

@@ -145,6 +145,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::controllers::Selection;
     use crate::data_directory::write_private;
     use crate::install::owned;
     use crate::netboot::NetbootOptions;
@@ -194,7 +195,7 @@ mod tests {
             authority,
             left_behind: Vec::new(),
         };
-        let objects = owned("image:v1", Some(&installation)).unwrap();
+        let objects = owned("image:v1", &Selection::all(), Some(&installation)).unwrap();
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");
         assert_eq!(objects[1]["stringData"]["netboot-ca.key"], "private key");
         assert!(objects[2..].iter().all(|object| !object.to_string().contains("private key")));

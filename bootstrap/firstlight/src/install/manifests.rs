@@ -28,21 +28,21 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 ///
 /// # Errors
 /// Never, for the built-in definitions.
-pub fn shared(with_bare_metal: bool) -> Result<Vec<Value>> {
+pub fn shared(installed: &Selection, with_bare_metal: bool) -> Result<Vec<Value>> {
     let mut objects = webhooks::definitions()?;
     objects.retain(|definition| {
         definition["spec"]["group"] != OPERATOR && (with_bare_metal || !is_bare_metal(definition))
     });
-    let installed = controllers(with_bare_metal);
-    objects.extend(providers::namespaces(&installed));
-    objects.extend(providers::entries(&installed));
+    objects.extend(providers::namespaces(installed));
+    objects.extend(providers::entries(installed));
     Ok(objects)
 }
 
-/// Returns the controllers that are installed.
-fn controllers(with_bare_metal: bool) -> Selection {
-    let all = Selection::all().without("pods").without("operator");
-    if with_bare_metal { all } else { all.without("metal") }
+/// Returns the controllers that are installed for a source that runs `source`. Others could take objects for theirs that another provider
+/// manages at the source and, after the pivot, at the target.
+pub fn carried_over(source: Selection, with_bare_metal: bool) -> Selection {
+    let carried = source.without("pods").without("operator");
+    if with_bare_metal { carried } else { carried.without("metal") }
 }
 
 /// Returns whether a definition belongs to bare metal. Unless the services that boot machines are installed, too, these kinds stay with the
@@ -60,10 +60,10 @@ fn is_bare_metal(definition: &Value) -> bool {
 ///
 /// # Errors
 /// Never, for the built-in definitions.
-pub fn owned(image: &str, bare_metal: Option<&Installation>) -> Result<Vec<Value>> {
+pub fn owned(image: &str, installed: &Selection, bare_metal: Option<&Installation>) -> Result<Vec<Value>> {
     let name = json!({"name": NAME, "labels": labels()});
     let namespaced = json!({"name": NAME, "namespace": NAMESPACE, "labels": labels()});
-    let mut pod = pod(image, bare_metal.is_some());
+    let mut pod = pod(image, installed, bare_metal.is_some());
     let mut namespace = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels()},
     });
@@ -161,7 +161,7 @@ fn leader_election_binding() -> Value {
     })
 }
 
-fn pod(image: &str, with_bare_metal: bool) -> Value {
+fn pod(image: &str, installed: &Selection, with_bare_metal: bool) -> Value {
     let metrics_port = if with_bare_metal { METRICS_PORT_ON_NODE } else { METRICS_PORT };
     json!({
         "serviceAccountName": NAME,
@@ -171,7 +171,7 @@ fn pod(image: &str, with_bare_metal: bool) -> Value {
             "imagePullPolicy": "IfNotPresent",
             "args": [
                 "controllers",
-                format!("--controllers={}", controllers(with_bare_metal)),
+                format!("--controllers={installed}"),
                 "--leader-elect",
                 format!("--health-addr=:{HEALTH_PORT}"),
                 format!("--diagnostics-address=:{metrics_port}"),
@@ -205,12 +205,26 @@ fn pod(image: &str, with_bare_metal: bool) -> Value {
 mod tests {
     use super::*;
 
+    fn all() -> Selection {
+        carried_over(Selection::all(), true)
+    }
+
+    #[test]
+    fn what_the_source_does_not_run_does_not_run_at_the_target() {
+        let source: Selection = "core,kubeadm,addons,pods,operator".parse().unwrap();
+        let installed = carried_over(source, false);
+        assert_eq!(installed.to_string(), "core,kubeadm-bootstrap,kubeadm-control-plane,addons");
+        let objects = owned("image:v1", &installed, None).unwrap();
+        let arguments = &objects.last().unwrap()["spec"]["template"]["spec"]["containers"][0]["args"];
+        assert_eq!(arguments[1], format!("--controllers={installed}"));
+    }
+
     #[test]
     fn every_kind_that_controllers_use_is_in_a_group_of_the_role() {
         let rules = rules();
         let groups = rules[0]["apiGroups"].as_array().unwrap();
         for definition in
-            shared(true).unwrap().iter().filter(|object| object["kind"] == "CustomResourceDefinition")
+            shared(&all(), true).unwrap().iter().filter(|object| object["kind"] == "CustomResourceDefinition")
         {
             let group = &definition["spec"]["group"];
             assert!(groups.contains(group) || group == "clusterctl.cluster.x-k8s.io", "{group}");
@@ -219,7 +233,7 @@ mod tests {
 
     #[test]
     fn kinds_of_bare_metal_are_not_installed() {
-        let objects = shared(false).unwrap();
+        let objects = shared(&all().without("metal"), false).unwrap();
         let names: Vec<&str> =
             objects.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"devmachines.infrastructure.cluster.x-k8s.io"), "{names:?}");
@@ -228,8 +242,8 @@ mod tests {
 
     #[test]
     fn what_is_namespaced_is_where_its_namespace_is_made_first() {
-        let owned = owned("image:v1", None).unwrap();
-        let objects: Vec<Value> = shared(true).unwrap().into_iter().chain(owned).collect();
+        let owned = owned("image:v1", &all(), None).unwrap();
+        let objects: Vec<Value> = shared(&all(), true).unwrap().into_iter().chain(owned).collect();
         let mut namespaces = Vec::new();
         for object in &objects {
             if object["kind"] == "Namespace" {

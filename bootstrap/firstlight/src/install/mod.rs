@@ -5,6 +5,7 @@ mod available;
 mod bare_metal;
 mod leases;
 mod manifests;
+mod source;
 mod until;
 mod webhooks;
 
@@ -21,11 +22,13 @@ use serde_json::Value;
 
 pub use bare_metal::Installation;
 pub use leases::copy_leases;
-pub use manifests::{NAMESPACE, owned, shared};
+pub use manifests::{NAMESPACE, carried_over, owned, shared};
+pub use source::controllers_of;
 pub use webhooks::definitions;
 
 use until::until;
 
+use crate::controllers::Selection;
 use crate::image;
 use crate::names::FIELD_MANAGER;
 
@@ -94,7 +97,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Installs everything; with `dry_run` nothing is written. Objects that other controllers may use are created if they are missing, and
+/// Installs `controllers` with all that they need; with `dry_run` nothing is written. Objects that other controllers may use are created if they are missing, and
 /// never changed. With the services that boot machines, it returns when they are ready to take over.
 ///
 /// # Errors
@@ -102,13 +105,14 @@ impl fmt::Display for Step {
 pub async fn install(
     client: &Client,
     reference: &str,
+    controllers: &Selection,
     bare_metal: Option<&Installation>,
     dry_run: bool,
     clock: &Clock,
 ) -> Result<Vec<Step>> {
     refuse_beside_upstream(client).await?;
     let mut steps = Vec::new();
-    for object in shared(bare_metal.is_some())? {
+    for object in shared(controllers, bare_metal.is_some())? {
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !exists && !dry_run {
@@ -120,7 +124,7 @@ pub async fn install(
         let outcome = if exists { Outcome::Left } else { Outcome::Created };
         steps.push(Step { object: target.label(), outcome, dry_run });
     }
-    for object in owned(reference, bare_metal)? {
+    for object in owned(reference, controllers, bare_metal)? {
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !dry_run {

@@ -1,0 +1,45 @@
+//! What runs at the source of a pivot.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::{Client, ResourceExt};
+
+use crate::controllers::Selection;
+use crate::data_directory::DataDirectory;
+
+/// The entry of upstream's Docker provider in clusterctl's inventory. It has the kinds of the simulated infrastructure.
+const DOCKER: &str = "infrastructure-docker";
+
+/// Returns the controllers of the source: those of the server on the data directory `folder`. Of another source it is only known whether a
+/// provider of its own has the kinds of the simulated infrastructure.
+///
+/// # Errors
+/// The file about the server is damaged, or the source cannot be asked.
+pub async fn controllers_of(folder: Option<&Path>, source: &Client) -> Result<Selection> {
+    if let Some(folder) = folder {
+        let running = DataDirectory::locate(Some(folder))?.running()?;
+        if let Some(controllers) = running.and_then(|running| running.controllers) {
+            let controllers: Selection = controllers.parse().map_err(|error: String| {
+                anyhow!("{error}, says server.json in {}: start the server there again", folder.display())
+            })?;
+            // A server that only stores objects leaves them to the controllers of the target.
+            if !controllers.is_none() {
+                return Ok(controllers);
+            }
+        }
+    }
+    let all = Selection::all();
+    Ok(if has_docker(source).await? { all.without("simulated") } else { all })
+}
+
+async fn has_docker(source: &Client) -> Result<bool> {
+    let kind = GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider");
+    let providers: Api<DynamicObject> = Api::all_with(source.clone(), &ApiResource::from_gvk(&kind));
+    match providers.list(&ListParams::default()).await {
+        Ok(found) => Ok(found.items.iter().any(|provider| provider.name_any() == DOCKER)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error).context("cannot read clusterctl's inventory at the source"),
+    }
+}
