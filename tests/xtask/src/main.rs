@@ -122,6 +122,16 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         from: u64,
     },
+    /// Restart a server with simulated clusters again and again, in virtual time with requests that are late, and in real time beside threads
+    /// that take the processor: after each restart all clusters must answer.
+    Restarts {
+        /// How many clusters.
+        #[arg(long, default_value_t = 12)]
+        clusters: u64,
+        /// How many restarts of each kind.
+        #[arg(long, default_value_t = 100)]
+        restarts: u64,
+    },
     /// Build the agent as a static program, and the server with it inside: the agent for musl where its target and C compiler (musl-tools) can be
     /// had, otherwise with the C library of this machine.
     Release,
@@ -197,6 +207,11 @@ fn main() -> anyhow::Result<()> {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];
             suite::tests(&workspace_root(), "pivot", &["graphs::"], &variables)
+        }
+        Command::Restarts { clusters, restarts } => {
+            let (clusters, restarts) = (clusters.to_string(), restarts.to_string());
+            let variables = [("RESTARTS_CLUSTERS", clusters.as_str()), ("RESTARTS", restarts.as_str())];
+            suite::tests(&workspace_root(), "simulation", &["restarts::"], &variables)
         }
         Command::Release => suite::release(&workspace_root()),
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
