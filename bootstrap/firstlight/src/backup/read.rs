@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use store::{Key, Revision, Stored};
+use store::{Derived, Key, Revision, Stored};
 
 use super::files;
 use super::format::{END, FILE, FORMAT, HEADER, Header, MAGIC, OBJECT, RECORD_HEAD, RECORD_SUM};
@@ -146,5 +146,6 @@ fn stored(content: &[u8]) -> Option<Stored> {
         value: Bytes::copy_from_slice(value),
         mod_revision: Revision(u64::from_le_bytes(*mod_revision)),
         create_revision: Revision(u64::from_le_bytes(*create_revision)),
+        derived: Derived::default(),
     })
 }
