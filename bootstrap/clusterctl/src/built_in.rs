@@ -70,14 +70,14 @@ impl Found {
     }
 }
 
+/// Chosen providers as `name[:version]`, with their types.
+type Named = Vec<(String, ProviderType)>;
+
 /// Takes the providers that are built in out of the chosen ones.
 ///
 /// # Errors
 /// The name of a provider is invalid.
-pub(crate) fn take(
-    chosen: Vec<(String, ProviderType)>,
-    built_in: &[Installed],
-) -> Result<(Vec<(String, ProviderType)>, Vec<Found>)> {
+pub(crate) fn take(chosen: Named, built_in: &[Installed]) -> Result<(Named, Vec<Found>)> {
     let (mut others, mut found) = (Vec::new(), Vec::new());
     for (text, kind) in chosen {
         let (name, wanted) = parse_name(&text)?;

@@ -242,10 +242,14 @@ impl Network for Failing {
 
 /// Opens a repository over a failing network; returns the error, and what was told before.
 async fn told(error: fn() -> clusterctl::Error) -> (String, Vec<String>) {
+    told_by(Arc::new(Failing(error))).await
+}
+
+async fn told_by(network: Arc<dyn Network>) -> (String, Vec<String>) {
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
     let written = lines.clone();
     let report = Arc::new(move |line: &str| written.lock().unwrap().push(line.to_owned()));
-    let fetcher = Fetcher::new(Arc::new(Failing(error)), Clock::system()).with_report(report);
+    let fetcher = Fetcher::new(network, Clock::system()).with_report(report);
     let opened =
         Repository::open(&provider(LATEST), &configuration(&[("GOPROXY", "off")]).await, &fetcher).await;
     let lines = lines.lock().unwrap().clone();
@@ -262,4 +266,9 @@ async fn each_repeated_request_is_told_and_what_cannot_pass_is_not_repeated() {
     let (error, lines) = told(|| clusterctl::Error::invalid("cannot resolve api.github.com")).await;
     assert!(error.ends_with("cannot resolve api.github.com"), "{error}");
     assert!(lines.is_empty(), "{lines:?}");
+    for (status, repeated) in [(403, 0), (410, 0), (429, 5), (500, 5)] {
+        let url = "https://api.github.com/repos/acme/cloud/releases?page=1&per_page=100";
+        let (_, lines) = told_by(Arc::new(Web::default().failing(url, status))).await;
+        assert_eq!(lines.len(), repeated, "{status}: {lines:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Commands of somebody whose environment names a proxy, or who has no network.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+mod pods;
 mod website;
 
 use std::net::SocketAddr;

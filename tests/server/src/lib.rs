@@ -29,6 +29,19 @@ impl Server {
     /// # Errors
     /// The server ends, or is not ready within a minute. The error contains its log.
     pub async fn start(binary: &Path, directory: &Path, options: &[&str]) -> Result<Self> {
+        Self::start_in(binary, directory, options, &[]).await
+    }
+
+    /// The same with these variables in the environment.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub async fn start_in(
+        binary: &Path,
+        directory: &Path,
+        options: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Self> {
         let socket = directory.join("notify");
         // An earlier server of this directory may have left the socket behind.
         drop(std::fs::remove_file(&socket));
@@ -40,6 +53,7 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&data)
             .args(options)
+            .envs(environment.iter().copied())
             .env("NOTIFY_SOCKET", &socket)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

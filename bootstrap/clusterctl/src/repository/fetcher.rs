@@ -77,6 +77,10 @@ impl Fetcher {
                 "rate limit for github api has been reached. Please wait one hour or get a personal API token and assign it to the GITHUB_TOKEN environment variable",
             )),
             401 => Err(Error::invalid(format!("{url}: unauthorized access, please check your credentials"))),
+            // What a server refuses it refuses again, unless it says that there were too many requests.
+            status @ 400..=499 if ![408, 425, 429].contains(&status) => {
+                Err(Error::invalid(format!("error getting {url}, status code: {status}")))
+            }
             status => Err(Error::Network(format!("error getting {url}, status code: {status}"))),
         }
     }

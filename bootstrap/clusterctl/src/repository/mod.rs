@@ -43,7 +43,7 @@ enum Source {
     GitHub(github::Project),
     GitLab(gitlab::Package),
     Website(website::Website),
-    Artifacts(artifact::Artifacts),
+    Artifacts(Box<artifact::Artifacts>),
     Bundled(bundled::Bundled),
     Supplied(Supplied),
 }
@@ -223,9 +223,8 @@ fn published(
                 ))
             }
         }
-        Some(("oci", path)) => {
-            Ok(artifact::parse(path, provider, configuration, fetcher)?.map(Source::Artifacts))
-        }
+        Some(("oci", path)) => Ok(artifact::parse(path, provider, configuration, fetcher)?
+            .map(|found| Source::Artifacts(Box::new(found)))),
         Some(("file", path)) => Ok(local::parse(url, path, provider)?.map(Source::Local)),
         None => Ok(local::parse(url, url, provider)?.map(Source::Local)),
         Some((scheme, _)) => Err(Error::invalid(format!(
