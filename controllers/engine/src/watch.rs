@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answers::{Identity, without_managed_fields};
-use crate::cache::{Contents, Stored, stored};
+use crate::aside::aside;
+use crate::cache::{Contents, Decode, Stored, decoded, stored};
 use crate::error::{Error, Result};
 use crate::limits::OBJECT_PARTS;
 use crate::object::{Kind, NamespacedName};
@@ -33,6 +34,8 @@ const LIST_INTERVAL: Duration = Duration::from_secs(9 * 60);
 const REMOTE_PAGE: u32 = 500;
 /// Number of pages of a list.
 const REMOTE_PAGES: usize = 100;
+/// Larger objects are decoded where this does not delay other tasks. Size of the text in bytes.
+const ASIDE_FROM_BYTES: usize = 128 << 10;
 const BACK_OFF_BASE: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 
@@ -61,7 +64,7 @@ pub(crate) struct Watched {
     plural: String,
     path: String,
     is_metadata: bool,
-    decode: fn(&str) -> serde_json::Result<Stored>,
+    decode: Decode,
     /// Decodes an object, and returns its size in memory, too.
     decode_measured: fn(&str) -> serde_json::Result<(Stored, usize)>,
 }
@@ -200,7 +203,9 @@ impl Watcher {
         let key = Identity::read(&text).map(|identity| identity.key());
         let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
         let Some(quota) = &self.quota else {
-            return (self.resource.decode)(&text).map_err(|error| {
+            let decode = || decoded(&text, self.resource.decode);
+            let decoded = if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() };
+            return decoded.map_err(|error| {
                 tracing::error!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
                 key
             });
@@ -211,7 +216,9 @@ impl Watcher {
             tracing::debug!(%kind, ?object, parts, "an object is left out, because it has too many parts");
             return Err(key);
         }
-        let (decoded, size) = match (self.resource.decode_measured)(&text) {
+        let decode = || (self.resource.decode_measured)(&text);
+        let measured = if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() };
+        let (decoded, size) = match measured {
             Ok(measured) => measured,
             Err(error) => {
                 tracing::debug!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");

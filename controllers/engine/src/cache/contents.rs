@@ -14,13 +14,20 @@ use crate::object::{Kind, NamespacedName, uid_of, version_of};
 
 /// An object of any kind.
 pub(crate) trait Object: Any + Send + Sync {
-    /// Returns the object's metadata.
+    /// Returns the object's metadata, or of a packed object those that a cache needs.
     fn metadata(&self) -> &ObjectMeta;
+
+    /// Returns the object of the cache's kind; `None` if it is packed and cannot be read.
+    fn unpacked(self: Arc<Self>) -> Option<Stored>;
 }
 
 impl<K: Kind> Object for K {
     fn metadata(&self) -> &ObjectMeta {
         self.meta()
+    }
+
+    fn unpacked(self: Arc<Self>) -> Option<Stored> {
+        Some(self)
     }
 }
 
@@ -111,7 +118,9 @@ impl State {
         }
         let mut index = Index { name, values, entries: BTreeMap::new() };
         for (key, object) in &self.objects {
-            index.insert(key, object.as_ref());
+            if let Some(object) = object.clone().unpacked() {
+                index.insert(key, object.as_ref());
+            }
         }
         self.indexes.push(index);
     }
@@ -121,6 +130,9 @@ impl State {
             Some(object) => self.objects.insert(key.clone(), object.clone()),
             None => self.objects.remove(key),
         };
+        // The change has the objects themselves, so that they are unpacked once for all indexes and subscribers.
+        let old = old.and_then(|object| object.unpacked());
+        let new = new.and_then(|object| object.unpacked());
         for index in &mut self.indexes {
             if let Some(old) = &old {
                 index.remove(key, old.as_ref());

@@ -1,6 +1,7 @@
 //! The cache of a kind: all its objects, indexes over them, and the subscribers to their changes.
 
 mod contents;
+mod packed;
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -10,6 +11,7 @@ use crate::object::{Kind, NamespacedName, Request};
 use crate::queue::Queue;
 
 pub(crate) use contents::{Contents, Object, Stored};
+pub(crate) use packed::{Decode, decoded};
 
 /// A change of an object. `old` is `None` for a new object, and `new` is `None` for a deleted one.
 pub struct Change<K: ?Sized> {
@@ -52,7 +54,7 @@ impl<K: Kind> Default for Cache<K> {
 }
 
 fn typed<K: Kind>(object: Stored) -> Option<Arc<K>> {
-    let object: Arc<dyn Any + Send + Sync> = object;
+    let object: Arc<dyn Any + Send + Sync> = object.unpacked()?;
     object.downcast().ok()
 }
 
