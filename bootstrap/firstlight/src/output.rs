@@ -16,11 +16,16 @@ use crate::options::Output;
 /// # Errors
 /// Standard output is closed.
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
-    let text = match output {
-        Output::Json => serde_json::to_string_pretty(value)? + "\n",
-        Output::Yaml => return say_document(&serde_saphyr::to_string(value)?),
+    let yaml = match output {
+        Output::Json => None,
+        Output::Yaml => Some(serde_saphyr::to_string(value)?),
     };
-    say(&text)
+    // An escape in YAML without quotes would be another value. JSON is YAML, too, and its strings keep their values when they are escaped.
+    let yaml = yaml.filter(|text| !text.contains(|c| terminal::is_unsafe(c) && c != '\n'));
+    match yaml {
+        Some(text) => say(&text),
+        None => say(&(serde_json::to_string_pretty(value)? + "\n")),
+    }
 }
 
 /// Prints text to standard output.

@@ -318,7 +318,7 @@ async fn a_running_server_verifies_itself_and_gives_its_objects_to_nobody_else()
     assert!(verified.objects > 0 && verified.rows >= verified.objects);
     let somebody = access::User::new("somebody", Vec::<String>::new());
     let client = Client::new(process.plane.server.client_service(somebody), "default");
-    for path in ["/backup", "/verify"] {
+    for path in ["/backup", "/verify", "/controllers", "/controllers/confirmed"] {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         let error = client.request_text(request).await.unwrap_err().to_string();
         assert!(error.contains(&format!("cannot get path \"{path}\"")), "{error}");

@@ -75,3 +75,16 @@ fn a_dumb_terminal_gets_lines_and_no_color_means_none() {
         assert_eq!(terminal.interrupt(), Some(130));
     }
 }
+
+#[test]
+fn a_server_without_clusters_says_so_and_what_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path());
+    let terminal = Terminal::start((80, 24), &mut command, &[]);
+    terminal.wait(|lines| {
+        let has = |text: &str| lines.iter().any(|line| line.starts_with(text));
+        has("No clusters yet.") && has("Ctrl-C stops the server; the same command continues.")
+    });
+    assert_eq!(terminal.interrupt(), Some(0));
+}

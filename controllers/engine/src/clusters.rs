@@ -357,12 +357,23 @@ impl Inner {
             (has_changed, state.problem.clone(), state.health.failures)
         };
         if has_changed {
-            if let Some(cause) = problem {
-                tracing::warn!(%cluster, %cause, "no connection to the workload cluster; trying on");
+            match problem {
+                // Until its first machine runs, nothing is wrong.
+                Some(cause) if !is_told_at_once && !self.is_initialized(cluster) => {
+                    tracing::info!(%cluster, %cause, "no connection to the workload cluster yet");
+                }
+                Some(cause) => tracing::warn!(%cluster, %cause, "no connection to the workload cluster"),
+                None => {}
             }
             self.publish(cluster);
         }
         failures
+    }
+
+    fn is_initialized(&self, cluster: &NamespacedName) -> bool {
+        let cluster = self.clusters.get(cluster);
+        let status = cluster.as_ref().and_then(|cluster| cluster.status.as_ref()?.initialization.as_ref());
+        status.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
     }
 
     fn connected(&self, cluster: &NamespacedName, connection: &Connection, workload: Workload) {

@@ -15,6 +15,23 @@ const MAY_RENAME: &[&str] = &[
     "bootstrap/pods/kubelet/src/volumes",
     "tests",
 ];
+/// The crates of the command line.
+const COMMAND_LINE: &[&str] = &[
+    "bootstrap/clusterctl/src/",
+    "bootstrap/firstlight/src/",
+    "bootstrap/operator/src/",
+    "bootstrap/pivot/src/",
+];
+/// The only files of these crates that write to standard output or standard error: they escape what others wrote, or write bytes.
+const PRINTERS: &[&str] = &[
+    "bootstrap/firstlight/src/output.rs",
+    "bootstrap/firstlight/src/logging.rs",
+    "bootstrap/firstlight/src/tree/screen.rs",
+    "bootstrap/firstlight/src/backup/destination.rs",
+    "bootstrap/firstlight/src/commands/image.rs",
+    // Only its own words about the progress of a pivot.
+    "bootstrap/firstlight/src/commands/pivot.rs",
+];
 
 /// The violations in a Rust source file, one per line.
 pub fn violations(path: &str, text: &str) -> Vec<String> {
@@ -44,6 +61,11 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
                 "{place}: a name without its content after a power failure; use the crate `files`"
             ));
         }
+        if prints(path, code) {
+            found.push(format!(
+                "{place}: text is printed with `say` or `tell`, which escape what others wrote"
+            ));
+        }
         if code.contains("thread::sleep(") && !path.starts_with("tests/tidy") {
             found.push(format!("{place}: a sleep; wait for a condition with a deadline"));
         }
@@ -52,6 +74,16 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
         found.extend(long_functions(path, text));
     }
     found
+}
+
+/// Whether the code writes to standard output or standard error where it must not.
+fn prints(path: &str, code: &str) -> bool {
+    let names_them =
+        ["io::stdout()", "io::stderr()", "println!", "print!"].iter().any(|name| code.contains(name));
+    names_them
+        && !code.contains("is_terminal()")
+        && COMMAND_LINE.iter().any(|folder| path.starts_with(folder))
+        && !PRINTERS.contains(&path)
 }
 
 /// Functions longer than [`FUNCTION_LINES_MAX`]. It relies on rustfmt, which gives the closing brace the same
@@ -112,5 +144,9 @@ mod tests {
             let found = violations("x.rs", text);
             assert_eq!(found.len(), expected, "{found:?}");
         }
+        let print = "writeln!(std::io::stderr(), \"{error}\")\n";
+        let at = |path: &str| violations(path, print).len();
+        assert_eq!(at("bootstrap/firstlight/src/main.rs"), 1);
+        assert_eq!((at("bootstrap/firstlight/src/output.rs"), at("tests/attack/src/main.rs")), (0, 0));
     }
 }

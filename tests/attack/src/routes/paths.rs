@@ -181,6 +181,7 @@ pub fn others() -> Vec<Case> {
         "/statusz",
         "/flagz",
         "/backup",
+        "/controllers",
         "//metrics",
         "/%6detrics",
         "/metrics%2F",

@@ -238,7 +238,8 @@ async fn confirm(undone: &[Undone], screen: &mut Screen) -> Result<()> {
     if undone.is_empty() {
         return Ok(());
     }
-    let list: String = undone.iter().map(|undone| format!("  {undone}\n")).collect();
+    let lines = undone.iter().map(ToString::to_string);
+    let list: String = lines.map(|line| format!("  {}\n", terminal::line(&line))).collect();
     let what =
         format!("These values have been changed since, and the manifests would change them back:\n{list}");
     if !screen.is_terminal() || !std::io::stdin().is_terminal() {
