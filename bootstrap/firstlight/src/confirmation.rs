@@ -30,23 +30,27 @@ type Answer = BoxFuture<'static, Result<Response<Body>, Status>>;
 
 /// Answers [`CONTROLLERS_PATH`].
 pub fn answer(controllers: Controllers) -> impl Fn() -> Answer + Send + Sync {
-    move || {
-        let report = controllers.get().map(|startup| startup.report()).unwrap_or_default();
-        futures::future::ready(response(&report)).boxed()
-    }
+    move || futures::future::ready(response(&report(&controllers))).boxed()
 }
 
 /// Answers [`CONFIRMED_PATH`].
 pub fn held_answer(controllers: Controllers) -> impl Fn() -> Answer + Send + Sync {
     move || {
-        let startup = controllers.get().cloned().unwrap_or_default();
+        let controllers = controllers.clone();
         async move {
-            // After this time the answer says what is left.
-            let _ = tokio::time::timeout(HELD_MAX, startup.wait_until_confirmed()).await;
-            response(&startup.report())
+            if let Some(startup) = controllers.get() {
+                // After this time the answer says what is left.
+                let _ = tokio::time::timeout(HELD_MAX, startup.wait_until_confirmed()).await;
+            }
+            response(&report(&controllers))
         }
         .boxed()
     }
+}
+
+fn report(controllers: &Controllers) -> Report {
+    // Nothing is confirmed before the controllers have started.
+    controllers.get().map_or(Report { more: 1, ..Report::default() }, |startup| startup.report())
 }
 
 fn response(report: &Report) -> Result<Response<Body>, Status> {

@@ -165,7 +165,7 @@ impl Plane {
         Client::new(self.server.client_service(User::master(name)), "default")
     }
 
-    /// Lets the server say what these controllers have not confirmed since they started. Only the first call counts.
+    /// Lets the server say what these controllers, which were started, have not confirmed since then. Only the first call counts.
     pub fn show_progress_of(&self, manager: &Manager) {
         let _ = self.controllers.set(manager.startup().clone());
     }

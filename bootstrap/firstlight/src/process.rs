@@ -84,7 +84,6 @@ impl Process {
         let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();
-        plane.show_progress_of(&manager);
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
         let files = netboot::Files { directory: &directory, authority: None };
         let netboot::Started { services: netboot, images, interfaces } =
@@ -123,6 +122,7 @@ impl Process {
         let bmcs_here = options.netboot.bmcs_here.clone();
         let context = controllers::Context { interfaces, bmcs_here, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
+        plane.show_progress_of(&manager);
         let server = format!("https://{}", reachable(address));
         let bare_metal = BareMetal::of(&options.netboot);
         let running = Running {

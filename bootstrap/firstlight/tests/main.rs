@@ -5,6 +5,7 @@ mod backup;
 mod bundle;
 mod class;
 mod classes;
+mod confirmation;
 mod detach;
 mod diagnostics;
 mod features;

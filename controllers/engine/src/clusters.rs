@@ -25,6 +25,7 @@ use crate::manager::Manager;
 use crate::network::WorkloadClients;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
+use crate::paused;
 use crate::queue::Queue;
 use crate::scope::Scope;
 
@@ -159,7 +160,11 @@ impl ClusterCache {
 
     /// Returns the Clusters whose status says that they are connected although this process never was, each with the cause.
     pub(crate) fn unconfirmed(&self) -> Vec<(NamespacedName, Option<String>)> {
-        let says_connected = |cluster: &Arc<Cluster>| cluster.condition_is_true("RemoteConnectionProbe");
+        // Nothing of a paused cluster is reconciled, so it may stay without a connection.
+        let says_connected = |cluster: &Arc<Cluster>| {
+            cluster.condition_is_true("RemoteConnectionProbe")
+                && paused::causes(cluster.as_ref(), Some(cluster)).is_empty()
+        };
         let clusters = self.0.clusters.all().into_iter().filter(says_connected);
         let names = clusters.map(|cluster| NamespacedName::of(cluster.as_ref()));
         names

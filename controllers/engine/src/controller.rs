@@ -189,6 +189,7 @@ impl Controller {
             synced.await;
         }
         self.queue.begin();
+        self.manager.startup().confirmed();
         if let Some(names) = self.resync {
             self.manager.spawn(resync::run(self.manager.clone(), self.queue.clone(), names));
         }

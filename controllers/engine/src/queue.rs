@@ -212,6 +212,11 @@ impl Queue {
         self.state.lock().has_begun = true;
     }
 
+    /// Returns whether [`Queue::begin`] was called.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.state.lock().has_begun
+    }
+
     /// Returns the requests that were there when the controller began, or came with [`Queue::add_expected`], and were not reconciled
     /// since; each with the error of the last attempt.
     pub(crate) fn expected(&self) -> Vec<(Request, Option<String>)> {

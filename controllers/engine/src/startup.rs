@@ -26,7 +26,7 @@ pub struct Unconfirmed {
     pub kind: String,
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: String,
-    /// The name.
+    /// The name; empty if it may be any object of the kind.
     pub name: String,
     /// Why, for a person.
     pub cause: String,
@@ -102,6 +102,10 @@ impl Startup {
     pub fn report(&self) -> Report {
         let mut report = Report::default();
         for Watched { controller, kind, queue } in self.controllers.lock().iter() {
+            if !queue.has_begun() {
+                let cause = format!("the controller {controller} has not read its objects yet");
+                report.add(|| unconfirmed(kind, &Request::default(), cause));
+            }
             for (request, error) in queue.expected() {
                 report.add(|| unconfirmed(kind, &request, cause(controller, error.as_deref())));
             }

@@ -90,8 +90,8 @@ pub fn missing(objects: &Objects) -> String {
     let is_shown = |key: &String| entries.iter().any(|entry| entry.key == *key && !entry.causes.is_empty());
     let unconfirmed = objects.unconfirmed.unconfirmed.iter().map(|one| (key_of(one), &one.cause));
     let unconfirmed = unconfirmed.filter(|(key, _)| !is_shown(key));
-    let lines: Vec<String> =
-        lines.chain(unconfirmed.map(|(key, cause)| format!("  {key}: {cause}"))).collect();
+    let lines = lines.chain(unconfirmed.map(|(key, cause)| format!("  {key}: {cause}")));
+    let lines: Vec<String> = lines.map(|line| terminal::line(&line).into_owned()).collect();
     if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
 }
 
@@ -179,5 +179,7 @@ MachinePool default/without has no Machines: the status of the pool counts (0/1 
         let unconfirmed = r#"{"unconfirmed": [{"kind": "DevMachine", "namespace": "default", "name": "a", "cause": "not seen"}], "more": 0}"#;
         objects.unconfirmed = serde_json::from_str(unconfirmed).unwrap();
         assert_eq!(missing(&objects), "  DevMachine default/a: not seen");
+        objects.unconfirmed.unconfirmed[0].cause = "\n  Cluster default/b: forged".to_owned();
+        assert_eq!(missing(&objects), "  DevMachine default/a: \\n  Cluster default/b: forged");
     }
 }

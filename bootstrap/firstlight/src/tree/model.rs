@@ -102,7 +102,9 @@ fn doubt(entry: &mut Entry, unconfirmed: &Report) {
 
 /// Returns the key of the entry of an unconfirmed object.
 pub fn key_of(object: &Unconfirmed) -> String {
-    key(&json!({"kind": object.kind, "metadata": {"namespace": object.namespace, "name": object.name}}))
+    let key =
+        key(&json!({"kind": object.kind, "metadata": {"namespace": object.namespace, "name": object.name}}));
+    key.trim_end().to_owned()
 }
 
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
@@ -115,6 +117,9 @@ fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
             && object["metadata"]["name"] == reference["name"]
     };
     let mut found = vec![entry(cluster, 0, "Available", stage(cluster))];
+    if is_paused(cluster) && found[0].state == State::Waiting {
+        found[0].causes.insert(0, "it is paused, so nothing of it is reconciled".to_owned());
+    }
     if let Some(infrastructure) =
         objects.infrastructure.iter().find(|object| referenced(object, "infrastructureRef"))
     {

@@ -7,9 +7,13 @@ use super::conditions::{condition, is_true};
 use super::model::{CHANGES, Objects, TOPOLOGY};
 use super::pools;
 
-/// Returns whether there is at least one cluster, and this condition of all clusters is true of what is wanted now.
+/// Returns whether there is at least one cluster, and this condition of all clusters is true of what is wanted now. Of a paused cluster only
+/// its last status is known.
 pub fn all_have(objects: &Objects, condition_type: &str) -> bool {
-    let has = |cluster| is_observed(cluster) && is_true_now(cluster, condition_type);
+    let has = |cluster| match is_paused(cluster) {
+        true => is_true(cluster, condition_type),
+        false => is_observed(cluster) && is_true_now(cluster, condition_type),
+    };
     !objects.clusters.is_empty() && objects.clusters.iter().all(has)
 }
 
@@ -40,10 +44,11 @@ pub fn all_available(objects: &Objects) -> bool {
 pub fn all_at_rest(objects: &Objects) -> bool {
     let is_moving =
         |object: &Value| !is_observed(object) || CHANGES.iter().any(|change| is_true(object, change));
+    let mut clusters = objects.clusters.iter().filter(|cluster| !is_paused(cluster));
     // A Cluster learns of a change of these from their status.
     let parts = [&objects.control_planes, &objects.machine_deployments, &objects.machine_sets];
     all_available(objects)
-        && !objects.clusters.iter().any(|cluster| is_moving(cluster) || waits_for_topology(cluster))
+        && !clusters.any(|cluster| is_moving(cluster) || waits_for_topology(cluster))
         && !parts.into_iter().flatten().any(is_moving)
         && objects.machine_pools.iter().all(is_observed)
         && objects.machine_pools.iter().all(pools::is_complete)
@@ -155,6 +160,10 @@ mod tests {
             let objects = observed(generation, status.clone(), condition.clone());
             assert_eq!(all_available(&objects), expected, "{generation} {status} {condition}");
         }
+        let mut paused = observed(2, json!(1), json!(1));
+        assert!(!all_at_rest(&paused));
+        paused.clusters[0]["spec"] = json!({"paused": true});
+        assert!(all_at_rest(&paused), "nobody observes what a paused cluster wants");
         for (part, expected) in [
             (json!({"metadata": {"generation": 2}, "status": {"observedGeneration": 2}}), true),
             (json!({"metadata": {"generation": 2}, "status": {"observedGeneration": 1}}), false),

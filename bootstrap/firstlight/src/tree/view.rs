@@ -110,6 +110,8 @@ impl View {
                 if is_confirmed {
                     return;
                 }
+                // A server whose controllers have not started holds no answer back.
+                clock.sleep(REDRAW).await;
             }
         });
         view

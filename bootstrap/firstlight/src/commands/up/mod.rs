@@ -33,8 +33,7 @@ use crate::tree::view::{View, show};
 const PIVOT_USER: &str = "firstlight-pivot";
 
 /// The line below the tree.
-const FOOTER: &str =
-    "Ctrl-C stops the server; the same command continues. `firstlight describe cluster NAME` says more.";
+const FOOTER: &str = "Ctrl-C stops the server; the same command continues.";
 
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
