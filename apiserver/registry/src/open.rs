@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::registry::{Inner, Registry};
 use crate::storage::entries::Storage;
 use crate::storage::keys;
+use crate::versions::definition_writes::origin;
 use crate::versions::definitions::{CRDS, Definitions};
 use crate::versions::kinds::{Kinds, OpenError};
 
@@ -41,6 +42,7 @@ impl Registry {
             admission: crate::admission::configured::Cache::default(),
             definitions: RwLock::new(definitions),
             definitions_changed: Notify::new(),
+            creations: tokio::sync::RwLock::new(()),
         }));
         start::start(&registry).await;
         Ok(registry)
@@ -58,10 +60,8 @@ fn load(definitions: &mut Arc<Definitions>, storage: &Storage, options: &Options
         }
         match options.definition(&crd) {
             Ok(definition) => {
-                let terminating = machinery::meta::is_deleting(&crd);
-                let shape = crate::versions::definition_writes::shape(&crd);
-                let definitions = Arc::make_mut(definitions);
-                definitions.insert(definition, entry.mod_revision.0, terminating, shape);
+                let origin = origin(&crd, entry.mod_revision.0);
+                Arc::make_mut(definitions).insert(definition, origin);
             }
             Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),
         }

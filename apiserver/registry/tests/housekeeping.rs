@@ -16,11 +16,11 @@ use registry::{
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
-async fn open() -> Registry {
+pub async fn open() -> Registry {
     open_with(Options::default()).await
 }
 
-async fn open_with(options: Options) -> Registry {
+pub async fn open_with(options: Options) -> Registry {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
     Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
@@ -46,34 +46,40 @@ async fn open_refusing(reason: impl Fn(&Review<'_>) -> Option<String> + Send + S
     open_with(Options { admission: vec![Arc::new(Refusing(reason))], ..Options::default() }).await
 }
 
-fn maps(registry: &Registry) -> Served {
+pub fn maps(registry: &Registry) -> Served {
     registry.served("", "v1", "configmaps").unwrap()
 }
 
-async fn create(registry: &Registry, served: &Served, namespace: &str, object: Value) -> Value {
+pub async fn create(registry: &Registry, served: &Served, namespace: &str, object: Value) -> Value {
     let mut context = Context { field_manager: "test".into(), ..Context::default() };
     let written = registry.create(&mut context, served, namespace, Input::new(object)).await.unwrap();
     serde_json::from_slice(&written.object).unwrap()
 }
 
-async fn map(registry: &Registry, namespace: &str, name: &str, owners: Value) -> Value {
+pub async fn map(registry: &Registry, namespace: &str, name: &str, owners: Value) -> Value {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "ownerReferences": owners}});
     create(registry, &maps(registry), namespace, object).await
 }
 
-fn owned_by(owner: &Value) -> Value {
+pub fn owned_by(owner: &Value) -> Value {
     json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"], "blockOwnerDeletion": true}])
 }
 
-async fn delete(registry: &Registry, served: &Served, namespace: &str, name: &str, propagation: Propagation) {
+pub async fn delete(
+    registry: &Registry,
+    served: &Served,
+    namespace: &str,
+    name: &str,
+    propagation: Propagation,
+) {
     let options = DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
     registry.delete(&mut Context::default(), served, namespace, name, &options).await.unwrap();
 }
 
 /// Waits until the object is removed. The clock is paused, so the deadline takes no real time.
-async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str) {
+pub async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str) {
     let options = WatchOptions { field_selector: format!("metadata.name={name}"), ..WatchOptions::default() };
     let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
     let waiting = async {

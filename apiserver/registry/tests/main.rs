@@ -6,6 +6,8 @@ mod conversion;
 mod depth;
 mod housekeeping;
 mod model;
+mod recreated;
+mod rings;
 mod rules;
 mod selection;
 mod verbs;

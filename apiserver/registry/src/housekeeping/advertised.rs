@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use store::Event;
 
 use super::part::Part;
-use crate::context::{Context, DeleteOptions, Input, PatchBody};
+use crate::context::{Context, DeleteOptions, Input, PatchBody, Preconditions};
 use crate::registry::Registry;
 
 const NAMESPACE: &str = "default";
@@ -102,8 +102,10 @@ impl Advertised {
                 let none = Subresource::None;
                 registry.patch(&mut context, &served, NAMESPACE, NAME, none, patch).await?;
             }
-            (Some(_), _) => {
-                let options = DeleteOptions::default();
+            (Some(found), _) => {
+                let uid = Some(machinery::meta::uid(&found).to_owned());
+                let preconditions = Preconditions { uid, resource_version: None };
+                let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
                 registry.delete(&mut context, &served, NAMESPACE, NAME, &options).await?;
             }
         }

@@ -17,6 +17,7 @@ pub(crate) const PREFIX: &str = "/registry/rbac.authorization.k8s.io/clusterrole
 const MANAGER: &str = "clusterrole-aggregation-controller";
 
 struct Role {
+    uid: String,
     labels: Map<String, Value>,
     rules: Vec<Value>,
     /// The selectors of the `aggregationRule`; `None` for a role without one.
@@ -35,6 +36,7 @@ impl Roles {
     pub(crate) fn set(&mut self, object: &Value) {
         let selectors = object["aggregationRule"].get("clusterRoleSelectors").and_then(Value::as_array);
         let role = Role {
+            uid: meta::uid(object).to_owned(),
             labels: meta::labels(object).cloned().unwrap_or_default(),
             rules: object["rules"].as_array().cloned().unwrap_or_default(),
             // An invalid selector selects nothing.
@@ -64,13 +66,14 @@ impl Roles {
         self.queue = gathering.map(|(name, _)| name.clone()).collect();
     }
 
-    /// Returns the next aggregated role whose rules are wrong, with the correct rules.
-    pub(crate) fn next_change(&mut self) -> Option<(String, Vec<Value>)> {
+    /// Returns name and UID of the next aggregated role whose rules are wrong, with the correct rules.
+    pub(crate) fn next_change(&mut self) -> Option<(String, String, Vec<Value>)> {
         while let Some(name) = self.queue.pop_first() {
             let Some(role) = self.roles.get(&name) else { continue };
             let rules = self.gathered(&name, role.selectors.as_deref().unwrap_or_default());
             if rules != role.rules {
-                return Some((name, rules));
+                let uid = role.uid.clone();
+                return Some((name, uid, rules));
             }
         }
         None
@@ -121,8 +124,8 @@ impl Part for Aggregation {
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
-        while let Some((name, rules)) = self.0.next_change() {
-            if let Err(status) = write(registry, &name, rules).await
+        while let Some((name, uid, rules)) = self.0.next_change() {
+            if let Err(status) = write(registry, &name, &uid, rules).await
                 && !matches!(status.reason, "NotFound" | "Conflict")
             {
                 tracing::warn!(name, %status, "the rules of an aggregated ClusterRole could not be written");
@@ -132,16 +135,14 @@ impl Part for Aggregation {
     }
 }
 
-async fn write(registry: &Registry, name: &str, rules: Vec<Value>) -> Result<(), Status> {
+/// Writes the rules of the role with this UID. A role that was created again under its name may gather nothing, and gets no rules; nor does
+/// the apply create a role again that was deleted.
+async fn write(registry: &Registry, name: &str, uid: &str, rules: Vec<Value>) -> Result<(), Status> {
     let Some(served) = registry.served("rbac.authorization.k8s.io", "v1", "clusterroles") else {
         return Ok(());
     };
-    // The apply must not create a role again that has been deleted in the meantime.
-    if registry.storage().get(&format!("{PREFIX}{name}")).is_none() {
-        return Ok(());
-    }
     let object = json!({
-        "apiVersion": served.api_version(), "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
+        "apiVersion": served.api_version(), "kind": "ClusterRole", "metadata": {"name": name, "uid": uid}, "rules": rules,
     });
     let patch = PatchBody::Apply { input: Input::new(object), force: true };
     let mut context = Context::internal(MANAGER);

@@ -1,36 +1,30 @@
 //! Deletes the objects of a CustomResourceDefinition that is being deleted, before the definition itself is removed.
 
-use futures::StreamExt;
-use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::StreamExt;
 use kinds::Subresource;
 use machinery::status::Status;
-use store::{Event, EventKind};
+use store::{Event, EventKind, Stored};
+use tokio::time::Instant;
 
 use super::garbage::{edit, retain};
 use super::part::{CONCURRENCY, Part};
-use crate::context::{Context, DeleteOptions, Propagation};
+use super::terminating::{Pending, Terminating, is_terminating};
+use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
 use crate::storage::keys;
 use crate::storage::outline;
 use crate::target::Target;
-use crate::versions::definitions::CRDS;
+use crate::versions::definitions::{CRDS, Served};
 
 /// The definitions that are being deleted, by name (`plural.group`).
-pub(crate) struct Cleanup {
-    terminating: BTreeSet<String>,
-    queue: BTreeSet<String>,
-}
+pub(crate) struct Cleanup(Terminating);
 
 impl Cleanup {
     pub(crate) fn new(registry: &Registry) -> Self {
-        let (crds, _) = registry.storage().range(&format!("/registry/{}/{}/", CRDS.0, CRDS.1));
-        let terminating: BTreeSet<String> = crds
-            .iter()
-            .filter(|stored| outline::of(stored).is_some_and(|outline| outline.is_deleting))
-            .map(|stored| stored.key.name().to_owned())
-            .collect();
-        Self { queue: terminating.clone(), terminating }
+        Self(Terminating::below(registry, &format!("/registry/{}/{}/", CRDS.0, CRDS.1)))
     }
 }
 
@@ -38,62 +32,90 @@ impl Part for Cleanup {
     fn observe(&mut self, _registry: &Registry, event: &Event) {
         let key = event.key();
         if (key.group(), key.resource()) == CRDS {
-            let name = key.name().to_owned();
-            if event.kind == EventKind::Deleted {
-                self.terminating.remove(&name);
-            } else if outline::of(&event.object).is_some_and(|outline| outline.is_deleting) {
-                self.terminating.insert(name.clone());
-                self.queue.insert(name);
-            }
-        } else if event.kind == EventKind::Deleted && !self.terminating.is_empty() {
-            let name = format!("{}.{}", key.resource(), key.group());
-            if self.terminating.contains(&name) {
-                self.queue.insert(name);
-            }
+            self.0.observe(event);
+        } else if event.kind == EventKind::Deleted && !self.0.is_empty() {
+            self.0.touch(&format!("{}.{}", key.resource(), key.group()));
         }
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
-        for name in std::mem::take(&mut self.queue) {
-            if let Err(status) = clean(registry, &name).await
-                && status.reason != "NotFound"
-            {
-                tracing::warn!(name, %status, "the objects of a deleted definition could not be deleted");
+        // The request that deletes a definition marks it only after the definition is stored, and this task can be faster.
+        for (name, uid) in self.0.unsealed() {
+            let (plural, group) = split(name);
+            registry.definitions().end(group, plural, uid);
+        }
+        for Pending { name, uid, is_retry } in self.0.take(registry).await {
+            match clean(registry, &name, &uid, is_retry).await {
+                Ok(true) => {}
+                Ok(false) => self.0.retry(registry, &name),
+                Err(status) if status.reason == "NotFound" => {}
+                Err(status) => {
+                    if !is_retry && status.reason != "Conflict" {
+                        tracing::warn!(name, %status, "the objects of a deleted definition could not be deleted");
+                    }
+                    self.0.retry(registry, &name);
+                }
             }
         }
         false
     }
+
+    fn again_at(&self) -> Option<Instant> {
+        self.0.again_at()
+    }
 }
 
-async fn clean(registry: &Registry, name: &str) -> Result<(), Status> {
-    let (plural, group) = name.split_once('.').unwrap_or((name, ""));
-    if let Some(served) = registry.definitions().stored(group, plural) {
-        let options =
-            DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-        let (served, options) = (&served, &options);
+fn split(name: &str) -> (&str, &str) {
+    name.split_once('.').unwrap_or((name, ""))
+}
+
+/// Deletes the objects of a definition, or its finalizer if there are none. Returns `false` if a deletion was refused.
+async fn clean(registry: &Registry, name: &str, uid: &str, is_retry: bool) -> Result<bool, Status> {
+    let Some(crds) = registry.definitions().stored(CRDS.0, CRDS.1) else { return Ok(true) };
+    let (plural, group) = split(name);
+    let own = registry.definitions().stored(group, plural).filter(|served| served.resource.uid == uid);
+    if let Some(served) = own {
         let prefix = keys::namespace(&served.definition, "");
-        futures::stream::iter(registry.storage().range(&prefix).0)
-            .for_each_concurrent(CONCURRENCY, |stored| async move {
-                let namespace = stored.key.namespace().unwrap_or_default();
-                let mut context = Context::internal("kube-apiserver");
-                let name = stored.key.name();
-                if let Err(status) = registry.delete(&mut context, served, namespace, name, options).await
-                    && status.reason != "NotFound"
-                {
-                    tracing::warn!(key = %stored.key, %status, "an object of a deleted definition could not be deleted");
-                }
-            })
-            .await;
+        let (entries, _) = registry.storage().range(&prefix);
+        if !is_terminating(registry, &keys::object(&crds.definition, "", name), uid) {
+            return Ok(true);
+        }
+        let all = delete(registry, &served, entries, !is_retry).await;
         if !registry.storage().range(&prefix).0.is_empty() {
-            return Ok(());
+            return Ok(all);
         }
     }
-    let Some(crds) = registry.definitions().stored(CRDS.0, CRDS.1) else { return Ok(()) };
     // Writes through the `status` subresource: the stored spec may be invalid under the current rules, and an ordinary
     // update would then be refused.
     let target = Target { served: &crds, namespace: "", name, subresource: Subresource::Status };
-    edit(registry, &target, |crd| {
+    edit(registry, &target, uid, |crd| {
         retain(crd, "finalizers", |finalizer| finalizer != apiextensions::crd::CLEANUP_FINALIZER)
     })
     .await
+    .map(|()| true)
+}
+
+/// Deletes these objects, but not others that have got their names. `warns` says whether refusals are logged. Returns whether there were
+/// none.
+async fn delete(registry: &Registry, served: &Served, entries: Vec<Arc<Stored>>, warns: bool) -> bool {
+    let refused = &AtomicBool::new(false);
+    futures::stream::iter(entries)
+        .for_each_concurrent(CONCURRENCY, |stored| async move {
+            let uid = outline::of(&stored).map(|outline| outline.uid.to_string());
+            let options = DeleteOptions {
+                preconditions: Preconditions { uid, resource_version: None },
+                propagation: Some(Propagation::Background),
+                ..DeleteOptions::default()
+            };
+            let namespace = stored.key.namespace().unwrap_or_default();
+            let mut context = Context::internal("kube-apiserver");
+            let deleted = registry.delete(&mut context, served, namespace, stored.key.name(), &options).await;
+            let Some(status) = deleted.err().filter(|status| status.reason != "NotFound") else { return };
+            refused.store(true, Ordering::Relaxed);
+            if warns {
+                tracing::warn!(key = %stored.key, %status, "an object of a deleted definition could not be deleted");
+            }
+        })
+        .await;
+    !refused.load(Ordering::Relaxed)
 }

@@ -142,7 +142,7 @@ fn gather(all: &mut [Wanted]) {
         roles.set(&one.object);
     }
     // A role may aggregate another aggregated role.
-    while let Some((name, rules)) = roles.next_change() {
+    while let Some((name, _, rules)) = roles.next_change() {
         roles.set_rules(&name, rules.clone());
         let mut found = all.iter_mut().filter(|one| one.plural == "clusterroles");
         if let Some(role) = found.find(|one| one.object["metadata"]["name"] == name.as_str()) {

@@ -5,41 +5,41 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use machinery::clock::Clock;
-use store::{Event, EventKind, Key, Watcher};
+use store::{Event, EventKind, Key, Revision, Watcher};
 
-use crate::context::{Context, DeleteOptions};
+use crate::context::{Context, DeleteOptions, Preconditions};
 use crate::registry::{Inner, Registry};
 
 /// Retention time of Events.
 const AGE: Duration = Duration::from_secs(3600);
 const PREFIX: &str = "/registry/core/events/";
 
-/// Expiry times of Events, in milliseconds since the Unix epoch.
+/// Expiry times of Events, in milliseconds since the Unix epoch, with the revision that expires: what is written later under the same key
+/// stays.
 #[derive(Default)]
 struct Deadlines {
     by_time: BTreeSet<(i64, Key)>,
-    by_key: BTreeMap<Key, i64>,
+    by_key: BTreeMap<Key, (i64, Revision)>,
 }
 
 impl Deadlines {
-    fn set(&mut self, key: &Key, at: i64) {
+    fn set(&mut self, key: &Key, at: i64, revision: Revision) {
         self.forget(key);
         self.by_time.insert((at, key.clone()));
-        self.by_key.insert(key.clone(), at);
+        self.by_key.insert(key.clone(), (at, revision));
     }
 
     fn forget(&mut self, key: &Key) {
-        if let Some(at) = self.by_key.remove(key) {
+        if let Some((at, _)) = self.by_key.remove(key) {
             self.by_time.remove(&(at, key.clone()));
         }
     }
 
-    fn due(&mut self, now: i64) -> Vec<Key> {
+    fn due(&mut self, now: i64) -> Vec<(Key, Revision)> {
         let mut due = Vec::new();
         while let Some((at, key)) = self.by_time.first().cloned().filter(|(at, _)| *at <= now) {
             self.by_time.remove(&(at, key.clone()));
-            self.by_key.remove(&key);
-            due.push(key);
+            due.extend(self.by_key.remove(&key).map(|(_, revision)| (key, revision)));
         }
         due
     }
@@ -47,7 +47,7 @@ impl Deadlines {
     fn observe(&mut self, event: &Event, now: i64) {
         match event.kind {
             EventKind::Deleted => self.forget(event.key()),
-            _ => self.set(event.key(), now + AGE.as_millis() as i64),
+            _ => self.set(event.key(), now + AGE.as_millis() as i64, event.revision()),
         }
     }
 }
@@ -63,7 +63,8 @@ pub(crate) fn start(registry: &Registry) {
             machinery::clock::parse_rfc3339(event["metadata"]["creationTimestamp"].as_str()?)
         });
         let written = written.unwrap_or_else(|| clock.now());
-        deadlines.set(&stored.key, written.timestamp_millis() + AGE.as_millis() as i64);
+        let at = written.timestamp_millis() + AGE.as_millis() as i64;
+        deadlines.set(&stored.key, at, stored.mod_revision);
     }
     let weak = Arc::downgrade(&registry.0);
     tokio::spawn(expire(weak, clock, changes, deadlines));
@@ -92,11 +93,13 @@ async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadl
         }
         let Some(registry) = weak.upgrade().map(Registry) else { return };
         let Some(served) = registry.served("", "v1", "events") else { return };
-        for key in due {
+        for (key, revision) in due {
             let mut context = Context::internal("kube-apiserver");
             let namespace = key.namespace().unwrap_or_default();
-            let options = DeleteOptions::default();
-            // An error is ignored: the Event may have been deleted already.
+            let resource_version = Some(revision.0.to_string());
+            let preconditions = Preconditions { uid: None, resource_version };
+            let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+            // An error is ignored: the Event may have been deleted or written already.
             let _ = registry.delete(&mut context, &served, namespace, key.name(), &options).await;
         }
     }

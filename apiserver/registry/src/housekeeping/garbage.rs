@@ -1,18 +1,21 @@
 //! The garbage collector: deletes objects without remaining owners, and completes foreground and orphaning deletions.
 
 use futures::StreamExt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use kinds::Subresource;
 use machinery::meta;
 use machinery::status::Status;
+use parking_lot::Mutex;
 use serde_json::Value;
 use store::{Event, EventKind, Key, Stored};
+use tokio::time::Instant;
 
-use super::graph::{Action, Graph};
+use super::graph::{Action, Graph, Step};
 use super::part::{CONCURRENCY, Part};
+use super::terminating::RETRY;
 use crate::aside::Aside;
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
@@ -29,11 +32,14 @@ const SHARE: usize = 1000;
 pub(crate) struct Collector {
     graph: Graph,
     queue: BTreeSet<String>,
+    /// The UIDs of objects for which a step was refused, and when it is tried again.
+    refused: BTreeMap<String, Instant>,
 }
 
 impl Collector {
     pub(crate) fn new(registry: &Registry) -> Self {
-        let mut collector = Self { graph: Graph::default(), queue: BTreeSet::new() };
+        let mut collector =
+            Self { graph: Graph::default(), queue: BTreeSet::new(), refused: BTreeMap::new() };
         let (entries, _) = registry.storage().range("/registry/");
         read_all(&entries);
         for stored in &entries {
@@ -77,22 +83,44 @@ impl Part for Collector {
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
+        let now = registry.0.clock.monotonic();
+        let due: Vec<String> =
+            self.refused.iter().filter(|(_, at)| **at <= now).map(|(uid, _)| uid.clone()).collect();
+        self.graph.ring_ends.extend(due.iter().cloned());
+        self.queue.extend(due);
         let definitions = registry.definitions();
         let queue = std::mem::take(&mut self.queue);
-        let mut actions: Vec<(Key, Action)> =
-            queue.iter().flat_map(|uid| self.graph.plan(uid, &definitions)).collect();
-        actions.sort_by(|(a, _), (b, _)| a.cmp(b));
-        actions.dedup();
-        futures::stream::iter(actions)
-            .for_each_concurrent(CONCURRENCY, |(key, action)| async move {
-                if let Err(status) = perform(registry, &key, action).await
-                    && !matches!(status.reason, "NotFound" | "Conflict")
-                {
-                    tracing::warn!(%key, %status, "garbage collection could not change an object");
+        let mut steps: Vec<Step> = queue.iter().flat_map(|uid| self.graph.plan(uid, &definitions)).collect();
+        steps.extend(self.graph.open_rings(&definitions));
+        steps.sort_by(|a, b| a.key.cmp(&b.key));
+        steps.dedup();
+        let refused = Mutex::new(Vec::new());
+        futures::stream::iter(steps)
+            .for_each_concurrent(CONCURRENCY, |step| {
+                let refused = &refused;
+                async move {
+                    let (key, uid) = (step.key.clone(), step.uid.clone());
+                    if let Err(status) = perform(registry, step).await
+                        && !matches!(status.reason, "NotFound" | "Conflict")
+                    {
+                        refused.lock().push((key, uid, status));
+                    }
                 }
             })
             .await;
+        let before = std::mem::take(&mut self.refused);
+        self.refused.extend(before.iter().filter(|(_, at)| **at > now).map(|(uid, at)| (uid.clone(), *at)));
+        for (key, uid, status) in refused.into_inner() {
+            if !before.contains_key(&uid) {
+                tracing::warn!(%key, %status, "garbage collection could not change an object");
+            }
+            self.refused.insert(uid, now + RETRY);
+        }
         false
+    }
+
+    fn again_at(&self) -> Option<Instant> {
+        self.refused.values().min().copied()
     }
 }
 
@@ -100,8 +128,8 @@ fn served(registry: &Registry, key: &Key) -> Option<Served> {
     registry.definitions().stored(key.group(), key.resource())
 }
 
-async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), Status> {
-    let Some(served) = served(registry, key) else { return Ok(()) };
+async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result<(), Status> {
+    let Some(served) = served(registry, &key) else { return Ok(()) };
     let target = Target {
         served: &served,
         namespace: key.namespace().unwrap_or_default(),
@@ -113,7 +141,7 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
             let Some(stored) = registry.storage().stored(key.as_str()) else { return Ok(()) };
             let Some(outline) = outline::of(&stored) else { return Ok(()) };
             // If the owner references have changed in the meantime, that change queues the object again.
-            if *outline.owners != *owners {
+            if *outline.uid != *uid || *outline.owners != *owners {
                 return Ok(());
             }
             let propagation = match foreground {
@@ -123,7 +151,7 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
             };
             let options = DeleteOptions {
                 preconditions: Preconditions {
-                    uid: Some(outline.uid.to_string()),
+                    uid: Some(uid),
                     resource_version: Some(stored.mod_revision.0.to_string()),
                 },
                 propagation: Some(propagation),
@@ -133,30 +161,46 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
             registry.delete(&mut context, &served, target.namespace, target.name, &options).await.map(drop)
         }
         Action::Disown { uids } => {
-            edit(registry, &target, |object| {
+            edit(registry, &target, &uid, |object| {
                 retain(object, "ownerReferences", |owner| {
                     !owner["uid"].as_str().is_some_and(|uid| uids.contains(uid))
                 });
             })
             .await
         }
+        Action::Unblock { uids } => {
+            edit(registry, &target, &uid, |object| {
+                let owners = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
+                for owner in owners.into_iter().flatten() {
+                    if owner["uid"].as_str().is_some_and(|uid| uids.contains(uid)) {
+                        owner["blockOwnerDeletion"] = false.into();
+                    }
+                }
+            })
+            .await
+        }
         Action::Release { finalizer } => {
-            edit(registry, &target, |object| retain(object, "finalizers", |name| name != finalizer)).await
+            edit(registry, &target, &uid, |object| retain(object, "finalizers", |name| name != finalizer))
+                .await
         }
     }
 }
 
-/// Changes an object in the name of the collector.
+/// Changes the object with this UID in the name of the collector.
+///
+/// # Errors
+/// 409 if another object has its name.
 pub(crate) async fn edit(
     registry: &Registry,
     target: &Target<'_>,
+    uid: &str,
     change: impl Fn(&mut Value) + Send + Sync,
 ) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     let changed = registry.change(&mut context, target, |_, live| {
         let mut object = live.clone();
         change(&mut object);
-        Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+        Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.to_owned()) })
     });
     let bytes = registry.stored_bytes(target.served, target.namespace, target.name);
     Aside::default().perform(bytes, changed).await?.map(drop)

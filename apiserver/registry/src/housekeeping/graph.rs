@@ -13,12 +13,20 @@ const FOREGROUND: &str = "foregroundDeletion";
 
 /// An object with its owner references and the state of its deletion.
 #[derive(Debug, Clone)]
-struct Node {
-    key: Key,
-    owners: Vec<Owner>,
-    deleting: bool,
-    orphan: bool,
-    foreground: bool,
+pub(super) struct Node {
+    pub(super) key: Key,
+    pub(super) owners: Vec<Owner>,
+    pub(super) deleting: bool,
+    pub(super) orphan: bool,
+    pub(super) foreground: bool,
+}
+
+/// What the garbage collector does to one object. An object with another UID that has its key is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) key: Key,
+    pub(crate) uid: String,
+    pub(crate) action: Action,
 }
 
 /// An action of the garbage collector on one object.
@@ -28,6 +36,8 @@ pub(crate) enum Action {
     Delete { foreground: bool, owners: Vec<Owner> },
     /// Remove the owner references with these UIDs.
     Disown { uids: BTreeSet<String> },
+    /// Set `blockOwnerDeletion` to false in the owner references with these UIDs.
+    Unblock { uids: BTreeSet<String> },
     /// Remove this finalizer, because its work is complete.
     Release { finalizer: &'static str },
 }
@@ -35,9 +45,11 @@ pub(crate) enum Action {
 /// The graph of all objects.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    nodes: BTreeMap<String, Node>,
+    pub(super) nodes: BTreeMap<String, Node>,
     dependents: BTreeMap<String, BTreeSet<String>>,
     uids: BTreeMap<Key, String>,
+    /// The UIDs of objects with which a ring may have closed ([`Graph::open_rings`]).
+    pub(super) ring_ends: BTreeSet<String>,
 }
 
 impl Graph {
@@ -69,6 +81,12 @@ impl Graph {
         let before = self.nodes.insert(uid.clone(), node);
         self.uids.insert(key.clone(), uid.clone());
         let was_waiting = before.as_ref().is_some_and(|before| before.deleting && before.foreground);
+        if waits
+            && (!was_waiting
+                || before.as_ref().is_some_and(|before| before.owners != self.nodes[&uid].owners))
+        {
+            self.ring_ends.insert(uid.clone());
+        }
         if let Some(before) = before.filter(|before| before.owners != self.nodes[&uid].owners) {
             let now: HashSet<String> =
                 self.nodes[&uid].owners.iter().map(|owner| owner.uid.clone()).collect();
@@ -117,46 +135,54 @@ impl Graph {
         }
     }
 
-    /// Returns the actions that are necessary for an object.
-    pub(crate) fn plan(&self, uid: &str, definitions: &Definitions) -> Vec<(Key, Action)> {
+    /// Returns the steps that are necessary for an object.
+    pub(crate) fn plan(&self, uid: &str, definitions: &Definitions) -> Vec<Step> {
         let Some(node) = self.nodes.get(uid) else { return Vec::new() };
-        if node.deleting {
-            return if node.orphan {
-                self.plan_orphans(uid, node)
-            } else if node.foreground {
-                self.plan_foreground(uid, node)
-            } else {
-                Vec::new()
-            };
+        if !node.deleting {
+            return self.plan_owned(uid, node, definitions).into_iter().collect();
         }
-        self.plan_owned(node, definitions)
+        if node.orphan {
+            self.plan_orphans(uid, node)
+        } else if node.foreground && self.blockers(uid, definitions).next().is_none() {
+            vec![step(uid, node, Action::Release { finalizer: FOREGROUND })]
+        } else {
+            Vec::new()
+        }
     }
 
-    fn plan_orphans(&self, uid: &str, node: &Node) -> Vec<(Key, Action)> {
+    fn plan_orphans(&self, uid: &str, node: &Node) -> Vec<Step> {
         let uids = BTreeSet::from([uid.to_owned()]);
         let dependents = self.dependents.get(uid).into_iter().flatten();
-        let mut actions: Vec<(Key, Action)> = dependents
-            .filter_map(|dependent| self.nodes.get(dependent))
-            .map(|dependent| (dependent.key.clone(), Action::Disown { uids: uids.clone() }))
+        let mut steps: Vec<Step> = dependents
+            .filter_map(|dependent| Some((dependent, self.nodes.get(dependent)?)))
+            .map(|(uid, dependent)| step(uid, dependent, Action::Disown { uids: uids.clone() }))
             .collect();
-        if actions.is_empty() {
-            actions.push((node.key.clone(), Action::Release { finalizer: ORPHAN }));
+        if steps.is_empty() {
+            steps.push(step(uid, node, Action::Release { finalizer: ORPHAN }));
         }
-        actions
+        steps
     }
 
-    fn plan_foreground(&self, uid: &str, node: &Node) -> Vec<(Key, Action)> {
-        let dependents = self.dependents.get(uid).into_iter().flatten();
-        let blocked = dependents.filter_map(|dependent| self.nodes.get(dependent)).any(|dependent| {
-            dependent.owners.iter().any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
-        });
-        if blocked {
-            return Vec::new();
-        }
-        vec![(node.key.clone(), Action::Release { finalizer: FOREGROUND })]
+    /// Returns the UIDs of the dependents for which the foreground deletion of an object waits. A reference that never resolves, for
+    /// example that of a cluster-scoped object to a namespaced one, delays nothing: such a dependent is never deleted.
+    pub(super) fn blockers<'a>(
+        &'a self,
+        uid: &'a str,
+        definitions: &'a Definitions,
+    ) -> impl Iterator<Item = &'a String> {
+        self.dependents.get(uid).into_iter().flatten().filter(move |dependent| {
+            let node = self.nodes.get(*dependent);
+            node.is_some_and(|node| {
+                node.owners.iter().any(|owner| {
+                    owner.uid == uid
+                        && owner.block_owner_deletion == Some(true)
+                        && !matches!(self.standing(node, owner, definitions), Standing::Solid)
+                })
+            })
+        })
     }
 
-    fn plan_owned(&self, node: &Node, definitions: &Definitions) -> Vec<(Key, Action)> {
+    fn plan_owned(&self, uid: &str, node: &Node, definitions: &Definitions) -> Option<Step> {
         let mut solid = 0;
         let mut gone = BTreeSet::new();
         let mut waits = false;
@@ -173,16 +199,15 @@ impl Graph {
             }
         }
         if gone.is_empty() {
-            return Vec::new();
+            return None;
         }
         let action = if solid > 0 {
             Action::Disown { uids: gone }
         } else {
-            let dependents = self.uids.get(&node.key).and_then(|uid| self.dependents.get(uid));
-            let foreground = node.foreground || (waits && dependents.is_some());
+            let foreground = node.foreground || (waits && self.dependents.contains_key(uid));
             Action::Delete { foreground, owners: node.owners.clone() }
         };
-        vec![(node.key.clone(), action)]
+        Some(step(uid, node, action))
     }
 
     fn standing(&self, node: &Node, owner: &Owner, definitions: &Definitions) -> Standing {
@@ -202,6 +227,10 @@ impl Graph {
         }
         if found.deleting && found.foreground { Standing::Waiting } else { Standing::Solid }
     }
+}
+
+pub(super) fn step(uid: &str, node: &Node, action: Action) -> Step {
+    Step { key: node.key.clone(), uid: uid.to_owned(), action }
 }
 
 enum Standing {

@@ -11,5 +11,7 @@ mod graph;
 mod namespaces;
 mod part;
 mod policy;
+mod rings;
 mod service_accounts;
 pub(crate) mod start;
+mod terminating;

@@ -1,17 +1,18 @@
 //! Default namespaces, and the deletion of the contents of terminating namespaces.
 
 use futures::StreamExt;
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use kinds::Subresource;
+use machinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use store::{Event, EventKind};
+use store::Event;
 use tokio::time::Instant;
 
 use super::part::{CONCURRENCY, Part};
-use crate::context::{Context, DeleteOptions, Input, Propagation};
+use super::terminating::{Pending, Terminating, is_terminating};
+use crate::context::{Context, DeleteOptions, Input, Preconditions, Propagation};
 use crate::registry::Registry;
 use crate::storage::keys;
 use crate::storage::outline;
@@ -22,6 +23,8 @@ use crate::write::changed::{Changed, Ownership};
 /// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const MANAGER: &str = "kube-controller-manager";
+/// The prefix of all namespaces.
+const PREFIX: &str = "/registry/core/namespaces/";
 /// The finalizer in `spec.finalizers` that this part removes.
 const FINALIZER: &str = "kubernetes";
 
@@ -40,29 +43,15 @@ pub(crate) async fn create_defaults(registry: &Registry) {
     }
 }
 
-/// The time after which a refused deletion is tried again: nothing says when what refuses it, in another namespace or a webhook, is gone.
-const RETRY: Duration = Duration::from_secs(5);
 /// The longest message of a condition in characters, as in the schema of `metav1.Condition`.
 const MESSAGE_LENGTH: usize = 32_768;
 
 /// The task that empties namespaces that are being deleted.
-pub(crate) struct Emptying {
-    terminating: BTreeSet<String>,
-    /// Terminating namespaces that must be checked, because an object in them has changed.
-    queue: BTreeSet<String>,
-    /// Terminating namespaces with objects whose deletion was refused, and when it is tried again.
-    refused: BTreeMap<String, Instant>,
-}
+pub(crate) struct Emptying(Terminating);
 
 impl Emptying {
     pub(crate) fn new(registry: &Registry) -> Self {
-        let (namespaces, _) = registry.storage().range("/registry/core/namespaces/");
-        let terminating: BTreeSet<String> = namespaces
-            .iter()
-            .filter(|stored| outline::of(stored).is_some_and(|outline| outline.is_deleting))
-            .map(|stored| stored.key.name().to_owned())
-            .collect();
-        Self { queue: terminating.clone(), terminating, refused: BTreeMap::new() }
+        Self(Terminating::below(registry, PREFIX))
     }
 }
 
@@ -70,38 +59,23 @@ impl Part for Emptying {
     fn observe(&mut self, _registry: &Registry, event: &Event) {
         let key = event.key();
         if (key.group(), key.resource()) == ("", "namespaces") {
-            let name = key.name().to_owned();
-            if event.kind == EventKind::Deleted {
-                self.terminating.remove(&name);
-                self.queue.remove(&name);
-                self.refused.remove(&name);
-            } else if outline::of(&event.object).is_some_and(|outline| outline.is_deleting)
-                && self.terminating.insert(name.clone())
-            {
-                self.queue.insert(name);
-            }
-        } else if let Some(namespace) = key.namespace()
-            && self.terminating.contains(namespace)
-        {
-            self.queue.insert(namespace.to_owned());
+            self.0.observe(event);
+        } else if let Some(namespace) = key.namespace() {
+            self.0.touch(namespace);
         }
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
-        let clock = &registry.0.clock;
-        let due = self.refused.iter().filter(|(_, at)| **at <= clock.monotonic());
-        self.queue.extend(due.map(|(namespace, _)| namespace.clone()));
-        for namespace in std::mem::take(&mut self.queue) {
-            let is_new = !self.refused.contains_key(&namespace);
-            match empty(registry, &namespace, is_new).await {
-                Ok(Emptied::Deleted) => drop(self.refused.remove(&namespace)),
-                Ok(Emptied::Refused) => drop(self.refused.insert(namespace, clock.monotonic() + RETRY)),
-                Err(status) if status.reason == "NotFound" => drop(self.refused.remove(&namespace)),
+        for Pending { name, uid, is_retry } in self.0.take(registry).await {
+            match empty(registry, &name, &uid, !is_retry).await {
+                Ok(Emptied::Deleted) => {}
+                Ok(Emptied::Refused) => self.0.retry(registry, &name),
+                Err(status) if status.reason == "NotFound" => {}
                 Err(status) => {
-                    if is_new {
-                        tracing::warn!(%namespace, %status, "a namespace could not be emptied");
+                    if !is_retry && status.reason != "Conflict" {
+                        tracing::warn!(namespace = name, %status, "a namespace could not be emptied");
                     }
-                    self.refused.insert(namespace, clock.monotonic() + RETRY);
+                    self.0.retry(registry, &name);
                 }
             }
         }
@@ -109,7 +83,7 @@ impl Part for Emptying {
     }
 
     fn again_at(&self) -> Option<Instant> {
-        self.refused.values().min().copied()
+        self.0.again_at()
     }
 }
 
@@ -121,8 +95,16 @@ enum Emptied {
     Refused,
 }
 
-/// Returns the contents of a namespace: resource, name and finalizers of each object.
-fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<String>)> {
+/// One object in a namespace.
+struct Contained {
+    served: Served,
+    name: String,
+    uid: String,
+    finalizers: Vec<String>,
+}
+
+/// Returns the content of a namespace.
+fn content(registry: &Registry, namespace: &str) -> Vec<Contained> {
     let definitions = registry.definitions();
     let mut content = Vec::new();
     for definition in definitions.iter().filter(|definition| definition.namespaced) {
@@ -134,27 +116,32 @@ fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<Str
         let Some(served) = definitions.stored(group, plural) else { continue };
         let (entries, _) = registry.storage().range(&keys::namespace(definition, namespace));
         for stored in entries {
-            let finalizers = outline::of(&stored).map(|outline| outline.finalizers.iter().map(str::to_owned));
-            let finalizers = finalizers.into_iter().flatten().collect();
-            content.push((served.clone(), stored.key.name().to_owned(), finalizers));
+            let (name, outline) = (stored.key.name().to_owned(), outline::of(&stored));
+            let uid = outline.map(|outline| outline.uid.to_string()).unwrap_or_default();
+            let finalizers = outline.into_iter().flat_map(|outline| outline.finalizers.iter());
+            let finalizers = finalizers.map(str::to_owned).collect();
+            content.push(Contained { served: served.clone(), name, uid, finalizers });
         }
     }
     content
 }
 
-/// Deletes the content of a namespace. `warns` says whether refusals are logged.
-async fn empty(
-    registry: &Registry,
-    namespace: &str,
-    warns: bool,
-) -> Result<Emptied, machinery::status::Status> {
-    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    let options = &options;
+/// Deletes the content of the namespace with this UID. `warns` says whether refusals are logged.
+async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> Result<Emptied, Status> {
+    let contained = content(registry, namespace);
+    if !is_terminating(registry, &format!("{PREFIX}{namespace}"), uid) {
+        return Ok(Emptied::Deleted);
+    }
     let refusals = &Mutex::new(BTreeMap::new());
-    futures::stream::iter(content(registry, namespace))
-        .for_each_concurrent(CONCURRENCY, |(served, name, _)| async move {
+    futures::stream::iter(contained)
+        .for_each_concurrent(CONCURRENCY, |Contained { served, name, uid, .. }| async move {
+            let options = DeleteOptions {
+                preconditions: Preconditions { uid: Some(uid).filter(|uid| !uid.is_empty()), resource_version: None },
+                propagation: Some(Propagation::Background),
+                ..DeleteOptions::default()
+            };
             let mut context = Context::internal(MANAGER);
-            let deleted = registry.delete(&mut context, &served, namespace, &name, options).await;
+            let deleted = registry.delete(&mut context, &served, namespace, &name, &options).await;
             let Some(status) = deleted.err().filter(|status| status.reason != "NotFound") else { return };
             if warns {
                 tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
@@ -172,14 +159,14 @@ async fn empty(
     let left = content(registry, namespace);
     if !left.is_empty() {
         let conditions = conditions(&left, &refusals, &registry.now());
-        return change(registry, target, |object| {
+        return change(registry, target, uid, |object| {
             object["status"]["conditions"] = keep_times(object, &conditions)
         })
         .await
         .map(|()| emptied);
     }
     let target = Target { subresource: Subresource::Finalize, ..target };
-    change(registry, target, |object| {
+    change(registry, target, uid, |object| {
         // Indexing with `[]` would insert nulls for missing fields.
         if let Some(finalizers) = object.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
             finalizers.retain(|name| name != FINALIZER);
@@ -195,13 +182,14 @@ async fn empty(
 async fn change(
     registry: &Registry,
     target: Target<'_>,
+    uid: &str,
     make: impl Fn(&mut Value) + Send,
-) -> Result<(), machinery::status::Status> {
+) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     let changed = registry.change(&mut context, &target, |_, live| {
         let mut object = live.clone();
         make(&mut object);
-        Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+        Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.to_owned()) })
     });
     changed.await.map(drop)
 }
@@ -240,16 +228,12 @@ fn content_failure(refusals: &BTreeMap<String, String>) -> (bool, &'static str, 
 }
 
 /// Returns the conditions that describe the remaining content, with the messages of the real namespace controller.
-fn conditions(
-    left: &[(Served, String, Vec<String>)],
-    refusals: &BTreeMap<String, String>,
-    now: &str,
-) -> Value {
+fn conditions(left: &[Contained], refusals: &BTreeMap<String, String>, now: &str) -> Value {
     let mut resources = BTreeMap::<String, usize>::new();
     let mut finalizers = BTreeMap::<&str, usize>::new();
-    for (served, _, held_by) in left {
-        *resources.entry(type_of(served)).or_default() += 1;
-        for name in held_by {
+    for object in left {
+        *resources.entry(type_of(&object.served)).or_default() += 1;
+        for name in &object.finalizers {
             *finalizers.entry(name).or_default() += 1;
         }
     }

@@ -5,7 +5,7 @@ use machinery::status::Status;
 use serde_json::{Map, Value};
 
 use super::default_roles::{self, Wanted};
-use crate::context::{Context, DeleteOptions, Input};
+use crate::context::{Context, DeleteOptions, Input, Preconditions};
 use crate::registry::Registry;
 use crate::target::Target;
 use crate::versions::definitions::Served;
@@ -45,7 +45,9 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     // The `roleRef` of a binding is immutable.
     if stored["roleRef"] != wanted.object["roleRef"] {
-        let options = DeleteOptions::default();
+        let uid = Some(machinery::meta::uid(&stored).to_owned());
+        let preconditions = Preconditions { uid, resource_version: None };
+        let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
         registry.delete(&mut context, &served, &wanted.namespace, name, &options).await?;
         return create(registry, &served, wanted).await;
     }

@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::response::Written;
 use crate::storage::outline;
 use crate::target::Target;
-use crate::versions::definitions::Served;
+use crate::versions::definitions::{Life, Served};
 use crate::versions::fields;
 use crate::write::changed::Ownership;
 use crate::write::decode;
@@ -50,8 +50,7 @@ impl Registry {
     ) -> Result<Written, Status> {
         let served = target.served;
         identity::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
-        self.check_namespace(&target, meta::name(&object))?;
-        Self::check_definition(&target, meta::name(&object))?;
+        self.check_home(&target, meta::name(&object))?;
         context.warnings.extend(metadata::dedup_owners(&mut object));
         forget_system_fields(&mut object);
         // Fields that admission adds are not owned by the client.
@@ -59,6 +58,10 @@ impl Registry {
             object = self.note(context, &target, None, object).await?;
         }
         self.mutate(context, &target, Operation::Create, None, &mut object).await?;
+        // A webhook may have changed anything.
+        identity::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
+        context.warnings.extend(metadata::dedup_owners_after_admission(&mut object));
+        forget_system_fields(&mut object);
         if meta::name(&object).is_empty() {
             return self.create_generated(context, target, &object).await;
         }
@@ -143,7 +146,11 @@ impl Registry {
             }
             return Ok(Written { object, created: true });
         }
+        let creating = self.0.creations.read().await;
+        // Admission can take long, and namespace and definition may be deleted by now.
+        self.check_home(target, target.name)?;
         let entry = self.storage().put(&key, None, document).await.map_err(|error| error.status(taken))?;
+        drop(creating);
         served.prove(&key, entry.revision, true);
         self.wrote(served, &entry).await;
         Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: true })
@@ -169,7 +176,12 @@ impl Registry {
         served.strategy().name_generated(object);
     }
 
-    /// Checks that the namespace of a new object exists and is not terminating.
+    /// Checks that the namespace and the definition of a new object exist and are not being deleted.
+    fn check_home(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
+        self.check_namespace(target, name)?;
+        self.check_definition(target, name)
+    }
+
     fn check_namespace(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
         if !target.served.definition.namespaced || !self.0.options.housekeeping.namespaces {
             return Ok(());
@@ -197,13 +209,19 @@ impl Registry {
         Err(status)
     }
 
-    /// Refuses new objects of a kind whose CustomResourceDefinition is being deleted.
-    fn check_definition(target: &Target<'_>, name: &str) -> Result<(), Status> {
-        if !target.served.resource.terminating {
+    fn check_definition(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
+        if target.served.definition.built_in {
             return Ok(());
         }
-        let why = "create not allowed while custom resource definition is terminating";
-        Err(Status::forbidden(target.served.resource(), name, why))
+        match self.definitions().life_of(target.served) {
+            Life::Lasting => Ok(()),
+            Life::Ending => {
+                let why = "create not allowed while custom resource definition is terminating";
+                Err(Status::forbidden(target.served.resource(), name, why))
+            }
+            // A definition with the same name is another one, with other rules.
+            Life::Over => Err(Status::no_such_path()),
+        }
     }
 }
 

@@ -99,7 +99,7 @@ impl Registry {
                 let removed = self.storage().remove(&target.key(), &entry).await;
                 revision = removed.map_err(Failure::from)?;
                 served.prove(&target.key(), revision, false);
-                self.removed(served, target.name).await;
+                self.removed(served, target.name, &uid).await;
             }
             if strategy.delete_returns_object() {
                 let object = self.show_unstored(served, last.at(revision)).await?;

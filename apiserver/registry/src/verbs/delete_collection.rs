@@ -39,9 +39,8 @@ impl Registry {
         loop {
             // A large object waits for its turn, and would wait for too long behind others of the same request.
             while deletions.len() < DELETIONS_AT_ONCE
-                && let Some(item) = items.next_if(|item| {
-                    deletions.is_empty() || item.object.len() < ASIDE_FROM_BYTES
-                })
+                && let Some(item) =
+                    items.next_if(|item| deletions.is_empty() || item.object.len() < ASIDE_FROM_BYTES)
             {
                 deletions.push_back(self.delete_item(single.clone(), served, item, options));
             }

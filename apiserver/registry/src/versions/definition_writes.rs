@@ -6,22 +6,20 @@ use kinds::Subresource;
 use machinery::meta;
 use serde_json::Value;
 
-use super::definitions::{Served, is_crd};
+use super::definitions::{Origin, Served, is_crd};
 use crate::context::Context;
 use crate::registry::Registry;
 use crate::storage::entries::Entry;
+use crate::storage::keys;
 use crate::target::Target;
 use crate::write::changed::{Changed, Ownership};
 
-/// Returns a hash of the UID, the spec and the accepted names. A definition that is deleted and created again gets
-/// another hash.
-pub(crate) fn shape(object: &Value) -> u64 {
-    let said = [
-        meta::uid(object).to_owned(),
-        object["spec"].to_string(),
-        object["status"]["acceptedNames"].to_string(),
-    ];
-    machinery::hash::fnv1a_64(said.join("\n").as_bytes())
+/// Describes a stored definition. Its hash contains the UID, so a definition that is deleted and created again gets another one.
+pub(crate) fn origin(object: &Value, revision: u64) -> Origin {
+    let uid = meta::uid(object).to_owned();
+    let said = [uid.clone(), object["spec"].to_string(), object["status"]["acceptedNames"].to_string()];
+    let shape = machinery::hash::fnv1a_64(said.join("\n").as_bytes());
+    Origin { uid, revision, terminating: meta::is_deleting(object), shape }
 }
 
 impl Registry {
@@ -32,12 +30,12 @@ impl Registry {
         }
     }
 
-    /// Handles a removed object. Called after each removal.
-    pub(crate) async fn removed(&self, served: &Served, name: &str) {
+    /// Handles a removed object, which had this UID. Called after each removal. Another object may have the name already.
+    pub(crate) async fn removed(&self, served: &Served, name: &str, uid: &str) {
         let Some((plural, group)) = name.split_once('.').filter(|_| is_crd(served)) else { return };
-        self.redefine(|definitions| definitions.remove(group, plural));
+        self.redefine(|definitions| definitions.remove(group, plural, uid));
         // Another definition may be waiting for a name that has become free.
-        let (stored, _) = self.storage().range(&crate::storage::keys::namespace(&served.definition, ""));
+        let (stored, _) = self.storage().range(&keys::namespace(&served.definition, ""));
         for other in stored {
             let entry = Entry { revision: other.mod_revision.0, value: other.value.clone() };
             let waits = machinery::decode::own::<Value>(&entry.value).is_ok_and(|other| {
@@ -58,7 +56,7 @@ impl Registry {
     /// defines.
     async fn serve(&self, served: &Served, entry: &Entry) {
         let Ok(mut object) = machinery::decode::own::<Value>(&entry.value) else { return };
-        let name = meta::name(&object).to_owned();
+        let (name, uid) = (meta::name(&object).to_owned(), meta::uid(&object).to_owned());
         let before = object["status"].clone();
         self.establish(&mut object);
         if object["status"] != before {
@@ -70,10 +68,10 @@ impl Registry {
             let written = Box::pin(self.change(&mut context, &target, |_, live| {
                 let mut object = live.clone();
                 self.establish(&mut object);
-                Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+                Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.clone()) })
             }));
             if let Err(status) = written.await
-                && status.reason != "NotFound"
+                && !matches!(status.reason, "NotFound" | "Conflict")
             {
                 tracing::warn!(name, %status, "the conditions of a definition could not be written");
             }
@@ -84,10 +82,13 @@ impl Registry {
         }
         match self.0.options.definition(&object) {
             Ok(definition) => {
-                let terminating = meta::is_deleting(&object);
-                let shape = shape(&object);
+                let origin = origin(&object, entry.revision);
+                let key = keys::object(&served.definition, "", &name);
                 self.redefine(|definitions| {
-                    definitions.insert(definition, entry.revision, terminating, shape);
+                    // Whoever has written or removed it since then does the same with what is there now.
+                    if self.storage().get(&key).is_some_and(|now| now.revision == entry.revision) {
+                        definitions.insert(definition, origin);
+                    }
                 });
             }
             Err(error) => tracing::error!(name, %error, "a definition cannot be served"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kinds::definition::{Definition, Version};
 use kinds::strategy::Strategy;
@@ -31,10 +32,25 @@ pub(crate) struct Resource {
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// Objects that were converted to other versions.
     pub(crate) converted: Converted,
+    /// The UID of the CustomResourceDefinition; empty for a built-in kind. A definition that is deleted and created again is another one,
+    /// although its group and plural are the same.
+    pub(crate) uid: String,
     /// Whether the definition is being deleted, so that objects cannot be created.
-    pub(crate) terminating: bool,
+    pub(crate) terminating: AtomicBool,
     /// A hash that changes with each change of the definition's spec or accepted names.
     shape: u64,
+}
+
+/// The stored CustomResourceDefinition from which a resource was made. A built-in kind has none.
+#[derive(Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) uid: String,
+    /// The revision of the definition.
+    pub(crate) revision: u64,
+    /// Whether it is being deleted.
+    pub(crate) terminating: bool,
+    /// A hash that changes with each change of its spec or accepted names.
+    pub(crate) shape: u64,
 }
 
 impl Served {
@@ -110,6 +126,24 @@ impl Definitions {
         })
     }
 
+    /// Returns whether `served` is still a resource of the same definition, and whether that definition is being deleted.
+    pub(crate) fn life_of(&self, served: &Served) -> Life {
+        let definition = &served.definition;
+        match self.resource(&definition.group, &definition.plural) {
+            Some(now) if now.uid != served.resource.uid => Life::Over,
+            Some(now) if now.terminating.load(Ordering::Acquire) => Life::Ending,
+            Some(_) => Life::Lasting,
+            None => Life::Over,
+        }
+    }
+
+    /// Marks the resource as being deleted, if its definition has this UID.
+    pub(crate) fn end(&self, group: &str, plural: &str, uid: &str) {
+        if let Some(resource) = self.resource(group, plural).filter(|resource| resource.uid == uid) {
+            resource.terminating.store(true, Ordering::Release);
+        }
+    }
+
     fn resource(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.by_resource.get(&(group.to_owned(), plural.to_owned()))
     }
@@ -129,8 +163,8 @@ impl Definitions {
         self.iter().find(|definition| definition.group == group && definition.kind == kind)
     }
 
-    /// Adds or replaces a resource. `shape` is equal for definitions with the same spec and accepted names.
-    pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool, shape: u64) {
+    /// Adds or replaces a resource.
+    pub(crate) fn insert(&mut self, definition: Definition, origin: Origin) {
         let key = (definition.group.clone(), definition.plural.clone());
         let strategy = kinds::strategy(&definition);
         let definition = Arc::new(definition);
@@ -139,18 +173,21 @@ impl Definitions {
             Arc::new(Resource {
                 definition,
                 strategy,
-                changed_at,
+                changed_at: origin.revision,
                 proven: Mutex::default(),
                 converted: Converted::default(),
-                terminating,
-                shape,
+                uid: origin.uid,
+                terminating: AtomicBool::new(origin.terminating),
+                shape: origin.shape,
             }),
         );
         self.changed();
     }
 
-    pub(crate) fn remove(&mut self, group: &str, plural: &str) {
-        if self.by_resource.remove(&(group.to_owned(), plural.to_owned())).is_some() {
+    /// Removes the resource of the definition with this UID. A definition that was created in its place stays.
+    pub(crate) fn remove(&mut self, group: &str, plural: &str, uid: &str) {
+        if self.resource(group, plural).is_some_and(|resource| resource.uid == uid) {
+            self.by_resource.remove(&(group.to_owned(), plural.to_owned()));
             self.changed();
         }
     }
@@ -159,6 +196,17 @@ impl Definitions {
         self.generation += 1;
         self.by_resource.values().for_each(|resource| resource.converted.clear());
     }
+}
+
+/// The state of the definition of a request's resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// It is the same, and lasts.
+    Lasting,
+    /// It is the same, and is being deleted.
+    Ending,
+    /// It is deleted. Another one may have its name.
+    Over,
 }
 
 /// Group and plural of CustomResourceDefinitions.

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use kinds::definition::from_crd;
 use serde_json::Value;
 
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Origin};
 
 /// The reasons why a registry cannot be opened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -63,7 +63,7 @@ fn read() -> Result<Kinds, OpenError> {
         add(&mut definitions, &manifest)?;
     }
     for definition in kinds::definitions() {
-        definitions.insert(definition.clone(), 0, false, 0);
+        definitions.insert(definition.clone(), Origin::default());
     }
     Ok(Kinds(Arc::new(definitions)))
 }
@@ -74,6 +74,6 @@ fn add(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenError>
         problem,
     })?;
     definition.built_in = true;
-    definitions.insert(definition, 0, false, 0);
+    definitions.insert(definition, Origin::default());
     Ok(())
 }

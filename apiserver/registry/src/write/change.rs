@@ -8,7 +8,7 @@ use machinery::{apply, meta};
 use serde_json::{Map, Value};
 
 use super::changed::{Changed, Failure, Ownership};
-use super::{metadata, validate};
+use super::{identity, metadata, validate};
 use crate::admission::review::Operation;
 use crate::context::Context;
 use crate::registry::Registry;
@@ -65,6 +65,10 @@ impl Registry {
             object = self.note(context, target, Some(live), object).await?;
         }
         self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
+        // A webhook may have changed anything. Validation refuses another name or UID.
+        identity::identify(served.definition.namespaced, target.namespace, "", &mut object)?;
+        keep_system_fields(&mut object, live);
+        context.warnings.extend(metadata::dedup_owners_after_admission(&mut object));
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live, &|| self.now());
         let mut holds = served.holds(&target.key(), entry.revision);
@@ -100,7 +104,7 @@ impl Registry {
             let removed = self.storage().remove(&target.key(), entry).await;
             removed.map_err(Failure::from)?;
             served.prove(&target.key(), entry.revision, false);
-            self.removed(served, target.name).await;
+            self.removed(served, target.name, meta::uid(live)).await;
             return Ok(Written { object: self.show_unstored(served, current).await?, created: false });
         }
         let entry =

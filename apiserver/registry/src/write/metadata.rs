@@ -239,8 +239,17 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// Removes owner references that are equal to an earlier one, and returns the warning about them.
+/// Removes owner references of a body that are equal to an earlier one, and returns the warning about them.
 pub(crate) fn dedup_owners(object: &mut Value) -> Option<String> {
+    dedup_owners_found(object, "")
+}
+
+/// Like [`dedup_owners`], for the object after the webhooks.
+pub(crate) fn dedup_owners_after_admission(object: &mut Value) -> Option<String> {
+    dedup_owners_found(object, " after mutating admission happens")
+}
+
+fn dedup_owners_found(object: &mut Value, when: &str) -> Option<String> {
     let owners = object.get_mut("metadata")?.get_mut("ownerReferences")?.as_array_mut()?;
     let mut seen = HashSet::new();
     let mut repeated: Vec<String> = Vec::new();
@@ -257,7 +266,7 @@ pub(crate) fn dedup_owners(object: &mut Value) -> Option<String> {
         return None;
     }
     Some(format!(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         repeated.join(", ")
     ))
 }
