@@ -11,4 +11,5 @@ mod rings;
 mod rules;
 mod selection;
 mod verbs;
+mod webhook_patches;
 mod webhooks;

@@ -7,6 +7,7 @@ mod conditions;
 pub(crate) mod configured;
 mod matcher;
 mod matching;
+mod patched;
 mod phases;
 mod policies;
 mod policy;

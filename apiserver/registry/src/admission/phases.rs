@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::configured::Configured;
+use super::patched::keep_managers;
 use super::policy::Policy;
 use super::reader::Reader;
 use super::review::{Operation, Review};
@@ -136,7 +137,10 @@ impl Registry {
     ) -> Result<(), Status> {
         let Some(configured) = self.mutating(&target.served.definition) else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
-        webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await
+        let managers = object["metadata"].get("managedFields").cloned();
+        webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await?;
+        context.warnings.extend(keep_managers(managers, object));
+        Ok(())
     }
 
     /// Calls the mutating webhooks for a deletion. They can only refuse it, because there is no new object.

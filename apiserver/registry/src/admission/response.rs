@@ -31,12 +31,17 @@ pub(crate) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> 
     if !response.is_object() {
         return Err("webhook response was absent".to_owned());
     }
+    let beta = version.ends_with("v1beta1");
     let given = response["uid"].as_str().unwrap_or_default();
     // `v1beta1` does not require the UID in the response.
-    if given != uid && !version.ends_with("v1beta1") {
+    if given != uid && !beta {
         return Err(format!("expected response.uid={uid:?}, got {given:?}"));
     }
-    let patch = if mutating { patch(response)? } else { Vec::new() };
+    let patch = match (mutating, beta) {
+        (true, _) => patch(response, beta)?,
+        (false, true) => Vec::new(),
+        (false, false) => no_patch(response)?,
+    };
     let denied = (response["allowed"] != true).then(|| match &response["status"] {
         Value::Object(_) => response["status"].clone(),
         _ => json!({}),
@@ -46,12 +51,24 @@ pub(crate) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> 
     Ok(Verdict { denied, patch, warnings })
 }
 
-fn patch(response: &Value) -> Result<Vec<u8>, String> {
+/// Refuses the answer of a validating webhook that would change the object.
+fn no_patch(response: &Value) -> Result<Vec<u8>, String> {
+    let is_given = |field: &str| !response[field].is_null() && response[field] != "";
+    match ["patch", "patchType"].into_iter().find(|field| is_given(field)) {
+        Some(field) => Err(format!("validating webhook may not return response.{field}")),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn patch(response: &Value, beta: bool) -> Result<Vec<u8>, String> {
     let text = response["patch"].as_str().unwrap_or_default();
     let patch =
         STANDARD.decode(text).map_err(|error| format!("response.patch is not valid base64: {error}"))?;
     match (patch.is_empty(), response["patchType"].as_str()) {
-        (false, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
+        // `v1beta1` knows no other type.
+        (false, None) if !beta => {
+            Err("webhook returned response.patch but not response.patchType".to_owned())
+        }
         (true, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),
         (false, Some(kind)) if kind != "JSONPatch" => {
             Err(format!("webhook returned invalid response.patchType of {kind:?}"))

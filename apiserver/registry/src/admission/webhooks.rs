@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::attributes::Attributes;
 use super::case::Case;
+use super::patched::{check_patched, rescaled};
 use super::response::{self, Verdict};
 use super::review::Operation;
 use super::webhook::Webhook;
@@ -59,11 +60,14 @@ async fn mutate_one(
     if let Some(status) = &verdict.denied {
         return Err(response::denial(&webhook.name, status));
     }
-    let changes =
-        attributes.operation != Operation::Delete && attributes.target.subresource != Subresource::Scale;
-    if !verdict.patch.is_empty() && changes {
-        *object = patched(registry, attributes, object, &version, &verdict.patch).await?;
+    if verdict.patch.is_empty() {
+        return Ok(true);
     }
+    if attributes.operation == Operation::Delete {
+        let why = "attempted to modify the object, which is not supported for this operation";
+        return Err(Status::internal(format!("admission webhook {:?} {why}", webhook.name)));
+    }
+    *object = patched(registry, attributes, object, &version, &verdict.patch).await?;
     Ok(true)
 }
 
@@ -78,6 +82,10 @@ async fn patched(
     let served = attributes.target.served;
     let shown = attributes.shown(registry, object, version).await?;
     let patched = patch::json_patch(&shown, text).map_err(|status| Status::internal(status.message))?;
+    if attributes.target.subresource == Subresource::Scale {
+        return rescaled(&attributes.target, object, &patched.object);
+    }
+    check_patched(&registry.definitions(), served, version, &patched.object)?;
     let mut object = registry.in_version(&served.definition, &served.version, patched.object).await?;
     decode::shape(served, &mut object).map_err(Status::internal)?;
     Ok(object)
@@ -183,6 +191,15 @@ async fn try_call(
     let review = json!({"kind": "AdmissionReview", "apiVersion": webhook.version, "request": request});
     let answer = registry.call_webhook(client, webhook.timeout, &review).await;
     let answer = answer.map_err(|error| format!("failed to call webhook: {error}"))?;
-    response::read(&answer, webhook.version, &uid, mutating)
-        .map_err(|why| format!("received invalid webhook response: {why}"))
+    let mut verdict = response::read(&answer, webhook.version, &uid, mutating)
+        .map_err(|why| format!("received invalid webhook response: {why}"))?;
+    if !verdict.patch.is_empty() {
+        let operations = machinery::decode::own::<Vec<Value>>(&verdict.patch);
+        let operations =
+            operations.map_err(|why| format!("received undecodable patch in webhook response: {why}"))?;
+        if operations.is_empty() {
+            verdict.patch.clear();
+        }
+    }
+    Ok(verdict)
 }

@@ -75,6 +75,19 @@ pub(crate) fn get(served: &Served, object: &Value) -> Result<bytes::Bytes, Statu
     Ok(document::text(&view(scale, object)?))
 }
 
+/// Returns `object` with the replicas of its Scale, which admission has changed.
+pub(crate) fn with_replicas(served: &Served, object: &Value, scaled: &Value) -> Result<Value, Status> {
+    let scale = served.version.scale.as_ref().ok_or_else(Status::no_such_path)?;
+    let replicas = &scaled["spec"]["replicas"];
+    let count = if replicas.is_null() { Some(0) } else { replicas.as_i64() };
+    let count = count.and_then(|count| i32::try_from(count).ok());
+    let count =
+        count.ok_or_else(|| Status::internal(format!("spec.replicas of a Scale is no int32: {replicas}")))?;
+    let mut object = object.clone();
+    write_at(&mut object, &scale.spec_replicas_path, count.into())?;
+    Ok(object)
+}
+
 /// Returns the Scale of an object, or null if it has none.
 pub(crate) fn view_or_null(served: &Served, object: &Value) -> Value {
     served.version.scale.as_ref().and_then(|scale| view(scale, object).ok()).unwrap_or_default()
