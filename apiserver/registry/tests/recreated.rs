@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -206,5 +207,52 @@ async fn a_definition_is_served_each_time_that_it_is_created_again() {
             }
         };
         tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it goes");
+    }
+}
+
+/// Refuses the first write of the status of a definition.
+struct RefusesOnce(AtomicBool);
+
+impl Admission for RefusesOnce {
+    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn validate(&self, review: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        let is_status = review.subresource == Subresource::Status && review.name.ends_with(GROUP);
+        if is_status && !self.0.swap(true, Ordering::Relaxed) {
+            return Err(Status::forbidden(review.served.resource(), review.name, "not yet"));
+        }
+        Ok(())
+    }
+}
+
+/// The same happens if the client of the write goes before the definition has taken effect.
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_did_not_take_effect_at_once_does_so_later() {
+    let admission = Arc::new(RefusesOnce(AtomicBool::new(false)));
+    let registry = open_with(Options { admission: vec![admission], ..Options::default() }).await;
+    create(&registry, &crds(&registry), "", gadgets()).await;
+    assert!(registry.served(GROUP, "v1", "gadgets").is_none());
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let served = registry.served(GROUP, "v1", "gadgets").expect("it is served");
+    create(&registry, &served, "default", gadget("x")).await;
+}
+
+/// The Binding of a scheduler names the Pod for which it chose the Node.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_was_created_again_is_not_bound_as_the_one_before() {
+    let (registry, ..) = open(|_| false).await;
+    let pods = registry.served("", "v1", "pods").unwrap();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let before = create(&registry, &pods, "default", pod.clone()).await["metadata"]["uid"].clone();
+    let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    registry.delete(&mut Context::default(), &pods, "default", "p", &options).await.unwrap();
+    let now = create(&registry, &pods, "default", pod).await["metadata"]["uid"].clone();
+    for (uid, code) in [(before, Some(409)), (now, None)] {
+        let binding = json!({"metadata": {"name": "p", "uid": uid}, "target": {"name": "n"}});
+        let bound = registry.bind(&Context::default(), &pods, "default", "p", "n", &binding).await;
+        assert_eq!(bound.err().map(|status| status.code), code);
     }
 }

@@ -11,6 +11,7 @@ pub mod check;
 pub mod disk;
 pub mod history;
 pub mod inside;
+pub mod recreated;
 mod registers;
 mod revisions;
 pub mod traffic;

@@ -8,11 +8,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
-use linearizability::check::{Report, check};
+use linearizability::check::check;
 use linearizability::disk::{Faults, FaultyDisk};
 use linearizability::inside::{self, Met};
 use linearizability::traffic::Traffic;
@@ -73,7 +74,7 @@ fn kills(binary: &Path, time: Duration, seed: u64) -> Result<usize> {
         let server = Server::start(binary, directory.path(), &["--controllers", "none"]).await?;
         anyhow::Ok(traffic.finish(&server.client().await?).await)
     })?;
-    Ok(tell(&format!("kill -9 of the server, {count} times"), finished, &check(&traffic.history, KEPT)))
+    Ok(tell(&format!("kill -9 of the server, {count} times"), finished, &traffic, KEPT))
 }
 
 /// Tests the server in this process: its disk is full or slow, its history is trimmed, its clock jumps, and
@@ -117,11 +118,14 @@ fn faults(time: Duration, seed: u64) -> Result<usize> {
         met.jumps,
         inside::KEPT.revisions
     );
-    Ok(tell(&what, finished, &check(&traffic.history, inside::KEPT.revisions)))
+    Ok(tell(&what, finished, &traffic, inside::KEPT.revisions))
 }
 
-fn tell(what: &str, finished: Result<(), String>, report: &Report) -> usize {
-    println!("{what}");
+fn tell(what: &str, finished: Result<(), String>, traffic: &Traffic, kept: u64) -> usize {
+    let mut report = check(&traffic.history, kept);
+    report.violations.extend(traffic.recreated.broken());
+    let recreated = traffic.recreated.count.load(Ordering::SeqCst);
+    println!("{what}; definitions and namespaces created {recreated} times");
     println!(
         "  {} requests ({} without an answer), {} lists, {} changes; {} watches ({} expired), {} events, {} bookmarks",
         report.operations,

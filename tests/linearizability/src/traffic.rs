@@ -16,6 +16,7 @@ use machinery::random::Random;
 use parking_lot::Mutex;
 
 use crate::history::{Answer, History, Kind, Listing, Operation, Request, Revision, Told, Watching};
+use crate::recreated::{self, Recreated};
 
 /// The namespaces that are written to; they exist from the start.
 const NAMESPACES: [&str; 2] = ["default", "kube-public"];
@@ -31,6 +32,8 @@ const LAST: &str = "last";
 pub struct Traffic {
     /// The recorded history.
     pub history: History,
+    /// Definitions and namespaces that are created again.
+    pub recreated: Recreated,
     random: Random,
     clock: Clock,
     values: AtomicU64,
@@ -76,6 +79,7 @@ impl Traffic {
     pub fn new(seed: u64) -> Arc<Self> {
         Arc::new(Self {
             history: History::default(),
+            recreated: Recreated::default(),
             random: Random::seeded(seed),
             clock: Clock::system(),
             values: AtomicU64::new(0),
@@ -97,6 +101,12 @@ impl Traffic {
         for watcher in 0..WATCHERS {
             let (this, client) = (self.clone(), client.clone());
             tasks.spawn(async move { this.watch(&client, watcher).await });
+        }
+        for home in recreated::homes() {
+            let (this, client) = (self.clone(), client.clone());
+            tasks.spawn(async move {
+                this.recreated.run(&client, &home, &this.random, &this.clock, &this.stop).await;
+            });
         }
         fault.await;
         self.stop.store(true, Ordering::SeqCst);

@@ -1,5 +1,6 @@
 //! Deletes the objects of a CustomResourceDefinition that is being deleted, before the definition itself is removed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,7 @@ use tokio::time::Instant;
 
 use super::garbage::{edit, retain};
 use super::part::{CONCURRENCY, Part};
-use super::terminating::{Pending, Terminating, is_terminating};
+use super::terminating::{Pending, RETRY, Terminating, is_terminating};
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
 use crate::storage::keys;
@@ -19,49 +20,67 @@ use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::{CRDS, Served};
 
-/// The definitions that are being deleted, by name (`plural.group`).
-pub(crate) struct Cleanup(Terminating);
+/// The definitions that are being deleted, and those that were written lately, by name (`plural.group`).
+pub(crate) struct Cleanup {
+    terminating: Terminating,
+    /// When to look whether a written definition has taken effect. The request that writes it takes care of that, but it ends when its
+    /// client goes.
+    written: BTreeMap<String, Instant>,
+}
 
 impl Cleanup {
     pub(crate) fn new(registry: &Registry) -> Self {
-        Self(Terminating::below(registry, &format!("/registry/{}/{}/", CRDS.0, CRDS.1)))
+        let prefix = format!("/registry/{}/{}/", CRDS.0, CRDS.1);
+        // The server can have ended between the write of a definition and its effect.
+        let now = registry.0.clock.monotonic();
+        let written = registry.storage().range(&prefix).0.into_iter();
+        let written = written.map(|stored| (stored.key.name().to_owned(), now)).collect();
+        Self { terminating: Terminating::below(registry, &prefix), written }
     }
 }
 
 impl Part for Cleanup {
-    fn observe(&mut self, _registry: &Registry, event: &Event) {
+    fn observe(&mut self, registry: &Registry, event: &Event) {
         let key = event.key();
         if (key.group(), key.resource()) == CRDS {
-            self.0.observe(event);
-        } else if event.kind == EventKind::Deleted && !self.0.is_empty() {
-            self.0.touch(&format!("{}.{}", key.resource(), key.group()));
+            self.terminating.observe(event);
+            self.written.insert(key.name().to_owned(), registry.0.clock.monotonic() + RETRY);
+        } else if event.kind == EventKind::Deleted && !self.terminating.is_empty() {
+            self.terminating.touch(&format!("{}.{}", key.resource(), key.group()));
         }
     }
 
     async fn work(&mut self, registry: &Registry) -> bool {
         // The request that deletes a definition marks it only after the definition is stored, and this task can be faster.
-        for (name, uid) in self.0.unsealed() {
+        for (name, uid) in self.terminating.unsealed() {
             let (plural, group) = split(name);
             registry.definitions().end(group, plural, uid);
         }
-        for Pending { name, uid, is_retry } in self.0.take(registry).await {
+        for Pending { name, uid, is_retry } in self.terminating.take(registry).await {
             match clean(registry, &name, &uid, is_retry).await {
                 Ok(true) => {}
-                Ok(false) => self.0.retry(registry, &name),
+                Ok(false) => self.terminating.retry(registry, &name),
                 Err(status) if status.reason == "NotFound" => {}
                 Err(status) => {
                     if !is_retry && status.reason != "Conflict" {
                         tracing::warn!(name, %status, "the objects of a deleted definition could not be deleted");
                     }
-                    self.0.retry(registry, &name);
+                    self.terminating.retry(registry, &name);
                 }
             }
+        }
+        let now = registry.0.clock.monotonic();
+        let due: Vec<String> =
+            self.written.iter().filter(|(_, at)| **at <= now).map(|(name, _)| name.clone()).collect();
+        for name in due {
+            self.written.remove(&name);
+            registry.follow(&name).await;
         }
         false
     }
 
     fn again_at(&self) -> Option<Instant> {
-        self.0.again_at()
+        self.terminating.again_at().into_iter().chain(self.written.values().copied()).min()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::registry::Registry;
 use crate::target::Target;
 use crate::versions::definitions::Served;
 use crate::versions::fields;
+use crate::write::change::check_uid;
 
 /// Number of attempts if another client writes the Pod at the same time.
 const ATTEMPTS: usize = 10;
@@ -36,6 +37,8 @@ impl Registry {
         for _ in 0..ATTEMPTS {
             let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
             let mut pod = self.read(pods, &entry).await?;
+            // The scheduler has chosen the Node for this Pod, and not for another one that gets its name.
+            check_uid(&target, &pod, Some(meta::uid(binding)).filter(|uid| !uid.is_empty()))?;
             if meta::is_deleting(&pod) {
                 let why = format!("pod {name} is being deleted, cannot be assigned to a host");
                 return Err(Status::conflict(BINDING, name, &why));

@@ -6,7 +6,7 @@ use kinds::Subresource;
 use machinery::meta;
 use serde_json::Value;
 
-use super::definitions::{Origin, Served, is_crd};
+use super::definitions::{CRDS, Origin, Served, is_crd};
 use crate::context::Context;
 use crate::registry::Registry;
 use crate::storage::entries::Entry;
@@ -27,6 +27,25 @@ impl Registry {
     pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
         if is_crd(served) {
             self.serve(served, entry).await;
+        }
+    }
+
+    /// Lets the stored definition `name` take effect, or its removal, if the request that has written it did not come to that.
+    pub(crate) async fn follow(&self, name: &str) {
+        let Some(served) = self.definitions().stored(CRDS.0, CRDS.1) else { return };
+        let key = keys::object(&served.definition, "", name);
+        let (plural, group) = name.split_once('.').unwrap_or((name, ""));
+        let current = self.definitions().stored(group, plural).map(|served| served.resource);
+        match self.storage().get(&key) {
+            Some(entry) if current.as_ref().is_none_or(|current| current.changed_at < entry.revision) => {
+                self.serve(&served, &entry).await;
+            }
+            None => {
+                if let Some(current) = current.filter(|current| !current.definition.built_in) {
+                    self.removed(&served, name, &current.uid).await;
+                }
+            }
+            Some(_) => {}
         }
     }
 

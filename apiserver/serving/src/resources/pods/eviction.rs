@@ -40,7 +40,8 @@ impl Eviction {
         let options = DeleteOptions {
             grace_period_seconds: options["gracePeriodSeconds"].as_i64(),
             preconditions: Preconditions {
-                uid: text(&options["preconditions"]["uid"]),
+                // The budget was asked about this Pod, and not about another one that gets its name.
+                uid: text(&options["preconditions"]["uid"]).or_else(|| text(&pod["metadata"]["uid"])),
                 resource_version: text(&options["preconditions"]["resourceVersion"]),
             },
             ..DeleteOptions::default()
