@@ -6,6 +6,8 @@ use machinery::status::Status;
 
 use kinds::user::User;
 
+use crate::certificate::InvalidCertificate;
+
 /// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the user; `system:anonymous` if the request has no credentials.
@@ -38,8 +40,19 @@ impl Authenticator for Identities {
         }
         match bearer_token(request)? {
             Some(_) => Err(Status::unauthorized()),
-            None => Ok(User::anonymous()),
+            None => without_token(request),
         }
+    }
+}
+
+/// Returns the user of a request that has neither a valid certificate nor a token: nobody, unless it has a certificate that is not valid.
+///
+/// # Errors
+/// 401.
+pub(crate) fn without_token(request: &Parts) -> Result<User, Status> {
+    match request.extensions.get::<InvalidCertificate>() {
+        Some(_) => Err(Status::unauthorized()),
+        None => Ok(User::anonymous()),
     }
 }
 

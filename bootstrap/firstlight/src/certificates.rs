@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::certificate::Authorities;
 use anyhow::{Context, Result};
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -171,6 +172,15 @@ impl Certificates {
     /// Returns the certificate of the authority, PEM.
     pub fn authority(&self) -> &str {
         self.authority.certificate()
+    }
+
+    /// Returns the authority of client certificates.
+    ///
+    /// # Errors
+    /// Its certificate is damaged.
+    pub fn authorities(&self) -> Result<Authorities> {
+        let certificates = pki::certificates(self.authority.certificate())?;
+        Ok(Authorities::new(certificates.iter().map(|certificate| &**certificate)))
     }
 
     /// Returns the TLS configuration of the listener.

@@ -104,7 +104,7 @@ impl Process {
         };
         write_kubeconfig(&certificates, true)?;
         let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
-        let tls = Tls::new(certificates.server_config()?);
+        let tls = Tls::new(certificates.server_config()?).with_authorities(certificates.authorities()?);
         let (stop, stopped) = oneshot::channel();
         let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
         let serving = tokio::spawn(async move {

@@ -13,8 +13,9 @@ use hyper_util::rt::TokioIo;
 use machinery::clock::Clock;
 use pki::Identity;
 use pki::kubeconfig::Kubeconfig;
-use rustls::ClientConfig;
-use rustls_pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{PrivateKeyDer, ServerName};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -67,7 +68,31 @@ impl Door {
         Ok(self.caller_with(self.tls(Some(identity), "http/1.1")?, None))
     }
 
-    fn caller_with(&self, tls: Arc<ClientConfig>, token: Option<&str>) -> Caller {
+    /// Returns the TLS settings of a client that speaks only this version, and remembers its sessions.
+    pub fn tls_of(
+        &self,
+        identity: &Identity,
+        version: &'static SupportedProtocolVersion,
+    ) -> Result<Arc<ClientConfig>> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(pki::certificates(&self.authority)?);
+        let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())?;
+        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_protocol_versions(&[version])?
+            .with_root_certificates(roots)
+            .with_client_auth_cert(pki::certificates(&identity.certificate)?, key)?;
+        Ok(Arc::new(config))
+    }
+
+    /// Returns a client over a connection that is open already.
+    pub async fn caller_over(&self, tls: Arc<ClientConfig>, stream: TlsStream<TcpStream>) -> Result<Caller> {
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection.with_upgrades());
+        Ok(Caller { sender: Some(sender), ..self.caller_with(tls, None) })
+    }
+
+    /// Returns a client with these TLS settings and a token, if there is one.
+    pub fn caller_with(&self, tls: Arc<ClientConfig>, token: Option<&str>) -> Caller {
         Caller { door: self.clone(), tls, token: token.map(str::to_owned), from: 1, sender: None }
     }
 }
@@ -182,7 +207,11 @@ impl Caller {
         .with_context(|| format!("{} {:.200}", ask.method, ask.target))
     }
 
-    async fn attempt(&mut self, ask: &Ask) -> Result<Answer> {
+    /// Sends a request and returns the response. A connection that the server closed is not reopened.
+    ///
+    /// # Errors
+    /// Fails if there is no response, or if the request cannot be encoded.
+    pub async fn attempt(&mut self, ask: &Ask) -> Result<Answer> {
         let request = ask.request(self.token.as_deref())?;
         let outcome = tokio::time::timeout(PATIENCE, self.exchange(request, ask.listen)).await;
         match outcome.context("no answer").flatten() {

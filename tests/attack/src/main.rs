@@ -11,6 +11,7 @@
 mod bodies;
 mod caller;
 mod connections;
+mod expiry;
 mod generated;
 mod identity;
 mod lab;
@@ -63,6 +64,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("connections", |options| Box::pin(connections::run(options))),
     ("generated", |options| Box::pin(generated::run(options))),
     ("terminal", |options| Box::pin(terminal::run(options))),
+    ("expiry", |options| Box::pin(expiry::run(options))),
 ];
 
 fn main() -> Result<()> {

@@ -20,7 +20,7 @@ use store::{Key, Store};
 
 pub use claims::{Bound, Claims, Reference};
 
-use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token};
+use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token, without_token};
 use kinds::user::User;
 
 /// The number of verified tokens that are cached.
@@ -137,7 +137,7 @@ impl Authenticator for Tokens {
         if let Some(user) = request.extensions.get::<User>() {
             return Ok(user.clone());
         }
-        let Some(token) = bearer_token(request)? else { return Ok(User::anonymous()) };
+        let Some(token) = bearer_token(request)? else { return without_token(request) };
         match self.verify(token, &self.audiences()) {
             Ok((user, _)) => Ok(user),
             Err(refusal) => {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{User, certificate};
+use access::certificate::{Authorities, ClientCertificate, InvalidCertificate};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -29,22 +29,31 @@ use crate::server::Server;
 /// The TLS configuration of a listener. It can be replaced while the listener serves, for renewed
 /// certificates.
 #[derive(Clone)]
-pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
+pub struct Tls {
+    config: Arc<RwLock<Arc<ServerConfig>>>,
+    authorities: Arc<Authorities>,
+}
 
 impl Tls {
     /// Creates the TLS settings from `config`; the ALPN protocols are set here.
     pub fn new(config: ServerConfig) -> Self {
-        Self(Arc::new(RwLock::new(with_protocols(config))))
+        Self { config: Arc::new(RwLock::new(with_protocols(config))), authorities: Arc::default() }
+    }
+
+    /// Lets no client certificate count longer than its authority, which is one of these.
+    #[must_use]
+    pub fn with_authorities(self, authorities: Authorities) -> Self {
+        Self { authorities: Arc::new(authorities), ..self }
     }
 
     /// Uses `config` for new connections; existing ones keep their configuration.
     pub fn replace(&self, config: ServerConfig) {
-        *self.0.write() = with_protocols(config);
+        *self.config.write() = with_protocols(config);
     }
 
     /// Returns the configuration for the next connection.
     pub(crate) fn current(&self) -> Arc<ServerConfig> {
-        self.0.read().clone()
+        self.config.read().clone()
     }
 }
 
@@ -180,11 +189,10 @@ impl Listener {
             Some(Err(_)) => self.reached("handshake"),
             Some(Ok(Err(error))) => tracing::debug!(%error, "TLS handshake"),
             Some(Ok(Ok(stream))) => {
-                let certificates = stream.get_ref().1.peer_certificates();
-                let user = certificates
-                    .and_then(|certificates| certificates.first())
-                    .and_then(|certificate| certificate::user(certificate));
-                self.serve_http(stream, coalescer, connection, user).await;
+                let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                let chain = chain.iter().map(|certificate| &**certificate);
+                let certificate = ClientCertificate::read(chain, &tls.authorities);
+                self.serve_http(stream, coalescer, connection, certificate).await;
             }
         }
     }
@@ -195,17 +203,17 @@ impl Listener {
         stream: S,
         coalescer: Coalescer<G>,
         connection: &Connection,
-        user: Option<User>,
+        certificate: Option<ClientCertificate>,
     ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         G: AsyncWrite + Unpin,
     {
         let (server, presence) = (self.server.clone(), connection.presence());
-        if let Some(user) = &user {
-            server.shared.signed_in(&presence, user);
+        if let Some(certificate) = certificate.as_ref().filter(|found| found.is_valid(&server.shared.clock)) {
+            server.shared.signed_in(&presence, &certificate.user);
         }
         let service = service_fn(move |request: Request<Incoming>| {
-            answer(server.clone(), presence.clone(), user.clone(), request)
+            answer(server.clone(), presence.clone(), certificate.clone(), request)
         });
         let http = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
         let mut http = Coalesced::new(coalescer.handle(), http);
@@ -265,15 +273,21 @@ impl Listener {
 async fn answer(
     server: Server,
     presence: Presence,
-    user: Option<User>,
+    certificate: Option<ClientCertificate>,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, std::convert::Infallible> {
     let clock = server.shared.clock.clone();
     let answering = presence.clone().begin(clock.monotonic());
-    match user {
-        Some(user) => drop(request.extensions_mut().insert(user)),
+    let is_valid = certificate.as_ref().is_some_and(|certificate| certificate.is_valid(&clock));
+    match certificate {
+        Some(certificate) if is_valid => drop(request.extensions_mut().insert(certificate.user)),
         // The request may authenticate the connection by other means.
-        None => drop(request.extensions_mut().insert(presence)),
+        invalid => {
+            request.extensions_mut().insert(presence);
+            if invalid.is_some() {
+                request.extensions_mut().insert(InvalidCertificate);
+            }
+        }
     }
     let response = server.handle(request).await;
     let sending = answering.send(clock.monotonic());

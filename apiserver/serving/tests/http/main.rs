@@ -6,6 +6,7 @@ mod common;
 mod connection;
 mod connections;
 mod documents;
+mod expiry;
 mod flows;
 mod forms;
 mod kinds;

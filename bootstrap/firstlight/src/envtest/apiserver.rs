@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use access::authorize::AllowAll;
+use access::certificate::Authorities;
 use access::{Rbac, Tokens};
 use anyhow::{Context, Result, anyhow, bail};
 use engine::network::RealNetwork;
@@ -78,7 +79,10 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let (clock, random) = (Clock::system(), Random::system());
     let address = address(flags)?;
     let tcp = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-    let tls = Tls::new(tls(flags, &clock)?);
+    let authorities =
+        flags.file("client-ca-file")?.map(|text| pki::certificates(&text)).transpose()?.unwrap_or_default();
+    let authorities = Authorities::new(authorities.iter().map(|certificate| &**certificate));
+    let tls = Tls::new(tls(flags, &clock)?).with_authorities(authorities);
     let server = server(flags, &clock, &random).await?;
     server.registry().advertise(SocketAddr::new(advertised(flags, address)?, address.port()));
     tracing::info!(%address, "serving");

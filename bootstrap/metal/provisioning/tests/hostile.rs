@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Event;
 use metal_boot::machine::{Directory, Lease};
 use metal_provisioning::agents::{Agents, Refusal};
 use metal_provisioning::directory::Kube;
-use metal_provisioning::http::peer::Peer;
+use metal_provisioning::http::peer::{Certificate, Peer};
 use metal_provisioning::http::site::Site;
 use metal_provisioning::limits;
 use metal_provisioning::personal::Personal;
@@ -307,13 +307,45 @@ async fn unknown_machines_are_so_many_and_are_forgotten() {
     }
 }
 
+/// Returns a self-signed certificate that is valid for so long.
+fn certificate(manager: &Manager, validity: chrono::Duration) -> Certificate {
+    let (clock, random) = (manager.clock(), manager.random());
+    let own = pki::CertificateAuthority::generate(
+        "hostile",
+        pki::KeyAlgorithm::EcdsaP256,
+        Some(validity),
+        clock.now(),
+        random,
+    );
+    Certificate::read(&pki::certificates(own.unwrap().certificate()).unwrap()[0]).unwrap()
+}
+
+/// Nobody verifies the certificate of an agent in the handshake, and its connection can last longer.
+#[tokio::test(start_paused = true)]
+async fn a_certificate_that_has_expired_is_refused_at_each_request() {
+    let (manager, site) = network("available", true).await;
+    let peer = Peer {
+        address: (FROM, 40000).into(),
+        local: ([10, 0, 0, 1], 8443).into(),
+        certificate: Some(certificate(&manager, chrono::Duration::seconds(60))),
+    };
+    let body =
+        serde_json::to_vec(&Enrolment { boot_mac_address: OWN.to_string(), ..enrolment("first") }).unwrap();
+    for code in [200, 401] {
+        let request = http::Request::post("/agent/v1/enrol");
+        let request = request.body(http_body_util::Full::new(bytes::Bytes::from(body.clone()))).unwrap();
+        assert_eq!(site.answer(request, &peer).await.status().as_u16(), code);
+        tokio::time::advance(Duration::from_secs(61)).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn values_of_an_enrolment_above_their_limits_are_refused_and_counted() {
     let (manager, site) = network("available", true).await;
     let peer = Peer {
         address: (FROM, 40000).into(),
         local: ([10, 0, 0, 1], 8443).into(),
-        certificate: Some("hostile".into()),
+        certificate: Some(certificate(&manager, chrono::Duration::days(1))),
     };
     let own = || Enrolment { boot_mac_address: OWN.to_string(), ..enrolment("first") };
     let padded = |bytes: usize| {

@@ -48,7 +48,7 @@ pub struct Agents {
     recorder: Recorder,
     pub(crate) metrics: Metrics,
     pub(super) endorsements: Endorsements,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     random: Random,
     pub(super) reported: Mutex<HashMap<String, Reported>>,
     pub(super) changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,

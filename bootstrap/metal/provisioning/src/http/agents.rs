@@ -28,10 +28,13 @@ pub async fn answer(
     peer: &Peer,
     http: &str,
 ) -> Response<file::Body> {
-    let Some(certificate) = peer.certificate.as_deref() else {
+    let Some(certificate) = &peer.certificate else {
         return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
     };
-    match respond(agents, path, request, peer, certificate, http).await {
+    if !certificate.is_valid(agents.clock.now()) {
+        return file::text(StatusCode::UNAUTHORIZED, "the certificate has expired or is not yet valid\n");
+    }
+    match respond(agents, path, request, peer, &certificate.sha256, http).await {
         Ok(response) => response,
         Err(refusal) => {
             if let Refusal::Limit(limit, _) = refusal {

@@ -21,9 +21,8 @@ use tokio_util::task::TaskTracker;
 use super::counted::Counted;
 use super::impatient::{Impatient, Patience};
 use super::kernel::{FileSender, Kernel};
-use super::peer::Peer;
+use super::peer::{Certificate, Peer};
 use super::site::Site;
-use crate::fingerprint::fingerprint;
 use crate::metadata::tree::without_token;
 use crate::metrics::Metrics;
 use crate::{limits, media};
@@ -107,7 +106,7 @@ impl Listener {
             Ok(Err(error)) => tracing::debug!(%address, %error, "TLS handshake"),
             Ok(Ok(stream)) => {
                 let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-                let certificate = shown.map(|certificate| fingerprint(certificate));
+                let certificate = shown.and_then(|certificate| Certificate::read(certificate));
                 self.requests(stream, Peer { address, local, certificate }, None).await;
             }
         }

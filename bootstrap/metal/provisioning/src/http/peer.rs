@@ -2,6 +2,10 @@
 
 use std::net::SocketAddr;
 
+use chrono::{DateTime, Utc};
+
+use crate::fingerprint::fingerprint;
+
 /// The two ends of a connection.
 #[derive(Clone, Debug)]
 pub struct Peer {
@@ -9,6 +13,28 @@ pub struct Peer {
     pub address: SocketAddr,
     /// The server's address.
     pub local: SocketAddr,
-    /// SHA-256 of the certificate that the client has proved to own, in hexadecimal digits.
-    pub certificate: Option<String>,
+    /// The certificate that the client has proved to own.
+    pub certificate: Option<Certificate>,
+}
+
+/// A client's certificate. Agents have self-signed ones, which nobody verifies in the handshake but for the key.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// SHA-256 of the certificate, in hexadecimal digits.
+    pub sha256: String,
+    not_before: DateTime<Utc>,
+    not_after: DateTime<Utc>,
+}
+
+impl Certificate {
+    /// Reads a certificate, DER. `None` if it cannot be parsed.
+    pub fn read(der: &[u8]) -> Option<Self> {
+        let facts = pki::inspect_der(der).ok()?;
+        Some(Self { sha256: fingerprint(der), not_before: facts.not_before, not_after: facts.not_after })
+    }
+
+    /// Returns whether it is valid at this time: a connection and a session last longer than a certificate can.
+    pub fn is_valid(&self, now: DateTime<Utc>) -> bool {
+        self.not_before <= now && now <= self.not_after
+    }
 }
