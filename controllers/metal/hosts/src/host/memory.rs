@@ -17,6 +17,7 @@ pub(super) struct Memory(Mutex<HashMap<NamespacedName, Remembered>>);
 
 #[derive(Default)]
 struct Remembered {
+    uid: String,
     power: Option<(DateTime<Utc>, Result<Power, Fault>)>,
     /// The time of the last power cut: an agent whose last report is earlier is gone.
     cut: Option<DateTime<Utc>>,
@@ -25,6 +26,14 @@ struct Remembered {
 }
 
 impl Memory {
+    /// Removes the data of an earlier host of this name: another machine may be behind it.
+    pub(super) fn meet(&self, host: &NamespacedName, uid: &str) {
+        let mut remembered = self.0.lock();
+        if remembered.get(host).is_none_or(|found| found.uid != uid) {
+            remembered.insert(host.clone(), Remembered { uid: uid.to_owned(), ..Remembered::default() });
+        }
+    }
+
     /// Removes the data of a deleted host.
     pub(super) fn forget(&self, host: &NamespacedName) {
         self.0.lock().remove(host);
@@ -81,5 +90,25 @@ impl Memory {
         let (failed, at) = remembered.get(host)?.retry?;
         let left = (at - now).to_std().ok().filter(|left| !left.is_zero())?;
         (failed == fingerprint).then_some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_was_created_again_is_another_one() {
+        let (memory, host) = (Memory::default(), NamespacedName::new("default", "h"));
+        let now: DateTime<Utc> = "2026-11-21T00:00:00Z".parse().unwrap();
+        memory.meet(&host, "first");
+        memory.note_command(&host, now, true);
+        memory.note_power(&host, now, Ok(Power::On));
+        memory.note_failure(&host, 1, now + chrono::Duration::seconds(60));
+        memory.meet(&host, "first");
+        assert!(memory.power(&host, now).is_some());
+        memory.meet(&host, "second");
+        assert!(memory.power(&host, now).is_none());
+        assert_eq!((memory.cut(&host), memory.wait(&host, 1, now)), (None, None));
     }
 }

@@ -125,6 +125,7 @@ impl Reconciler for HostReconciler {
             self.memory.forget(&request);
             return Ok(Action::done());
         };
+        self.memory.meet(&request, engine::object::uid(host.as_ref()));
         let gathered = self.gather(&host);
         // A failure is retried only after its back-off, unless its inputs have changed.
         let now = self.manager.clock().now();
