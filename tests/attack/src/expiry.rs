@@ -17,7 +17,7 @@ use crate::lab::{Lab, Options};
 use crate::report::Broken;
 
 /// How long the certificates are valid, in seconds: longer than it takes to use them.
-const LIFE: i64 = 10;
+const LIFE: i64 = 15;
 /// Sessions that are resumed one from the other after the certificate has expired.
 const CHAIN: usize = 8;
 
@@ -32,11 +32,10 @@ pub async fn run(options: &Options) -> Result<Broken> {
     let lab = Lab::start(options).await?;
     lab.furnish().await?;
     let mut broken = Broken::default();
-    let life = LIFE * i64::from(options.slack);
     let holders = [("TLS 1.2", &rustls::version::TLS12), ("TLS 1.3", &rustls::version::TLS13)];
     let holders: Vec<Holder> = holders
         .into_iter()
-        .map(|(name, version)| holder(&lab, life, name, version))
+        .map(|(name, version)| holder(&lab, name, version))
         .collect::<Result<_>>()?;
     let mut kept = Vec::new();
     for holder in &holders {
@@ -47,7 +46,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
         }
         kept.push((holder.version, caller));
     }
-    Clock::system().sleep(Duration::from_secs(life.unsigned_abs() + 2)).await;
+    Clock::system().sleep(Duration::from_secs(LIFE.unsigned_abs() + 2)).await;
     for (version, caller) in &mut kept {
         let answer = caller.send(&write("kept")).await?;
         if answer.code != 401 {
@@ -68,14 +67,13 @@ pub async fn run(options: &Options) -> Result<Broken> {
 
 fn holder(
     lab: &Lab,
-    life: i64,
     version: &'static str,
     tls: &'static SupportedProtocolVersion,
 ) -> Result<Holder> {
     let read = |file: &str| std::fs::read_to_string(lab.data().join("pki").join(file));
     let authority = CertificateAuthority::from_pem(&read("ca.crt")?, &read("ca.key")?)?;
     let leaf =
-        Leaf::client("kubernetes-admin", &["system:masters"]).valid_for(chrono::Duration::seconds(life));
+        Leaf::client("kubernetes-admin", &["system:masters"]).valid_for(chrono::Duration::seconds(LIFE));
     let identity = authority.issue(&leaf, Clock::system().now(), &Random::system())?;
     Ok(Holder { version, tls: lab.door.tls_of(&identity, tls)? })
 }
