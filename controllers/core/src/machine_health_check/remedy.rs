@@ -38,9 +38,19 @@ pub fn ask(mark: &mut Mark, observed: &Observed, target: &Target) -> Result<()> 
     Ok(())
 }
 
-/// Returns the object that asked for the remediation of a Machine that is healthy again.
+/// Returns the object that asked for the remediation of a Machine that is healthy again. Whoever may write a health check names its kind, so an
+/// object with the Machine's name is only deleted if it belongs to the Machine and is no part of it.
 pub fn obsolete(target: &Target) -> Option<ExternalObject> {
-    target.request.found().filter(|request| !is_deleting(request.object.as_ref())).cloned()
+    let request = target.request.found().filter(|request| !is_deleting(request.object.as_ref()))?;
+    let machine = target.machine.as_ref();
+    let uid = machine.metadata.uid.as_deref().unwrap_or_default();
+    let parts = std::iter::once(&machine.spec.infrastructure_ref).chain(&machine.spec.bootstrap.config_ref);
+    let is_part = parts.into_iter().any(|part| {
+        part.kind == request.resource.kind
+            && part.api_group == request.resource.group
+            && request.object.metadata.name.as_ref() == Some(&part.name)
+    });
+    (owners::is_owned_by(request.object.as_ref(), uid) && !is_part).then(|| request.clone())
 }
 
 /// Returns the condition of a Machine if the object that asks for its remediation could not be created.

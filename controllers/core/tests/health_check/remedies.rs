@@ -175,15 +175,28 @@ fn what_a_machine_says_about_its_external_remediation() {
 
 #[test]
 fn the_object_of_a_healthy_machine_is_deleted() {
-    let deleting = json!({"metadata": {"deletionTimestamp": EARLY, "finalizers": ["x"]}});
+    let owned_by = |uid: &str| {
+        let owner =
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "a", "uid": uid});
+        json!({"metadata": {"ownerReferences": [owner]}})
+    };
+    let mut deleting = owned_by("a");
+    json_patch(&mut deleting, json!({"metadata": {"deletionTimestamp": EARLY, "finalizers": ["x"]}}));
+    let of = |kind: &str| json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": kind, "name": "a"});
+    let infrastructure = json!({"spec": {"infrastructureRef": of("Metal3Remediation")}});
+    let bootstrap = json!({"spec": {"bootstrap": {"configRef": of("Metal3Remediation")}}});
     let rows = [
-        ("healthy again", ready(), request(json!({})), 1),
-        ("already being deleted", ready(), request(deleting), 0),
-        ("not judged yet", sick(RECENT), request(json!({})), 0),
-        ("nothing was asked", ready(), Reference::NotFound, 0),
+        ("healthy again", json!({}), ready(), request(owned_by("a")), 1),
+        ("already being deleted", json!({}), ready(), request(deleting), 0),
+        ("not judged yet", json!({}), sick(RECENT), request(owned_by("a")), 0),
+        ("nothing was asked", json!({}), ready(), Reference::NotFound, 0),
+        ("of nobody", json!({}), ready(), request(json!({})), 0),
+        ("of another Machine", json!({}), ready(), request(owned_by("b")), 0),
+        ("the machine itself", infrastructure, ready(), request(owned_by("a")), 0),
+        ("its bootstrap", bootstrap, ready(), request(owned_by("a")), 0),
     ];
-    for (what, node, request, deleted) in rows {
-        let targets = vec![(machine("a", json!({})), node, request)];
+    for (what, more, node, request, deleted) in rows {
+        let targets = vec![(machine("a", more), node, request)];
         let observed = Observed { template: template(), ..observed(check(with_template()), targets) };
         assert_eq!(plan(&observed).delete.len(), deleted, "{what}");
     }
