@@ -8,16 +8,17 @@ use parking_lot::Mutex;
 use crate::error::Error;
 use crate::object::Request;
 
-/// The last logged failure of each object of a controller.
+/// The last failure of each object of a controller, and how often it came in a row.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<BTreeMap<Request, String>>);
+pub(crate) struct Failures(Mutex<BTreeMap<Request, (String, u32)>>);
 
 impl Failures {
     /// Logs a failed reconcile as a warning, unless the last reconcile of the object failed in the same way. A permanent mistake would
     /// otherwise be logged with every attempt. Conflicts are expected when several controllers write one object, so they are never
-    /// warnings.
+    /// warnings; and what is not found was mostly deleted since it was read, which the next attempt knows.
     pub(crate) fn log(&self, controller: &'static str, request: &Request, error: &Error, delay: Duration) {
-        if !error.is_conflict() && self.is_new(request, error) {
+        let times = self.times(request, error);
+        if !error.is_conflict() && times == if is_gone(error) { 2 } else { 1 } {
             tracing::warn!(controller, object = %request, %error, "reconcile failed, trying again until it succeeds");
         } else {
             tracing::debug!(controller, object = %request, %error, ?delay, "reconcile failed, trying again");
@@ -29,9 +30,24 @@ impl Failures {
         self.0.lock().remove(request);
     }
 
-    fn is_new(&self, request: &Request, error: &Error) -> bool {
+    /// Returns how often the object has failed in this way in a row, with this time.
+    fn times(&self, request: &Request, error: &Error) -> u32 {
         let text = error.to_string();
-        self.0.lock().insert(request.clone(), text.clone()).is_none_or(|last| last != text)
+        let mut failures = self.0.lock();
+        let (last, times) = failures.entry(request.clone()).or_default();
+        if *last != text {
+            (*last, *times) = (text, 0);
+        }
+        *times = times.saturating_add(1);
+        *times
+    }
+}
+
+/// Returns whether something was not found, and nothing else failed.
+fn is_gone(error: &Error) -> bool {
+    match error {
+        Error::Several(errors) => errors.iter().all(is_gone),
+        error => error.is_not_found(),
     }
 }
 
@@ -40,15 +56,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_new_until_it_is_repeated() {
+    fn the_repetitions_of_a_failure_are_counted() {
         let failures = Failures::default();
         let (first, second) = (Request::new("default", "first"), Request::new("default", "second"));
         let (missing, refused) = (Error::failed("missing"), Error::failed("refused"));
-        assert!(failures.is_new(&first, &missing));
-        assert!(!failures.is_new(&first, &missing));
-        assert!(failures.is_new(&second, &missing));
-        assert!(failures.is_new(&first, &refused));
+        assert_eq!(failures.times(&first, &missing), 1);
+        assert_eq!(failures.times(&first, &missing), 2);
+        assert_eq!(failures.times(&second, &missing), 1);
+        assert_eq!(failures.times(&first, &refused), 1);
         failures.forget(&first);
-        assert!(failures.is_new(&first, &refused));
+        assert_eq!(failures.times(&first, &refused), 1);
     }
 }
