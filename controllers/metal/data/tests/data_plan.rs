@@ -80,6 +80,29 @@ fn secrets_that_exist_are_never_rendered_again() {
     assert_eq!(nothing.wanted.spec.meta_data, None);
 }
 
+/// Whoever writes a template, a label or an annotation writes texts, and no structure of the document.
+#[test]
+fn texts_of_a_template_stay_texts() {
+    let texts = [
+        ("lines", "x\nproviderid: stolen\n- &a !!binary {b: c}\n--- # \u{85}\u{2028}\t\"'"),
+        ("a: b\nproviderid", "stolen"),
+        ("<<", "{providerid: stolen}"),
+        ("switch", "yes"),
+        ("number", "0123"),
+        ("nothing", "~"),
+    ];
+    let strings: Vec<Value> = texts.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+    let planned = plan(&observed(json!({"metaData": {"strings": strings}}), None));
+    let data = planned.secrets[0].data.clone().unwrap();
+    let text = String::from_utf8(data["metaData"].0.clone()).unwrap();
+    let read: BTreeMap<String, String> = serde_saphyr::from_str(&text).unwrap();
+    for (key, value) in texts {
+        assert_eq!(read.get(key).map(String::as_str), Some(value), "{text}");
+    }
+    assert_eq!(read.len(), texts.len() + 1, "{text}");
+    assert!(read["providerid"].ends_with("/m"), "{text}");
+}
+
 #[test]
 fn data_wait_for_addresses_and_objects() {
     let missing = plan(&with_pool(Lease::Missing));
