@@ -9,6 +9,7 @@ use anyhow::Result;
 use http::Method;
 use machinery::clock::Clock;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use crate::caller::{Ask, Caller};
 use crate::lab::{Lab, MINE, Options};
@@ -25,6 +26,11 @@ const DEPTH: usize = 8;
 const SOME: usize = 40;
 /// Limit for one request. Quadratic work takes longer on any machine, linear work a tenth.
 const LONGEST: Duration = Duration::from_secs(10);
+/// Limit for the whole scenario, and with `--full`; what is not tried by then is a violation.
+const ALL: Duration = Duration::from_secs(10 * 60);
+const ALL_FULL: Duration = Duration::from_secs(2 * 3600);
+/// The interval at which the progress is printed.
+const PROGRESS: Duration = Duration::from_secs(10);
 /// How many of the slowest requests are shown.
 const SHOWN: usize = 5;
 
@@ -56,7 +62,12 @@ pub async fn run(options: &Options) -> Result<Broken> {
     }
     let mut broken = Broken::default();
     let mut slowest: Vec<(Duration, String)> = Vec::new();
-    for list in &lists {
+    let mut progress = Progress::start(lists.len(), options);
+    for (tried, list) in lists.iter().enumerate() {
+        if !progress.goes_on(tried, slowest.len()) {
+            broken.add(format!("{tried} of {} lists were tried within {:?}", lists.len(), progress.limit));
+            break;
+        }
         let schemas = &documents[&list.resource.root()]["components"]["schemas"];
         for alike in [false, true] {
             let object = object(list, schemas, alike);
@@ -88,6 +99,36 @@ pub async fn run(options: &Options) -> Result<Broken> {
         first.join(", ")
     );
     Ok(broken)
+}
+
+/// Prints how far the scenario is, and ends it in time.
+struct Progress {
+    lists: usize,
+    limit: Duration,
+    start: Instant,
+    printed: Instant,
+}
+
+impl Progress {
+    fn start(lists: usize, options: &Options) -> Self {
+        let limit = if options.full { ALL_FULL } else { ALL } * options.slack;
+        let start = Clock::system().monotonic();
+        Self { lists, limit, start, printed: start }
+    }
+
+    /// Returns whether there is time for another list.
+    fn goes_on(&mut self, tried: usize, requests: usize) -> bool {
+        let now = Clock::system().monotonic();
+        if now - self.printed >= PROGRESS {
+            self.printed = now;
+            println!(
+                "  {tried} of {} lists, {requests} requests, {} s",
+                self.lists,
+                (now - self.start).as_secs()
+            );
+        }
+        now - self.start < self.limit
+    }
 }
 
 /// Returns the OpenAPI documents of all groups, by path.
