@@ -26,6 +26,7 @@ use crate::pod::place::Reach;
 use crate::pod::ports::Ports;
 use crate::pod::shared::{Logs, Shared, logs};
 use crate::pod::worker;
+use crate::proxies::ProxyVariables;
 use crate::root_copy;
 use crate::services::Services;
 
@@ -49,15 +50,6 @@ pub struct Options {
     pub node: String,
     /// The variables by which Pods reach other machines through proxies.
     pub proxies: ProxyVariables,
-}
-
-/// The variables by which Pods reach other machines through proxies. Containers that have one of their own keep it.
-#[derive(Debug, Clone, Default)]
-pub struct ProxyVariables {
-    /// Those of Pods with a network of their own, which do not reach the loopback of this machine.
-    pub own_network: Vec<(String, String)>,
-    /// Those of Pods in the network of this machine.
-    pub host_network: Vec<(String, String)>,
 }
 
 /// The kind that a kubelet reconciles.

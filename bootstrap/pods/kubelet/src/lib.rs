@@ -15,9 +15,11 @@ mod needs;
 pub mod plan;
 mod pod;
 mod probe;
+mod proxies;
 mod root_copy;
 mod services;
 pub mod volumes;
 
-pub use kubelet::{KIND, Kubelet, Options, ProxyVariables};
+pub use kubelet::{KIND, Kubelet, Options};
 pub use needs::{Needs, needs};
+pub use proxies::ProxyVariables;

@@ -20,8 +20,8 @@ use pod_processes::Isolation;
 
 use super::groups::Groups;
 use super::ports::Ports;
-use crate::kubelet::ProxyVariables;
 use crate::logs::Log;
+use crate::proxies::ProxyVariables;
 
 /// The machine, as workers see it.
 pub(crate) struct Shared {
