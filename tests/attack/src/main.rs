@@ -16,6 +16,7 @@ mod generated;
 mod identity;
 mod lab;
 mod pulse;
+mod reads;
 mod report;
 mod routes;
 mod terminal;
@@ -61,6 +62,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("routes", |options| Box::pin(routes::run(options))),
     ("bodies", |options| Box::pin(bodies::run(options))),
     ("wide", |options| Box::pin(wide::run(options))),
+    ("reads", |options| Box::pin(reads::run(options))),
     ("connections", |options| Box::pin(connections::run(options))),
     ("generated", |options| Box::pin(generated::run(options))),
     ("terminal", |options| Box::pin(terminal::run(options))),
