@@ -4,6 +4,7 @@
 //! A part gets its metrics with [`Metrics::part`], so that two instances of a part in one process, for example two managers, share their
 //! metrics and no metric is registered twice. [`Limits`] counts the limits that were reached. docs/metrics.md lists all metrics.
 
+mod exposition;
 mod limits;
 
 use std::any::{Any, TypeId};
@@ -14,10 +15,8 @@ use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
+use exposition::{OPEN_METRICS, media_type, plain};
 pub use limits::Limits;
-
-/// The media type of [`Metrics::text`].
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The metrics of a process. Clones share one registry.
 #[derive(Clone, Default)]
@@ -42,6 +41,14 @@ impl Metrics {
         let part = register(&mut state.registry);
         state.parts.insert(TypeId::of::<P>(), Box::new(part.clone()));
         part
+    }
+
+    /// Returns the media type and the text of the current values of all metrics, in the format that a client's `Accept` header asks for:
+    /// OpenMetrics, or the text format of Prometheus.
+    pub fn answer(&self, accept: Option<&str>) -> (&'static str, String) {
+        let media = media_type(accept);
+        let text = self.text();
+        (media, if media == OPEN_METRICS { text } else { plain(&text) })
     }
 
     /// Returns the current values of all metrics in the OpenMetrics text format.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
-use http::header::CACHE_CONTROL;
+use http::header::{ACCEPT, CACHE_CONTROL};
 use http::request::Parts;
 use http::{HeaderValue, Method};
 use machinery::status::Status;
@@ -64,7 +64,11 @@ impl Shared {
                 Media { pretty: true, ..crate::response::negotiate::JSON },
             )),
             _ if path.starts_with("/version/") => Err(Status::no_such_path()),
-            "/metrics" => Ok(Answer::new(200, metrics::CONTENT_TYPE, self.options.metrics.text())),
+            "/metrics" => {
+                let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+                let (media, text) = self.options.metrics.answer(accept);
+                Ok(Answer::new(200, media, text))
+            }
             DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
             "/" => Ok(Answer::value(200, &self.paths(), crate::response::negotiate::JSON)),
             // This path answers every method.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::Manager;
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -47,9 +47,10 @@ impl Site {
                 {
                     return text(refusal, refusal.canonical_reason().unwrap_or_default());
                 }
-                let mut answer = Response::new(Full::from(metrics.text()));
-                let media = HeaderValue::from_static(metrics::CONTENT_TYPE);
-                answer.headers_mut().insert(CONTENT_TYPE, media);
+                let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+                let (media, text) = metrics.answer(accept);
+                let mut answer = Response::new(Full::from(text));
+                answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
                 answer
             }
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
