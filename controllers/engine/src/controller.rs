@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::cache::Change;
 use crate::error::{Error, Result};
@@ -235,7 +236,9 @@ struct Task {
 async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let Task { name, manager, queue, failures, time_limit } = task;
     let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
-    let reconcile = tokio::time::timeout(time_limit, reconciler.reconcile(request.clone()));
+    let span = tracing::info_span!("reconcile", controller = name, object = %request);
+    let reconcile = reconciler.reconcile(request.clone()).instrument(span);
+    let reconcile = tokio::time::timeout(time_limit, reconcile);
     let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
     let result = std::panic::AssertUnwindSafe(reconcile).catch_unwind().await;
     let result = result.map(|reconciled| reconciled.unwrap_or_else(too_long));

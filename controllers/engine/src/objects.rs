@@ -121,6 +121,8 @@ impl<K: Kind> Objects<K> {
         let body = serde_json::to_vec(object).map_err(|error| Error::json(what.clone(), error))?;
         let parameters = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
         let created = self.send(what, self.request(key.scope()).create(&parameters, body)).await?;
+        // The server may have made the name.
+        tracing::info!("created {} {}", self.kind(), NamespacedName::of(&created));
         Ok(self.cache.observe(created))
     }
 
@@ -149,6 +151,7 @@ impl<K: Kind> Objects<K> {
         let parameters = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
         let updated =
             self.send(what, self.request(key.scope()).replace(&key.name, &parameters, body)).await?;
+        tracing::info!("changed {} {key}", self.kind());
         Ok(self.cache.observe(updated))
     }
 
@@ -222,6 +225,9 @@ impl<K: Kind> Objects<K> {
             None => request.patch(&key.name, parameters, patch),
         };
         let patched = self.send(self.what("patch", key), request).await?;
+        if subresource.is_none() {
+            tracing::info!("changed {} {key}", self.kind());
+        }
         // The patch removed the last finalizer of a deleting object: the response is its last state.
         if object::is_deleting(&patched) && patched.meta().finalizers.as_ref().is_none_or(Vec::is_empty) {
             self.cache.forget(key, object::uid(&patched));
@@ -246,6 +252,7 @@ impl<K: Kind> Objects<K> {
         let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
         match self.client.request_text(request).await {
             Ok(text) => {
+                tracing::info!("deleted {} {key}", self.kind());
                 let failed = |error| Error::json(what.clone(), error);
                 let answer: TypeMeta = machinery::decode::own(text.as_bytes()).map_err(&failed)?;
                 if answer.kind == "Status" {
