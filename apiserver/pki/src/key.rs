@@ -93,9 +93,9 @@ impl PrivateKey {
         Ok(Self { pair })
     }
 
-    /// Returns the key as PKCS #8 in PEM (`PRIVATE KEY`); secret.
+    /// Returns the key in PEM: as `EC PRIVATE KEY`, `RSA PRIVATE KEY`, or for other algorithms `PRIVATE KEY`; secret.
     pub fn to_pem(&self) -> String {
-        self.pair.serialize_pem()
+        pem::encode_private_key(&self.pair.serialize_der())
     }
 
     /// Returns the public key in PEM (`PUBLIC KEY`), the form of `tls.crt` in the service account Secret.

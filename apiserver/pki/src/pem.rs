@@ -1,5 +1,8 @@
-//! Reads PEM text.
+//! Reads and writes PEM text.
 
+use ::rsa::pkcs8::PrivateKeyInfo;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -92,3 +95,73 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     out.extend(content);
     out
 }
+
+/// Encodes a PKCS #8 key as PEM in the older form of its algorithm (SEC 1 or PKCS #1), as kubeadm and cert-manager write it. Some clients
+/// take a key whose header names no algorithm for RSA. Keys of other algorithms stay PKCS #8.
+pub(crate) fn encode_private_key(pkcs8: &[u8]) -> String {
+    let info = PrivateKeyInfo::try_from(pkcs8).ok();
+    let inner = info.as_ref().map(|info| info.private_key);
+    let is = |oid: &[u8]| pkcs8.windows(oid.len()).take(ALGORITHM_WITHIN).any(|window| window == oid);
+    let curve = [P256, P384].into_iter().find(|curve| is(EC_PUBLIC_KEY) && is(curve));
+    match (inner, curve) {
+        (Some(inner), Some(curve)) => match with_curve(inner, curve) {
+            Some(sec1) => encode("EC PRIVATE KEY", &sec1),
+            None => encode("PRIVATE KEY", pkcs8),
+        },
+        (Some(inner), None) if is(RSA_ALGORITHM) => encode("RSA PRIVATE KEY", inner),
+        _ => encode("PRIVATE KEY", pkcs8),
+    }
+}
+
+/// The algorithm of a PKCS #8 key begins within this many bytes: after the head of the sequence and the version.
+const ALGORITHM_WITHIN: usize = 24;
+
+/// Returns a SEC 1 `ECPrivateKey` (RFC 5915) that names its curve, which it need not do inside of PKCS #8.
+fn with_curve(key: &[u8], curve: &[u8]) -> Option<Vec<u8>> {
+    let (0x30, content, _) = element(key)? else { return None };
+    let (0x02, _, after_version) = element(content)? else { return None };
+    let (0x04, _, rest) = element(after_version)? else { return None };
+    if rest.first() == Some(&CURVE_TAG) {
+        return Some(key.to_vec());
+    }
+    let before = content.get(..content.len() - rest.len())?;
+    Some(tagged(0x30, &[before, &tagged(CURVE_TAG, curve), rest].concat()))
+}
+
+/// The tag of the curve in an `ECPrivateKey`.
+const CURVE_TAG: u8 = 0xa0;
+
+/// Splits DER into the tag and the content of its first element, and the rest.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (tag, rest) = der.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..0x80 => (usize::from(*first), rest),
+        _ => {
+            let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            let length = bytes.iter().try_fold(0usize, |length, byte| {
+                length.checked_mul(256).map(|length| length | usize::from(*byte))
+            })?;
+            (length, rest)
+        }
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((*tag, content, rest))
+}
+
+fn encode(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let mut pem = format!("-----BEGIN {label}-----\n");
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(PEM_LINE));
+        pem.push_str(line);
+        pem.push('\n');
+        rest = after;
+    }
+    pem.push_str(&format!("-----END {label}-----\n"));
+    pem
+}
+
+/// Length of a line in PEM.
+const PEM_LINE: usize = 64;

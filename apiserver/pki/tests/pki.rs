@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use pki::kubeconfig::Kubeconfig;
+use pki::kubeconfig::{Credentials, Kubeconfig};
 use pki::tls::{self, ClientCertificates, ServerCertificates};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf, PrivateKey, inspect};
 use rustls::pki_types::ServerName;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn now() -> DateTime<Utc> {
@@ -63,11 +65,15 @@ fn refuses_names_that_are_none() {
 
 #[test]
 fn every_algorithm_signs_and_reads_back() {
-    for name in ["ECDSA-P256", "ECDSA-P384", "RSA-2048"] {
+    for (name, header) in
+        [("ECDSA-P256", "EC PRIVATE KEY"), ("ECDSA-P384", "EC PRIVATE KEY"), ("RSA-2048", "RSA PRIVATE KEY")]
+    {
         let algorithm: KeyAlgorithm = name.parse().unwrap();
         let random = Random::seeded(3);
         let ca = CertificateAuthority::generate("ca", algorithm, None, now(), &random).unwrap();
         let identity = ca.identity();
+        assert!(identity.key.starts_with(&format!("-----BEGIN {header}-----\n")), "{name}");
+        assert!(identity.key.lines().all(|line| line.len() <= 64), "{name}");
         let again = CertificateAuthority::from_pem(&identity.certificate, &identity.key).unwrap();
         again.issue(&Leaf::client("c", &[]), now(), &random).unwrap();
     }
@@ -82,10 +88,17 @@ fn reads_sec1_and_pkcs1_keys() {
             std::fs::read_to_string(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert!(text.contains(header));
         let key = PrivateKey::from_pem(&text).unwrap();
+        // What such a program wrote is what this crate writes of the same key.
+        assert_eq!(body(&key.to_pem()), body(&text), "{file}");
         let public =
             std::fs::read_to_string(format!("{}/tests/data/{file}.pub", env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert_eq!(pki::public_key(&public).unwrap(), key.public_key_der(), "{file}");
     }
+}
+
+/// Returns the last block of a PEM text.
+fn body(pem: &str) -> &str {
+    pem[pem.rfind("-----BEGIN").unwrap()..].trim()
 }
 
 #[test]
@@ -122,17 +135,98 @@ fn renewal_is_due_after_two_thirds() {
     }
 }
 
-#[test]
-fn kubeconfig_reads_back() {
+fn kubeconfig() -> Kubeconfig {
     let ca = authority("kubernetes");
     let identity =
         ca.issue(&Leaf::client("kubernetes-admin", &["system:masters"]), now(), &Random::seeded(1)).unwrap();
-    let config = Kubeconfig::for_cluster("blue", "https://10.0.0.1:6443", ca.certificate(), identity);
-    let text = config.to_yaml().unwrap();
-    assert!(text.contains("current-context: blue-admin@blue"), "{text}");
-    assert_eq!(Kubeconfig::parse(&text).unwrap(), config);
+    Kubeconfig::for_cluster("blue", "https://10.0.0.1:6443", ca.certificate(), identity)
+}
+
+#[test]
+fn kubeconfig_reads_back() {
+    let config = kubeconfig();
+    let token = Credentials { identity: None, token: Some("abc.def".to_owned()) };
+    let both = Credentials { token: token.token.clone(), ..config.credentials.clone() };
+    for credentials in [config.credentials.clone(), token, both] {
+        let server_name = credentials.token.as_ref().map(|_| "api.example".to_owned());
+        let config = Kubeconfig { credentials, server_name, ..config.clone() };
+        let text = config.to_yaml().unwrap();
+        assert!(text.contains("current-context: blue-admin@blue"), "{text}");
+        assert!(!format!("{config:?}").contains("abc.def"), "a token is secret");
+        assert_eq!(Kubeconfig::parse(&text).unwrap(), config);
+        assert_eq!(Kubeconfig::parse(&config.to_value().to_string()).unwrap(), config);
+    }
     let error = Kubeconfig::parse("current-context: x").unwrap_err();
     assert_eq!(error.to_string(), "the kubeconfig can't be used: contexts has no entry named \"x\"");
+}
+
+/// Scripts cut values out of kubeconfigs line by line.
+#[test]
+fn each_value_of_a_kubeconfig_stands_on_one_line() {
+    let config = kubeconfig();
+    let text = config.to_yaml().unwrap();
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap();
+        base64::engine::general_purpose::STANDARD.decode(line.trim()).unwrap()
+    };
+    assert_eq!(value("certificate-authority-data:"), config.authority.as_bytes());
+    // fabric8's client takes a key without an algorithm in its header for RSA.
+    assert!(value("client-key-data:").starts_with(b"-----BEGIN EC PRIVATE KEY-----\n"));
+}
+
+#[test]
+fn kubeconfigs_out_of_objects_run_nothing_and_read_nothing() {
+    let good = kubeconfig().to_value();
+    let touch = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "touch"});
+    for (place, field, value) in [
+        ("user", "exec", touch),
+        ("user", "auth-provider", json!({"name": "gcp"})),
+        ("user", "tokenFile", json!("/etc/passwd")),
+        ("user", "client-certificate", json!("/etc/passwd")),
+        ("user", "client-key", json!("/etc/passwd")),
+        ("user", "username", json!("admin")),
+        ("user", "password", json!("secret")),
+        ("user", "as", json!("system:admin")),
+        ("user", "as-groups", json!(["system:masters"])),
+        ("cluster", "certificate-authority", json!("/etc/passwd")),
+        ("cluster", "proxy-url", json!("http://127.0.0.1:9")),
+        ("cluster", "insecure-skip-tls-verify", json!(true)),
+    ] {
+        let mut config = good.clone();
+        config[format!("{place}s")][0][place][field] = value.clone();
+        let error = Kubeconfig::parse(&config.to_string()).unwrap_err().to_string();
+        assert!(error.contains(&format!("{field} of its {place} \"blue")), "{error}");
+        assert!(!error.contains("passwd") && !error.contains("secret"), "{error}");
+        // Also beside a token, and where nothing else proves the client.
+        config["users"][0]["user"] = json!({"token": "t"});
+        config[format!("{place}s")][0][place][field] = value;
+        Kubeconfig::parse(&config.to_string()).unwrap_err();
+    }
+    // What says nothing is no harm, as Go programs leave it there, nor is what another context uses.
+    let mut config = good;
+    config["users"][0]["user"]["exec"] = serde_json::Value::Null;
+    config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = json!(false);
+    config["clusters"][0]["cluster"]["certificate-authority"] = json!("");
+    config["users"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"name": "other", "user": {"exec": {"command": "touch"}}}));
+    let parsed = Kubeconfig::parse(&config.to_string()).unwrap();
+    assert!(!parsed.to_yaml().unwrap().contains("touch"), "only what is used is written again");
+}
+
+#[test]
+fn kubeconfigs_that_two_readers_would_understand_differently_are_refused() {
+    let text = kubeconfig().to_yaml().unwrap();
+    for (from, to) in [
+        ("    server:", "    server: https://other\n    server:"),
+        ("https://10.0.0.1:6443", "http://10.0.0.1:6443"),
+        ("current-context:", "current-context: x\ncurrent-context:"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text);
+        Kubeconfig::parse(&changed).unwrap_err();
+    }
 }
 
 /// Performs one handshake; returns what the client reads, and the common name of the certificate that the

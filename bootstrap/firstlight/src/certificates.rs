@@ -134,7 +134,7 @@ impl Certificates {
         let opens = found.is_some_and(|found| {
             found.server == format!("https://{}", reachable(address))
                 && found.authority == self.authority.certificate()
-                && self.is_usable(&found.identity, false)
+                && found.credentials.identity.is_some_and(|identity| self.is_usable(&identity, false))
         });
         if !opens {
             return Err(error);
@@ -202,8 +202,9 @@ impl Certificates {
             user: "firstlight-admin".into(),
             context: "firstlight".into(),
             server: format!("https://{}", reachable(address)),
+            server_name: None,
             authority: self.authority.certificate().to_owned(),
-            identity: self.admin.clone(),
+            credentials: self.admin.clone().into(),
         };
         Ok(kubeconfig.to_yaml()?)
     }

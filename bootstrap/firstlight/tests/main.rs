@@ -6,6 +6,7 @@ mod bundle;
 mod class;
 mod classes;
 mod confirmation;
+mod credentials;
 mod detach;
 mod diagnostics;
 mod features;

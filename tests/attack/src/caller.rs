@@ -35,7 +35,8 @@ impl Door {
     pub fn of(kubeconfig: &str) -> Result<(Self, Identity)> {
         let kubeconfig = Kubeconfig::parse(kubeconfig)?;
         let address = kubeconfig.server.trim_start_matches("https://").parse().context("an address")?;
-        Ok((Self { address, authority: kubeconfig.authority }, kubeconfig.identity))
+        let identity = kubeconfig.credentials.identity.context("a client certificate")?;
+        Ok((Self { address, authority: kubeconfig.authority }, identity))
     }
 
     /// Returns the TLS settings of a client.

@@ -14,6 +14,7 @@ mod connections;
 mod expiry;
 mod generated;
 mod identity;
+mod kubeconfigs;
 mod lab;
 mod pulse;
 mod reads;
@@ -59,6 +60,7 @@ type Scenario = for<'a> fn(&'a Options) -> LocalBoxFuture<'a, Result<Broken>>;
 /// The scenarios. The one on the provisioning network is `cargo xtask netboot hostile`.
 const SCENARIOS: &[(&str, Scenario)] = &[
     ("identity", |options| Box::pin(identity::run(options))),
+    ("kubeconfigs", |options| Box::pin(kubeconfigs::run(options))),
     ("routes", |options| Box::pin(routes::run(options))),
     ("bodies", |options| Box::pin(bodies::run(options))),
     ("wide", |options| Box::pin(wide::run(options))),

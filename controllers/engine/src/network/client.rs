@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::Uri;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Uri};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -16,10 +17,11 @@ use kube::Client;
 use kube::client::middleware::BaseUriLayer;
 use kube::client::{Body, ClientBuilder};
 use machinery::clock::Clock;
-use pki::kubeconfig::Kubeconfig;
+use pki::kubeconfig::{Credentials, Kubeconfig};
+use rustls_pki_types::ServerName;
 use tower::Service;
 use tower::timeout::Timeout;
-use tower::util::BoxCloneSyncService;
+use tower::util::{BoxCloneSyncService, MapRequestLayer};
 
 use super::bounded::{Answers, BoundedLayer};
 use super::{BoxStream, Network};
@@ -48,7 +50,7 @@ pub struct WorkloadClients {
 }
 
 impl WorkloadClients {
-    /// Creates the clients for the cluster that `kubeconfig` (YAML or JSON, with inline certificates) describes.
+    /// Creates the clients for the cluster that `kubeconfig` (YAML or JSON, with inline credentials only) describes.
     ///
     /// # Errors
     /// [`Error::Kubeconfig`], which never quotes a secret.
@@ -66,7 +68,8 @@ impl WorkloadClients {
         let text =
             std::str::from_utf8(kubeconfig).map_err(|_| Error::Kubeconfig("it is not UTF-8".into()))?;
         let kubeconfig = Kubeconfig::parse(text).map_err(|error| Error::Kubeconfig(error.to_string()))?;
-        let tls = pki::tls::client_config(&kubeconfig.authority, Some(&kubeconfig.identity), &[], clock)
+        let identity = kubeconfig.credentials.identity.as_ref();
+        let tls = pki::tls::client_config(&kubeconfig.authority, identity, &[], clock)
             .map_err(|error| Error::Kubeconfig(error.to_string()))?;
         let uri: Option<Uri> = kubeconfig.server.parse().ok();
         let is_https = |uri: &Uri| uri.scheme_str() == Some("https") && uri.authority().is_some();
@@ -74,20 +77,47 @@ impl WorkloadClients {
         let uri = uri.filter(is_https).ok_or_else(|| {
             Error::Kubeconfig(format!("server {:?} is not an https URL", kubeconfig.server))
         })?;
-        let tls = || HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_only();
-        let shared = tls().enable_all_versions().wrap_connector(Connector(network.clone()));
-        let dedicated = tls().enable_http1().wrap_connector(Connector(network.clone()));
+        let name = kubeconfig.server_name.map(server_name).transpose()?;
+        let tls = || {
+            let builder = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_only();
+            match &name {
+                Some(name) => builder.with_server_name_resolver(FixedServerNameResolver::new(name.clone())),
+                None => builder,
+            }
+        };
+        let authorization = authorization(&kubeconfig.credentials)?;
         let limits = BoundedLayer::within(all);
+        let client = |connector| client(connector, &uri, &limits, authorization.clone());
         let address = uri.host().map(|host| format!("{host}:{}", uri.port_u16().unwrap_or(HTTPS_PORT)));
         Ok(Self {
-            shared: client(shared, &uri, &limits),
-            dedicated: client(dedicated, &uri, &limits),
+            shared: client(tls().enable_all_versions().wrap_connector(Connector(network.clone()))),
+            dedicated: client(tls().enable_http1().wrap_connector(Connector(network.clone()))),
             address: address.unwrap_or_default(),
         })
     }
 }
 
-fn client(connector: HttpsConnector<Connector>, uri: &Uri, limits: &BoundedLayer) -> Client {
+fn server_name(name: String) -> Result<ServerName<'static>> {
+    let failed =
+        |_| Error::Kubeconfig(format!("tls-server-name {name:?} is neither a DNS name nor an address"));
+    ServerName::try_from(name.clone()).map_err(failed)
+}
+
+/// Returns the header of a token.
+fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>> {
+    let Some(token) = &credentials.token else { return Ok(None) };
+    let value = HeaderValue::from_str(&format!("Bearer {token}"));
+    let mut value = value.map_err(|_| Error::Kubeconfig("its token fits into no header".into()))?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+fn client(
+    connector: HttpsConnector<Connector>,
+    uri: &Uri,
+    limits: &BoundedLayer,
+    authorization: Option<HeaderValue>,
+) -> Client {
     let http = HttpClient::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
@@ -96,7 +126,13 @@ fn client(connector: HttpsConnector<Connector>, uri: &Uri, limits: &BoundedLayer
         .http2_keep_alive_timeout(PING_TIMEOUT)
         .build::<_, Body>(BoxCloneSyncService::new(Timeout::new(connector, CONNECT_TIMEOUT)));
     let client = ClientBuilder::new(http, "default").with_layer(limits);
-    client.with_layer(&BaseUriLayer::new(uri.clone())).build()
+    let authorize = MapRequestLayer::new(move |mut request: Request<Body>| {
+        if let Some(value) = &authorization {
+            request.headers_mut().insert(AUTHORIZATION, value.clone());
+        }
+        request
+    });
+    client.with_layer(&BaseUriLayer::new(uri.clone())).with_layer(&authorize).build()
 }
 
 /// Opens connections of a [`Network`] for hyper's client.

@@ -251,7 +251,7 @@ impl ControlPlaneController {
         }
         let text = certificates::text(secret, "value")?;
         let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
-        let facts = pki::inspect(&config.identity.certificate).ok()?;
+        let facts = pki::inspect(&config.credentials.identity?.certificate).ok()?;
         // A certificate that is not valid yet, issued while the clock was ahead, counts as expired.
         let early = facts.not_before > self.manager.clock().now();
         let expires = if early { chrono::DateTime::UNIX_EPOCH } else { facts.not_after };

@@ -1,5 +1,6 @@
 //! The pivot at the end of `up`.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -8,6 +9,7 @@ use kube::{Api, Client};
 use machinery::clock::Clock;
 use pivot::journal::FileDisk;
 use pivot::{Journal, Options};
+use pki::kubeconfig::Kubeconfig;
 use serde_json::Value;
 
 use super::UpOptions;
@@ -29,17 +31,29 @@ pub(super) fn is_itself(target: &Path) -> bool {
 }
 
 /// Returns the kubeconfig of the target; `None` if the target is the cluster that `up` brings up, and that is not known yet.
-pub(super) fn known_target(target: &Path, folder: &Path) -> Option<PathBuf> {
-    if !is_itself(target) {
-        return Some(target.to_owned());
-    }
-    Some(folder.join(KUBECONFIG)).filter(|path| path.exists())
-}
-
-/// Writes the kubeconfig of the only cluster to the data directory `folder`, and returns its path.
 ///
 /// # Errors
-/// There is not exactly one Cluster, or its kubeconfig is missing.
+/// The kubeconfig that was kept of this cluster would run a command or read a file.
+pub(super) fn known_target(target: &Path, folder: &Path) -> Result<Option<PathBuf>> {
+    if !is_itself(target) {
+        return Ok(Some(target.to_owned()));
+    }
+    let path = folder.join(KUBECONFIG);
+    match std::fs::read_to_string(&path) {
+        Ok(kept) => {
+            Kubeconfig::parse(&kept).with_context(|| path.display().to_string())?;
+            Ok(Some(path))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Writes the kubeconfig of the only cluster to the data directory `folder`, and returns its path. What is written is what was understood:
+/// inline credentials, because whoever may write the Secret must not run commands as this user.
+///
+/// # Errors
+/// There is not exactly one Cluster, or its kubeconfig is missing or refused.
 pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Path) -> Result<PathBuf> {
     let name =
         |cluster: &Value, field: &str| cluster["metadata"][field].as_str().unwrap_or_default().to_owned();
@@ -58,8 +72,10 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
     let found = secrets.get(&secret).await.with_context(|| format!("Secret {namespace}/{secret}"))?;
     let value = found.data.and_then(|mut data| data.remove("value"));
     let value = value.with_context(|| format!("Secret {namespace}/{secret} has no key \"value\""))?;
+    let text = String::from_utf8(value.0).with_context(|| format!("Secret {namespace}/{secret}"))?;
+    let kubeconfig = Kubeconfig::parse(&text).with_context(|| format!("Secret {namespace}/{secret}"))?;
     let path = folder.join(KUBECONFIG);
-    write_private(&path, &value.0)?;
+    write_private(&path, kubeconfig.to_yaml()?.as_bytes())?;
     Ok(path)
 }
 
@@ -165,6 +181,7 @@ mod tests {
     use access::User;
     use kube::api::PostParams;
     use machinery::random::Random;
+    use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
     use registry::Registry;
     use serde_json::json;
     use serving::Server;
@@ -192,20 +209,45 @@ mod tests {
         let clock = Clock::system();
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
         let options = registry::Options::default();
-        let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
-        let server = Server::builder(registry, clock).build();
+        let random = Random::seeded(1);
+        let registry = Registry::open(store, clock.clone(), random.clone(), options).await.unwrap();
+        let server = Server::builder(registry, clock.clone()).build();
         let client = Client::new(server.client_service(User::master("test")), "default");
         let secrets: Api<Secret> = Api::default_namespaced(client.clone());
-        let secret = json!({"metadata": {"name": "first-kubeconfig"}, "stringData": {"value": "kubeconfig"}});
-        let secret = serde_json::from_value(secret).unwrap();
-        secrets.create(&PostParams::default(), &secret).await.unwrap();
-        assert_eq!(known_target(Path::new("other"), folder.path()), Some("other".into()));
-        assert_eq!(known_target(Path::new(ITSELF), folder.path()), None);
+        let authority =
+            CertificateAuthority::generate("ca", KeyAlgorithm::default(), None, clock.now(), &random);
+        let authority = authority.unwrap();
+        let identity = authority.issue(&Leaf::client("admin", &[]), clock.now(), &random).unwrap();
+        let kubeconfig =
+            Kubeconfig::for_cluster("first", "https://[::1]:1", authority.certificate(), identity);
+        let mut trap = kubeconfig.to_value();
+        trap["users"][0]["user"]["exec"] = json!({"command": "touch"});
+        let target = |path: &str| known_target(Path::new(path), folder.path()).unwrap();
+        assert_eq!(target("other"), Some("other".into()));
+        assert_eq!(target(ITSELF), None);
         let cluster = json!({"metadata": {"namespace": "default", "name": "first"}, "spec": {}});
         let none = write_target(&[], client.clone(), folder.path()).await.unwrap_err().to_string();
         assert!(none.contains("exactly one Cluster, and there are 0"), "{none}");
-        let path = write_target(std::slice::from_ref(&cluster), client, folder.path()).await.unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"kubeconfig");
-        assert_eq!(known_target(Path::new(ITSELF), folder.path()), Some(path));
+        let of_cluster = std::slice::from_ref(&cluster);
+        let put = async |value: String| {
+            let secret = json!({"metadata": {"name": "first-kubeconfig"}, "stringData": {"value": value}});
+            drop(secrets.delete("first-kubeconfig", &Default::default()).await);
+            secrets.create(&PostParams::default(), &serde_json::from_value(secret).unwrap()).await.unwrap();
+        };
+        put(trap.to_string()).await;
+        let refused =
+            format!("{:#}", write_target(of_cluster, client.clone(), folder.path()).await.unwrap_err());
+        assert!(refused.contains("first-kubeconfig: ") && refused.contains("exec of its user"), "{refused}");
+        assert_eq!(target(ITSELF), None, "nothing was written");
+        let mut with_more = kubeconfig.to_value();
+        with_more["users"].as_array_mut().unwrap().push(json!({"name": "other", "user": {"exec": {}}}));
+        put(with_more.to_string()).await;
+        let path = write_target(of_cluster, client, folder.path()).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), kubeconfig.to_yaml().unwrap());
+        assert_eq!(target(ITSELF), Some(path.clone()));
+        // An earlier release may have kept it as it was.
+        std::fs::write(&path, trap.to_string()).unwrap();
+        let refused = known_target(Path::new(ITSELF), folder.path()).unwrap_err();
+        assert!(format!("{refused:#}").contains("exec of its user"), "{refused:#}");
     }
 }

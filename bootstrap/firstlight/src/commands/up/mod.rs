@@ -205,7 +205,8 @@ async fn bring_up(
     screen: &mut Screen,
 ) -> Result<()> {
     let mut pivot = None;
-    let target = options.pivot_to.as_deref().and_then(|target| known_target(target, process.data()));
+    let known = |target| known_target(target, process.data());
+    let target = options.pivot_to.as_deref().map(known).transpose()?.flatten();
     if let Some(target) = &target {
         let to_come = AfterUp::new(process.plane.client(PIVOT_USER), process.data(), target).await?;
         match to_come.stage().await? {
