@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::path::Path;
+use std::time::Duration;
 
 use firstlight::manifests::apply::{apply_all, check_all};
 use firstlight::manifests::read::read_all;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use machinery::clock::Clock;
 use schemas::cluster::MachineDeployment;
 use serde_json::{Value, json};
 
@@ -62,6 +64,44 @@ async fn changes_of_others_are_found_and_own_changes_are_not() {
     let [undone] = undone.as_slice() else { panic!("{undone:?}") };
     let expected = ":6: machinedeployment.cluster.x-k8s.io/workers: spec.replicas: 6 → 5 (set by \"autoscaler\" with subresource \"scale\"";
     assert!(undone.starts_with(expected), "{undone}");
+    place.process.stop().await;
+}
+
+/// The server sorts the managers of fields by the seconds of their writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_manifest_later_changes_nothing() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    assert_eq!(apply(&place, &client, 3).await.1, "created");
+    let (clock, applied) = (Clock::system(), Clock::system().now());
+    while clock.now().timestamp() <= applied.timestamp() + 1 {
+        clock.sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(apply(&place, &client, 3).await, (Vec::new(), "unchanged"));
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_admission_sets_is_nobodys_change() {
+    let place = Place::start("none", &[]).await;
+    let client = place.process.plane.client("test");
+    let deployments: Api<MachineDeployment> = Api::namespaced(client.clone(), "default");
+    // The selector is one value, to which admission adds the label of the cluster.
+    let selector = "  selector: {matchLabels: {pool: a}}\n  template:\n    metadata: {labels: {pool: a}}\n";
+    let text = manifest(3).replace("  template:\n", selector);
+    let parameters =
+        PostParams { field_manager: Some("kubectl-client-side-apply".into()), ..Default::default() };
+    deployments.create(&parameters, &serde_saphyr::from_str(&text).unwrap()).await.unwrap();
+    let file = place.folder.path().join("selector.yaml");
+    std::fs::write(&file, &text).unwrap();
+    let check = async || {
+        let documents = read_all(std::slice::from_ref(&file)).unwrap();
+        check_all(&place.process.plane.registry, &client, &documents).await.unwrap()
+    };
+    assert_eq!(check().await, []);
+    std::fs::write(&file, text.replace("pool: a", "pool: b")).unwrap();
+    let undone: Vec<String> = check().await.into_iter().map(|undone| undone.field).collect();
+    assert_eq!(undone, ["spec.selector", "spec.template.metadata.labels.pool"], "these the user has changed");
     place.process.stop().await;
 }
 

@@ -11,7 +11,7 @@ use clap::Parser;
 use firstlight::cli::{Cli, Command};
 use firstlight::commands;
 use firstlight::image::{Entry, PROGRAM};
-use firstlight::manifests::read::{read_all, read_all_with};
+use firstlight::manifests::read::{Elsewhere, read_all, read_to_apply};
 use firstlight::netboot::{bundles, fetch};
 use firstlight::process::Process;
 use http::Request;
@@ -89,7 +89,8 @@ fn a_bundle_is_made_extended_and_read() {
 
     let catalogue = bundles::open(&[folder.path("site.bundle")]).unwrap();
     let bundled = catalogue.kubernetes_manifests().unwrap();
-    let documents = read_all_with(&["bundle:".into()], &bundled).unwrap();
+    let elsewhere = Elsewhere { bundled, ..Elsewhere::default() };
+    let documents = read_to_apply(&["bundle:".into()], &elsewhere).unwrap();
     let found: Vec<(String, &str)> =
         documents.iter().map(|one| (one.file.clone(), one.object["kind"].as_str().unwrap())).collect();
     let expected = [("cluster/a.yaml", "A"), ("cluster/b.yaml", "B")];

@@ -74,7 +74,7 @@ pub async fn check_all(
         let expected = send(client, document, &target, "&dryRun=All").await?;
         match live {
             Some(live) if !last_applied::is_same(&live, &expected) => {
-                undone.extend(undo::undone(client, document, &target, &live).await?);
+                undone.extend(undo::undone(client, document, &target, [&live, &expected]).await?);
             }
             None if kind(document) == "Namespace" => {
                 new_namespaces.extend(document.object["metadata"]["name"].as_str());

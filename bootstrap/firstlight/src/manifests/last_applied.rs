@@ -51,7 +51,7 @@ pub(super) async fn remember(
 }
 
 /// Returns whether two states of an object differ in nothing that the user wrote. The server writes the annotation in another form than
-/// `kubectl apply` does, which alone is no change.
+/// `kubectl apply` does, which alone is no change, nor is the time of a write, by which the server sorts the managers of fields.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     let reduced = |object: &Value| {
         let mut object = object.clone();
@@ -60,8 +60,11 @@ pub(super) fn is_same(one: &Value, other: &Value) -> bool {
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
             annotations.remove(ANNOTATION);
         }
-        for entry in metadata.get_mut("managedFields").and_then(Value::as_array_mut).into_iter().flatten() {
-            entry.as_object_mut().map(|entry| entry.remove("time"));
+        if let Some(managers) = metadata.get_mut("managedFields").and_then(Value::as_array_mut) {
+            for entry in managers.iter_mut() {
+                entry.as_object_mut().map(|entry| entry.remove("time"));
+            }
+            managers.sort_by_key(Value::to_string);
         }
         object
     };

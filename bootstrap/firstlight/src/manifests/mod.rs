@@ -2,6 +2,7 @@
 
 pub mod apply;
 mod explain;
+pub mod fetch;
 mod field_path;
 mod last_applied;
 pub mod read;

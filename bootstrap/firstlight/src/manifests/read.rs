@@ -63,6 +63,22 @@ pub enum ReadError {
     /// The folder contains no manifests.
     #[error("{0} holds no .yaml, .yml or .json file")]
     EmptyFolder(String),
+    /// The folder is for kustomize.
+    #[error(
+        "{folder} has a {file}, from which kustomize makes the manifests: kubectl kustomize {folder} | firstlight … -f -"
+    )]
+    Kustomization {
+        /// The folder as the user named it.
+        folder: String,
+        /// The name of the file.
+        file: &'static str,
+    },
+    /// The source is an address, and this command fetches nothing.
+    #[error("{0} is not fetched by this command; save it to a file, and name that")]
+    Address(String),
+    /// The sources have no object.
+    #[error("no objects passed to apply: {0} has only comments or nothing")]
+    Nothing(String),
     /// There are no bundles, or they contain no manifests.
     #[error(
         "-f {BUNDLE} applies the manifests of bundles, and there are none: name a bundle with manifests (--bundle)"
@@ -97,32 +113,58 @@ pub enum ReadError {
 /// # Errors
 /// The first error, with its place.
 pub fn read_all(sources: &[PathBuf]) -> Result<Vec<Document>, ReadError> {
-    read_all_with(sources, &[])
+    let mut documents = Vec::new();
+    for (file, text) in sources.iter().map(|source| texts(source)).collect::<Result<Vec<_>, _>>()?.concat() {
+        documents.extend(parse(&file, &text)?);
+    }
+    Ok(documents)
 }
+
+/// The names of the file by which kustomize recognises a folder.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The source that stands for the manifests of bundles.
 pub const BUNDLE: &str = "bundle:";
 
-/// Does the same as [`read_all`]. `bundled` are the names and texts of manifests for which the source [`BUNDLE`] stands.
+/// Manifests that are not on the disk.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    /// The names and texts of manifests for which the source [`BUNDLE`] stands.
+    pub bundled: Vec<(String, String)>,
+    /// The addresses and texts of manifests that have been fetched.
+    pub fetched: Vec<(String, String)>,
+}
+
+/// Does the same as [`read_all`], for commands that apply what they read: sources without any object are an error.
 ///
 /// # Errors
 /// The first error, with its place.
-pub fn read_all_with(sources: &[PathBuf], bundled: &[(String, String)]) -> Result<Vec<Document>, ReadError> {
+pub fn read_to_apply(sources: &[PathBuf], elsewhere: &Elsewhere) -> Result<Vec<Document>, ReadError> {
     let mut documents = Vec::new();
     for source in sources {
-        let texts = if source.as_os_str() == BUNDLE {
-            if bundled.is_empty() {
-                return Err(ReadError::NothingBundled);
+        let fetched = elsewhere.fetched.iter().find(|(address, _)| source.as_os_str() == address.as_str());
+        let texts = match fetched {
+            Some(fetched) => vec![fetched.clone()],
+            None if source.as_os_str() == BUNDLE && !elsewhere.bundled.is_empty() => {
+                elsewhere.bundled.clone()
             }
-            bundled.to_vec()
-        } else {
-            texts(source)?
+            None => texts(source)?,
         };
         for (file, text) in texts {
             documents.extend(parse(&file, &text)?);
         }
     }
+    if documents.is_empty() && !sources.is_empty() {
+        let named: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
+        return Err(ReadError::Nothing(named.join(", ")));
+    }
     Ok(documents)
+}
+
+/// Returns whether a source is an address of a web server.
+pub fn is_address(source: &Path) -> bool {
+    let text = source.to_string_lossy();
+    ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// Returns the names and texts of the manifests of a file, a folder, or standard input (`-`).
@@ -137,9 +179,18 @@ pub fn texts(source: &Path) -> Result<Vec<(String, String)>, ReadError> {
         std::io::stdin().read_to_string(&mut text).map_err(|error| unreadable("<stdin>", error))?;
         return Ok(vec![("<stdin>".to_owned(), text)]);
     }
+    if file == BUNDLE {
+        return Err(ReadError::NothingBundled);
+    }
+    if is_address(source) {
+        return Err(ReadError::Address(file));
+    }
     if !source.is_dir() {
         let text = std::fs::read_to_string(source).map_err(|error| unreadable(&file, error))?;
         return Ok(vec![(file, text)]);
+    }
+    if let Some(kustomization) = KUSTOMIZATIONS.into_iter().find(|name| source.join(name).exists()) {
+        return Err(ReadError::Kustomization { folder: file, file: kustomization });
     }
     let entries = std::fs::read_dir(source).map_err(|error| unreadable(&file, error))?;
     let manifest = |path: &PathBuf| {
@@ -297,6 +348,54 @@ mod tests {
             let error = parse("x.yaml", text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn sources_without_an_object_are_refused_before_anything_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let some = file("some.yaml", "apiVersion: v1\nkind: A\n");
+        let nothing = [
+            file("empty.yaml", ""),
+            file("comments.yaml", "# one\n---\n# two\n---\n"),
+            file("list.yaml", "apiVersion: v1\nkind: List\nitems: []\n"),
+            PathBuf::from("/dev/null"),
+        ];
+        let read = |sources: &[PathBuf]| read_to_apply(sources, &Elsewhere::default());
+        for source in &nothing {
+            let error = read(std::slice::from_ref(source)).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("no objects passed to apply: {}", source.display())),
+                "{error}"
+            );
+            assert_eq!(read(&[source.clone(), some.clone()]).unwrap().len(), 1, "others have objects");
+        }
+        assert!(read(&[]).unwrap().is_empty(), "nothing is to be applied");
+    }
+
+    #[test]
+    fn what_is_fetched_stands_for_its_address() {
+        let address = PathBuf::from("https://example.com/cluster.yaml");
+        let fetched =
+            vec![("https://example.com/cluster.yaml".to_owned(), "apiVersion: v1\nkind: A\n".to_owned())];
+        let elsewhere = Elsewhere { fetched, ..Elsewhere::default() };
+        let read = read_to_apply(std::slice::from_ref(&address), &elsewhere).unwrap();
+        assert_eq!(read[0].file, "https://example.com/cluster.yaml");
+        let error = read_all(&[address]).unwrap_err().to_string();
+        assert!(error.contains("save it to a file"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_of_kustomize_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("kustomization.yaml"), "resources: [a.yaml]\n").unwrap();
+        std::fs::write(folder.path().join("a.yaml"), "apiVersion: v1\nkind: A\n").unwrap();
+        let error = read_all(&[folder.path().to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(&format!("kubectl kustomize {} |", folder.path().display())), "{error}");
     }
 
     #[test]

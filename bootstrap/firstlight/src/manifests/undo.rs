@@ -38,7 +38,8 @@ impl std::fmt::Display for Undone {
 
 /// Returns the values of others that an apply of the document would change. The server itself finds them: it refuses an apply that is
 /// not forced. The dry run uses a field manager that owns nothing, because the fields that [`APPLY_MANAGER`] owns may also be set by
-/// `kubectl apply --server-side`; fields that it owns alone or with others were wanted here, and may be changed.
+/// `kubectl apply --server-side`; fields that it owns alone or with others were wanted here, and may be changed. A value that is in `expected`,
+/// the object after the apply, as it is now, is not undone: admission sets it whatever the manifest says.
 ///
 /// # Errors
 /// The document cannot be sent.
@@ -46,7 +47,7 @@ pub(super) async fn undone(
     client: &Client,
     document: &Document,
     target: &Target,
-    live: &Value,
+    [live, expected]: [&Value; 2],
 ) -> Result<Vec<Undone>, ApplyError> {
     let query = format!("fieldManager={FIELD_MANAGER}&dryRun=All");
     let refused = match client.request::<Value>(request(document, &document.object, target, &query)?).await {
@@ -54,8 +55,11 @@ pub(super) async fn undone(
         // Other errors are those of the forced apply, which reports them with their place.
         _ => return Ok(Vec::new()),
     };
+    let found = |field: &str| field_path::find(live, field).zip(field_path::find(expected, field));
+    let changes = |field: &str| found(field).is_none_or(|(live, expected)| live != expected);
     Ok(conflicts(&refused)
         .into_iter()
+        .filter(|(field, _)| changes(field))
         .map(|(field, managers)| Undone {
             place: format!("{}:{}", document.file, document.line_of(&field).unwrap_or(document.line)),
             what: target.what.clone(),

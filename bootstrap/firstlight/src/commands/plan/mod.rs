@@ -10,7 +10,8 @@ use chrono::SubsecRound;
 use clap::Args;
 use machinery::clock::Clock;
 
-use crate::manifests::read::{Document, read_all};
+use crate::manifests::fetch::{Kustomize, fetch};
+use crate::manifests::read::{Document, read_to_apply};
 use crate::merge_kubeconfig::users_own;
 use crate::options::{OutputOptions, parse_duration};
 use crate::output::{print, say};
@@ -21,9 +22,12 @@ use crate::target::TargetOptions;
 /// Options of `plan`.
 #[derive(Debug, Clone, Args)]
 pub struct PlanOptions {
-    /// Manifest to plan: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    /// Manifest to plan: a file, a folder of .yaml, .yml and .json files, an address, or - for standard input; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required_unless_present = "kustomize")]
     pub filename: Vec<PathBuf>,
+    /// The option `-k`.
+    #[command(flatten)]
+    pub kustomize: Kustomize,
     /// The server whose state is the beginning.
     #[command(flatten)]
     pub target: TargetOptions,
@@ -55,7 +59,8 @@ pub struct PlanOptions {
 /// # Errors
 /// The manifests cannot be read or are refused, the server cannot be read, or the change would not end.
 pub async fn run(options: &PlanOptions) -> Result<()> {
-    let documents = read_all(&options.filename)?;
+    options.kustomize.check("plan")?;
+    let documents = read_to_apply(&options.filename, &fetch(&options.filename).await?)?;
     let state = state(options).await?;
     let plan = played(state, documents, options).await?;
     match options.output.output {

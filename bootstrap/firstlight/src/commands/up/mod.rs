@@ -18,7 +18,8 @@ use crate::handed_over;
 use crate::install::InstallOptions;
 use crate::logging::{self, Verbosity};
 use crate::manifests::apply::{apply_all, check_all};
-use crate::manifests::read::{BUNDLE, Document, read_all_with};
+use crate::manifests::fetch::{Kustomize, fetch};
+use crate::manifests::read::{BUNDLE, Document, Elsewhere, read_to_apply};
 use crate::manifests::undo::Undone;
 use crate::options::parse_duration;
 use crate::options::server::ServerOptions;
@@ -38,10 +39,13 @@ const FOOTER: &str = "Ctrl-C stops the server; the same command continues.";
 /// Options of `up`.
 #[derive(Debug, Clone, Args)]
 pub struct UpOptions {
-    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, - for standard input, or bundle: for those of --bundle; may be
-    /// repeated
+    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, an address, - for standard input, or bundle: for those of
+    /// --bundle; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filename: Vec<PathBuf>,
+    /// The option `-k`.
+    #[command(flatten)]
+    pub kustomize: Kustomize,
     /// Apply the manifests also where this changes back what others have changed since; otherwise `up` asks
     #[arg(long)]
     pub force: bool,
@@ -104,7 +108,9 @@ impl UpOptions {
 pub async fn run(options: &UpOptions) -> Result<()> {
     let clock = Clock::system();
     let mut screen = Screen::new(&clock, FOOTER, options.verbose);
-    let documents = read_all_with(&options.filename, &bundled(options)?)?;
+    options.kustomize.check("up")?;
+    let elsewhere = Elsewhere { bundled: bundled(options)?, ..fetch(&options.filename).await? };
+    let documents = read_to_apply(&options.filename, &elsewhere)?;
     if options.install.install {
         if options.pivot_to.is_none() {
             bail!("--install is for the target of a pivot; name it with --pivot-to");
