@@ -128,8 +128,10 @@ impl Certificates {
     ///
     /// # Errors
     /// The write fails, and the existing kubeconfig does not work.
-    pub fn write_kubeconfig(&self, path: &Path, address: SocketAddr) -> Result<()> {
-        let Err(error) = update_private(path, self.kubeconfig(address)?.as_bytes()) else { return Ok(()) };
+    pub fn write_kubeconfig(&self, path: &Path, address: SocketAddr, name: &str) -> Result<()> {
+        let Err(error) = update_private(path, self.kubeconfig(address, name)?.as_bytes()) else {
+            return Ok(());
+        };
         let found = std::fs::read_to_string(path).ok().and_then(|text| Kubeconfig::parse(&text).ok());
         let opens = found.is_some_and(|found| {
             found.server == format!("https://{}", reachable(address))
@@ -192,15 +194,16 @@ impl Certificates {
         Ok(server_config(Arc::new(ServerCertificates::new(&self.server)?), &clients, ALPN_HTTP, &self.clock)?)
     }
 
-    /// Returns the administrator's kubeconfig for the server at `address`, as YAML. It contains a private key.
+    /// Returns the administrator's kubeconfig for the server at `address`, as YAML. It contains a private key. All its entries are called
+    /// `name`, so that those of several servers fit into one kubeconfig.
     ///
     /// # Errors
     /// Never, for certificates that were created here.
-    pub fn kubeconfig(&self, address: SocketAddr) -> Result<String> {
+    pub fn kubeconfig(&self, address: SocketAddr, name: &str) -> Result<String> {
         let kubeconfig = Kubeconfig {
-            cluster: "firstlight".into(),
-            user: "firstlight-admin".into(),
-            context: "firstlight".into(),
+            cluster: name.to_owned(),
+            user: name.to_owned(),
+            context: name.to_owned(),
             server: format!("https://{}", reachable(address)),
             server_name: None,
             authority: self.authority.certificate().to_owned(),
@@ -316,7 +319,7 @@ mod tests {
         let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
         let first = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
         let second = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
-        assert_eq!(first.kubeconfig(listen).unwrap(), second.kubeconfig(listen).unwrap());
+        assert_eq!(first.kubeconfig(listen, "n").unwrap(), second.kubeconfig(listen, "n").unwrap());
         assert_eq!(first.authority(), second.authority());
 
         let day = Duration::from_secs(24 * 3600);
@@ -350,7 +353,7 @@ mod tests {
         let key = |text: &str| pki::inspect(text).unwrap().public_key;
         assert_eq!(key(first.authority()), key(second.authority()));
         let third = Certificates::load_or_create(&directory, listen, &right, &random).unwrap();
-        assert_eq!(third.kubeconfig(listen).unwrap(), second.kubeconfig(listen).unwrap());
+        assert_eq!(third.kubeconfig(listen, "n").unwrap(), second.kubeconfig(listen, "n").unwrap());
     }
 
     /// A directory in place of the file that is written first simulates a failing disk.
@@ -363,16 +366,16 @@ mod tests {
         let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
         let mut certificates = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
         let path = folder.path().join("kubeconfig");
-        certificates.write_kubeconfig(&path, listen).unwrap();
+        certificates.write_kubeconfig(&path, listen, "n").unwrap();
         std::fs::create_dir(folder.path().join("kubeconfig.new")).unwrap();
-        certificates.write_kubeconfig(&path, listen).unwrap();
+        certificates.write_kubeconfig(&path, listen, "n").unwrap();
         tokio::time::advance(Duration::from_secs(260 * 24 * 3600)).await;
         assert!(certificates.renew().unwrap());
-        certificates.write_kubeconfig(&path, listen).unwrap();
+        certificates.write_kubeconfig(&path, listen, "n").unwrap();
         let elsewhere = SocketAddr::from(([127, 0, 0, 1], 6444));
-        assert!(certificates.write_kubeconfig(&path, elsewhere).is_err(), "it names another address");
+        assert!(certificates.write_kubeconfig(&path, elsewhere, "n").is_err(), "it names another address");
         tokio::time::advance(Duration::from_secs(200 * 24 * 3600)).await;
-        assert!(certificates.write_kubeconfig(&path, listen).is_err(), "it has expired");
+        assert!(certificates.write_kubeconfig(&path, listen, "n").is_err(), "it has expired");
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ use crate::commands::class::ClassCommand;
 use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
 use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
+use crate::commands::list::ListOptions;
 use crate::commands::logs::LogsOptions;
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
@@ -23,6 +24,7 @@ use crate::commands::verbs::Verb;
 use crate::commands::verbs::tools::GlobalOptions;
 use crate::commands::wait::WaitOptions;
 use crate::options::features::variable;
+use crate::tree::screen;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -30,13 +32,7 @@ use crate::options::features::variable;
 /// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available.
 /// `firstlight up --help` lists the kinds that have a controller, and those that are only stored (--controllers).
 #[derive(Debug, Parser)]
-#[command(
-    name = "firstlight",
-    version,
-    propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true
-)]
+#[command(name = "firstlight", version, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -74,6 +70,8 @@ pub enum Command {
     Wait(WaitOptions),
     /// Stop the server of the data directory
     Stop(StopOptions),
+    /// List the servers of this user: their addresses, clusters and data directories
+    List(ListOptions),
     /// Print the log that `up` on a terminal and `serve --detach` write
     Logs(LogsOptions),
     /// Run the controllers alone, against the cluster of a kubeconfig
@@ -167,7 +165,7 @@ pub enum Command {
 /// The groups of the commands in the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("From nothing to a management cluster", &["up", "serve", "plan", "wait", "stop", "pivot"]),
-    ("What a server has and does", &["status", "logs", "kubeconfig", "describe", "undo"]),
+    ("What a server has and does", &["list", "status", "logs", "kubeconfig", "describe", "undo"]),
     ("Classes of clusters", &["class"]),
     ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),
@@ -181,21 +179,64 @@ const HELP: &str = "{about-with-newline}\n{usage-heading} {usage}\n\nGROUPSOptio
 
 /// Returns the command line, with its commands in groups.
 pub fn command() -> clap::Command {
-    let command = Cli::command();
+    command_for(screen::width().unwrap_or(COLUMNS))
+}
+
+/// Returns the command line with help of this width.
+fn command_for(columns: usize) -> clap::Command {
+    let command = Cli::command().term_width(columns);
     let about = |name: &str| match command.find_subcommand(name) {
         Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
         None => "Show this help, or that of a command".to_owned(),
     };
     let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
+    let indent = width + 4;
     let mut groups = String::new();
     for (heading, names) in GROUPS {
         groups.push_str(&format!("{heading}:\n"));
         for name in names {
-            groups.push_str(&format!("  {name:width$}  {}\n", about(name)));
+            let text = wrapped(&about(name), columns.saturating_sub(indent));
+            groups.push_str(&format!("  {name:width$}  {}\n", text.join(&format!("\n{:indent$}", ""))));
         }
         groups.push('\n');
     }
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let elsewhere = names.into_iter().filter(|name| !reads_clusterctls_configuration(name));
+    let command =
+        elsewhere.fold(command, |command, name| command.mut_subcommand(name, without_configuration));
     command.help_template(HELP.replace("GROUPS", &groups))
+}
+
+/// The width of help that is no terminal's, as clap's.
+const COLUMNS: usize = 100;
+
+/// Breaks a text between its words into lines of at most `width` characters, as far as the words allow.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Returns whether clusterctl's configuration counts for a command.
+fn reads_clusterctls_configuration(name: &str) -> bool {
+    let groups = ["Providers", "clusterctl's other verbs"];
+    let verbs = GROUPS.iter().filter(|(heading, _)| groups.contains(heading)).flat_map(|(_, names)| *names);
+    verbs.chain(&["up", "serve", "describe"]).any(|verb| *verb == name)
+}
+
+/// Replaces the global option `--config` in a command for which it has no meaning by one that says so.
+fn without_configuration(command: clap::Command) -> clap::Command {
+    let refuse = |_: &str| Err::<String, _>("it is for clusterctl's verbs, `up` and `serve`");
+    let option = clap::Arg::new("config").long("config").value_name("FILE").value_parser(refuse).hide(true);
+    command.arg(option)
 }
 
 impl Cli {
@@ -235,6 +276,37 @@ mod tests {
         assert_eq!(grouped, shown);
         let help = command.clone().render_help().to_string();
         assert!(!help.contains("GROUPS") && !help.contains("later release"), "{help}");
+    }
+
+    #[test]
+    fn help_is_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one", 2), ["one"], "a word stays whole");
+        let help = command_for(80).render_help().to_string();
+        let longest = help.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        assert!(longest <= 80, "{longest}: {help}");
+    }
+
+    #[test]
+    fn options_are_only_where_they_count() {
+        let refused = |arguments: &[&str]| {
+            let parsed = command().try_get_matches_from([&["firstlight"], arguments].concat());
+            parsed.err().map(|error| error.to_string())
+        };
+        for wrong in [&["logs", "--config", "x"][..], &["metal", "hosts", "--config", "x"], &["stop", "-V"]] {
+            assert!(refused(wrong).is_some(), "{wrong:?}");
+        }
+        let with = ["up", "serve", "init", "describe", "move"];
+        assert!(
+            refused(&["--config", "x", "init"]).is_none() && refused(&["init", "--config", "x"]).is_none()
+        );
+        let mut command = command();
+        command.build();
+        for name in ["logs", "plan", "list"].into_iter().chain(with) {
+            let help = command.find_subcommand_mut(name).unwrap().render_long_help().to_string();
+            assert_eq!(help.contains("--config"), with.contains(&name), "{name}: {help}");
+            assert!(!help.contains("--version"), "{name}");
+        }
     }
 
     #[test]

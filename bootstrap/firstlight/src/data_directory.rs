@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use machinery::clock::Clock;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
@@ -22,6 +22,9 @@ pub struct DataDirectory(PathBuf);
 pub struct Running {
     /// The process identifier.
     pub pid: u32,
+    /// The name of the server, of which the context in a kubeconfig is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The URL, for example `https://127.0.0.1:6443`.
     pub server: String,
     /// The path of the administrator's kubeconfig.
@@ -35,10 +38,27 @@ pub struct Running {
 }
 
 impl Running {
+    /// Returns whether the process exists. It may be another one, which has got the same number since.
+    pub fn exists(&self) -> bool {
+        // Where nobody waits for processes without a parent, one that has ended keeps its number.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let has_ended = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'));
+        // Another user's process may not be signalled, but it exists.
+        !has_ended && self.process().map(test_kill_process).is_some_and(|found| found != Err(Errno::SRCH))
+    }
+
     /// Returns the process; `None` if the number cannot be that of a process.
     pub fn process(&self) -> Option<Pid> {
         i32::try_from(self.pid).ok().and_then(Pid::from_raw)
     }
+}
+
+/// The longest name of a server.
+pub const SERVER_NAME_CHARACTERS: usize = 63;
+
+/// Returns whether the name of a server may have this character.
+pub fn is_of_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-_.".contains(character)
 }
 
 /// The interval at which [`DataDirectory::server_ended`] looks.
@@ -51,9 +71,13 @@ impl DataDirectory {
     /// # Errors
     /// Neither `HOME` nor `XDG_DATA_HOME` is set.
     pub fn locate(chosen: Option<&Path>) -> Result<Self> {
-        if let Some(path) = chosen {
-            return Ok(Self(path.to_owned()));
+        match chosen {
+            Some(path) => Ok(Self(path.to_owned())),
+            None => Self::default_one(),
         }
+    }
+
+    fn default_one() -> Result<Self> {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(base) = variable("XDG_DATA_HOME") {
@@ -64,6 +88,21 @@ impl DataDirectory {
             return Ok(Self("/var/lib/firstlight".into()));
         }
         Ok(Self(home.join(".local/share/firstlight")))
+    }
+
+    /// Returns the name of its server, unless the user gives it one: `default` for the default directory, and otherwise the directory's own
+    /// name. Characters that would need quotes in a shell are dashes.
+    pub fn name(&self) -> String {
+        let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+        let path = resolved(&self.0).unwrap_or_else(|_| self.0.clone());
+        let is_default =
+            Self::default_one().is_ok_and(|other| resolved(&other.0).is_ok_and(|other| other == path));
+        let own = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let own = own.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        if is_default || own.is_empty() {
+            return "default".to_owned();
+        }
+        own.chars().take(SERVER_NAME_CHARACTERS).map(|c| if is_of_name(c) { c } else { '-' }).collect()
     }
 
     /// Creates the directory, accessible only to its owner.
@@ -169,24 +208,41 @@ impl DataDirectory {
     /// Returns the server that runs on this directory.
     ///
     /// # Errors
-    /// There is none, or the file about it is damaged.
+    /// There is none, it was killed, or the file about it cannot be read.
     pub fn running_server(&self) -> Result<Running> {
-        self.running()?.with_context(|| {
-            format!(
-                "no server runs on {}; start one with `firstlight up` or `firstlight serve`",
-                self.0.display()
-            )
-        })
+        let path = self.0.display();
+        let start = "`firstlight up` or `firstlight serve`";
+        let running = self.running()?;
+        let running = running.with_context(|| format!("no server runs on {path}; start one with {start}"))?;
+        ensure!(
+            running.exists(),
+            "the server on {path} (process {}) was killed, or its machine went down; {start} continues from what is on the disk",
+            running.pid
+        );
+        Ok(running)
+    }
+
+    /// Fails if this user may not look into the directory. A directory that does not exist is another matter.
+    ///
+    /// # Errors
+    /// The directory is closed to this user.
+    pub fn check_access(&self) -> Result<()> {
+        match std::fs::read_dir(&self.0) {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                bail!(
+                    "{} is closed to this user; run this as the user of its server, or as root",
+                    self.0.display()
+                )
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Waits until the server has ended, also if it was killed; returns the error for commands that need it.
     pub async fn server_ended(&self, server: &Running) -> anyhow::Error {
-        let process = server.process();
         let runs = || {
             let is_named = matches!(self.running(), Ok(Some(found)) if found.pid == server.pid);
-            // Another user's process may not be signalled, but it exists.
-            let exists = process.map(test_kill_process).is_some_and(|found| found != Err(Errno::SRCH));
-            is_named && exists
+            is_named && server.exists()
         };
         while runs() {
             Clock::system().sleep(LOOK).await;

@@ -37,6 +37,7 @@ pub mod process;
 pub mod providers;
 pub mod reboot;
 mod runtime_extensions_client;
+pub mod servers;
 pub mod signals;
 pub mod simulation;
 pub mod target;

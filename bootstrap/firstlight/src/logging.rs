@@ -1,4 +1,4 @@
-//! Logging to standard error: text on a terminal, JSON otherwise; `RUST_LOG` is the filter.
+//! Logging to standard error: text on a terminal, JSON otherwise; `--log-level` or `RUST_LOG` is the filter.
 //!
 //! Messages contain what others have written, so an event is one line, in which control characters are escaped.
 
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tracing_subscriber::EnvFilter;
 
+use crate::options::LogLevel;
 use crate::tree::screen::has_colours;
 
 /// A larger log is renamed at the next start; the renamed log before it is lost.
@@ -19,6 +20,8 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// What is logged if `RUST_LOG` does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
+    /// What the user has chosen.
+    Chosen(LogLevel),
     /// What a server does.
     Information,
     /// Warnings and errors.
@@ -27,39 +30,52 @@ pub enum Verbosity {
     Errors,
 }
 
+impl Verbosity {
+    fn filter(self) -> &'static str {
+        match self {
+            Self::Information | Self::Chosen(LogLevel::Info) => "info",
+            // A command that only looks at another server ends by itself when that server ends.
+            Self::Warnings => "warn,engine::watch=error",
+            Self::Errors | Self::Chosen(LogLevel::Error) => "error",
+            Self::Chosen(LogLevel::Warn) => "warn",
+            Self::Chosen(LogLevel::Debug) => "debug",
+            Self::Chosen(LogLevel::Trace) => "trace",
+        }
+    }
+}
+
 /// Logs to standard error from now on.
 pub fn start(verbosity: Verbosity) {
-    let default = match verbosity {
-        Verbosity::Information => "info",
-        // A command that only looks at another server ends by itself when that server ends.
-        Verbosity::Warnings => "warn,engine::watch=error",
-        Verbosity::Errors => "error",
-    };
     let is_terminal = std::io::stderr().is_terminal();
     let has_colours = is_terminal && has_colours();
     let out = move || Events { out: std::io::stderr(), has_colours };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter(default)).with_writer(out);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter(verbosity.filter())).with_writer(out);
     let outcome = if is_terminal {
         builder.with_target(false).with_ansi(has_colours).try_init()
     } else {
-        builder.json().with_target(true).try_init()
+        builder.json().with_span_list(false).with_target(true).try_init()
     };
     // An error means that logging was started before, as in tests; the first settings stay.
     drop(outcome);
+}
+
+/// Returns whether standard error is a terminal with colours.
+pub fn has_colours_of_errors() -> bool {
+    std::io::stderr().is_terminal() && has_colours()
 }
 
 /// Starts logging to the end of a file, so that a terminal shows only the tree.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn start_in_file(path: &Path) -> Result<()> {
+pub fn start_in_file(path: &Path, verbosity: Verbosity) -> Result<()> {
     if path.metadata().is_ok_and(|file| file.len() > FILE_BYTES_MAX) {
         files::rename(path, &path.with_extension("log.1"))
             .with_context(|| format!("cannot rename {}", path.display()))?;
     }
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     let file = file.with_context(|| format!("cannot write the log {}", path.display()))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter("info")).with_ansi(false);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter(verbosity.filter())).with_ansi(false);
     // As in `start`.
     let file = Arc::new(file);
     drop(builder.with_writer(move || Events { out: file.clone(), has_colours: false }).try_init());

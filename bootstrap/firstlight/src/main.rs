@@ -1,16 +1,21 @@
 //! `firstlight`: one binary that sets up a first Cluster API management cluster.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::FromArgMatches;
+use clap::error::ErrorKind;
 use firstlight::cli::{self, Cli, Command};
+use firstlight::commands::controllers::ControllersOptions;
+use firstlight::commands::serve::ServeOptions;
 use firstlight::commands::{
-    backup, bundle, class, completion, controllers, image, inspect, logs, man_pages, metal, pivot, plan,
-    serve, status, stop, undo, up, verbs, wait,
+    backup, bundle, class, completion, controllers, image, inspect, list, logs, man_pages, metal, pivot,
+    plan, serve, status, stop, undo, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging::{self, Verbosity};
+use firstlight::options::server::ServerOptions;
 use firstlight::output::tell;
 use firstlight::signals::Interrupted;
 
@@ -33,25 +38,44 @@ fn main() -> ExitCode {
         let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
         return report(program.name(), program.run(arguments));
     }
-    // Errors of the command line end the process here with exit code 2.
-    let cli = match Cli::from_arg_matches(&command_line().get_matches()) {
+    let parsed = command_line().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let checked = parsed.and_then(|cli| match cli.check() {
+        Ok(()) => Ok(cli),
+        Err(error) => Err(command_line().error(ErrorKind::ArgumentConflict, error)),
+    });
+    let cli = match checked {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return misused(&error),
     };
-    if let Err(error) = cli.check() {
-        command_line().error(clap::error::ErrorKind::ArgumentConflict, error).exit();
-    }
     // `up` starts its log itself, beside the tree that it draws.
     if !matches!(cli.command, Command::Up(_)) {
-        logging::start(match cli.command {
-            Command::Serve(_) | Command::Controllers(_) => Verbosity::Information,
+        logging::start(match &cli.command {
+            Command::Serve(ServeOptions { server: ServerOptions { log, .. }, .. })
+            | Command::Controllers(ControllersOptions { log, .. }) => {
+                log.log_level.map_or(Verbosity::Information, Verbosity::Chosen)
+            }
             Command::Plan(_) => Verbosity::Errors,
             _ => Verbosity::Warnings,
         });
     }
-    // Scripts recognise errors of clusterctl by their first word.
-    let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
-    report(program, run(cli))
+    report(ERROR, run(cli))
+}
+
+/// The first word of an error: that of clusterctl, by which scripts recognise the errors of its verbs.
+const ERROR: &str = "Error";
+
+/// Prints an error of the command line, which begins with the word of all errors, or the help that was asked for.
+fn misused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = match logging::has_colours_of_errors() {
+        true => error.render().ansi().to_string(),
+        false => error.render().to_string(),
+    };
+    // An error means that standard error is closed.
+    drop(write!(std::io::stderr(), "{}", text.replacen("error:", "Error:", 1)));
+    ExitCode::from(2)
 }
 
 /// Returns the command line; as a plugin of kubectl the program is named `kubectl firstlight`.
@@ -119,6 +143,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Controllers(options) => controllers::run(&options).await,
             Command::Pivot(options) => pivot::run(&options).await,
             Command::Move(options) => pivot::run_move(&options).await,
+            Command::List(options) => list::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Logs(options) => logs::run(&options).await,
             Command::Backup(options) => backup::run(&options).await,

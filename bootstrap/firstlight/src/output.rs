@@ -18,7 +18,7 @@ use crate::options::Output;
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
     let yaml = match output {
         Output::Json => None,
-        Output::Yaml => Some(serde_saphyr::to_string(value)?),
+        Output::Yaml => Some(machinery::yaml::write(&serde_json::to_value(value)?)?),
     };
     // An escape in YAML without quotes would be another value. JSON is YAML, too, and its strings keep their values when they are escaped.
     let yaml = yaml.filter(|text| !text.contains(|c| terminal::is_unsafe(c) && c != '\n'));

@@ -27,6 +27,7 @@ use crate::options::server::{ServerOptions, StoreChoice};
 use crate::plane::Plane;
 use crate::pods;
 use crate::providers;
+use crate::servers;
 use crate::token_keys;
 
 /// A running server.
@@ -43,6 +44,7 @@ pub struct Process {
     lock: store::DataDirectory,
     netboot: Option<netboot::Services>,
     kubelet: Kubelet,
+    unmerges: bool,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     renewing: JoinHandle<()>,
@@ -61,6 +63,8 @@ impl Process {
         // The lock is needed for a store in memory, too, because the certificates and the kubeconfig belong to one process.
         let lock = store::DataDirectory::open(directory.path())?;
         directory.create()?;
+        let name = options.context(&directory);
+        let merging = Merging::of(options, &directory, &name)?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
         options.netboot.refuse_own_ports(Some(address.port()))?;
@@ -95,12 +99,11 @@ impl Process {
                 }
             };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
-        let merge_into = options.merge_kubeconfig.then(merge_kubeconfig::users_own).transpose()?;
         let written = kubeconfig.clone();
-        let write_kubeconfig = move |certificates: &Certificates, make_current: bool| {
-            certificates.write_kubeconfig(&written, address)?;
-            let merge = |into: &PathBuf| merge_kubeconfig::merge(&written, into, make_current);
-            merge_into.as_ref().map(merge).transpose().map(drop)
+        let unmerges = merging.is_wanted;
+        let write_kubeconfig = move |certificates: &Certificates, is_start: bool| {
+            certificates.write_kubeconfig(&written, address, &name)?;
+            merging.merge(&written, is_start)
         };
         write_kubeconfig(&certificates, true)?;
         let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
@@ -123,18 +126,7 @@ impl Process {
         let context = controllers::Context { interfaces, bmcs_here, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
         plane.show_progress_of(&manager);
-        let server = format!("https://{}", reachable(address));
-        let bare_metal = BareMetal::of(&options.netboot);
-        let running = Running {
-            pid: std::process::id(),
-            server,
-            kubeconfig: kubeconfig.clone(),
-            controllers: Some(options.controllers.to_string()),
-            bare_metal,
-        };
-        if let Err(error) = directory.write_running(&running) {
-            tracing::warn!("`firstlight status` will not find this server: {error:#}");
-        }
+        write_running(&directory, options, address, &kubeconfig);
         Ok(Self {
             plane,
             manager,
@@ -144,6 +136,7 @@ impl Process {
             lock,
             netboot,
             kubelet,
+            unmerges,
             stop,
             serving,
             renewing,
@@ -157,6 +150,13 @@ impl Process {
         anyhow::anyhow!(
             "the store has stopped writing, so this process ends; started again, it goes on from what is on the disk: {failure}"
         )
+    }
+
+    /// Adds this server to those that `firstlight list` shows.
+    pub fn remember(&self) {
+        if let Err(error) = servers::remember(&self.directory) {
+            tracing::debug!("`firstlight list` will not show this server: {error:#}");
+        }
     }
 
     /// Returns the path of the data directory.
@@ -184,6 +184,65 @@ impl Process {
             tracing::warn!(%error, "the listener did not end well");
         }
         self.directory.remove_running();
+        if self.unmerges
+            && let Err(error) = merge_kubeconfig::unmerge(&self.directory)
+        {
+            tracing::warn!("the entries of this server stay in your kubeconfig: {error:#}");
+        }
+    }
+}
+
+/// The user's kubeconfig that has the entries of a server.
+struct Merging {
+    directory: DataDirectory,
+    into: Option<PathBuf>,
+    /// Whether the server itself was told to merge.
+    is_wanted: bool,
+}
+
+impl Merging {
+    /// Returns the file of `--merge-kubeconfig`, or the one that `firstlight kubeconfig --merge` put the entries into.
+    ///
+    /// # Errors
+    /// The file has entries of this name of another server, or cannot be read.
+    fn of(options: &ServerOptions, directory: &DataDirectory, name: &str) -> Result<Self> {
+        let is_wanted = options.merge_kubeconfig;
+        let into = match is_wanted {
+            true => Some(merge_kubeconfig::users_own()?),
+            false => merge_kubeconfig::merged_into(directory)?,
+        };
+        if let Some(into) = into.as_ref().filter(|_| is_wanted) {
+            merge_kubeconfig::refuse_foreign(directory, name, into)?;
+        }
+        Ok(Self { directory: directory.clone(), into, is_wanted })
+    }
+
+    /// Merges the kubeconfig again. The context becomes the current one at the start only, because the user may choose another one.
+    fn merge(&self, kubeconfig: &Path, is_start: bool) -> Result<()> {
+        let Some(into) = &self.into else { return Ok(()) };
+        let merged = merge_kubeconfig::merge(&self.directory, kubeconfig, into, is_start && self.is_wanted);
+        match merged {
+            Err(error) if !self.is_wanted => {
+                tracing::warn!("your kubeconfig has old entries of this server: {error:#}");
+                Ok(())
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+}
+
+/// Writes the file by which other commands find the server.
+fn write_running(directory: &DataDirectory, options: &ServerOptions, address: SocketAddr, kubeconfig: &Path) {
+    let running = Running {
+        pid: std::process::id(),
+        name: Some(options.name.clone().unwrap_or_else(|| directory.name())),
+        server: format!("https://{}", reachable(address)),
+        kubeconfig: kubeconfig.to_owned(),
+        controllers: Some(options.controllers.to_string()),
+        bare_metal: BareMetal::of(&options.netboot),
+    };
+    if let Err(error) = directory.write_running(&running) {
+        tracing::warn!("`firstlight status` will not find this server: {error:#}");
     }
 }
 

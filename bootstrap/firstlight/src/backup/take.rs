@@ -24,6 +24,7 @@ pub(super) enum Opened {
 /// Opens the store of an existing data directory.
 pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Opened> {
     let path = directory.path();
+    directory.check_access()?;
     ensure!(
         path.join("lock").exists(),
         "{} is no data directory of firstlight; name the right one with --data-dir",

@@ -16,8 +16,8 @@ use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
 use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
 use crate::netboot::{Booting, InClusterOptions};
-use crate::options::FeatureOptions;
 use crate::options::features::variable;
+use crate::options::{FeatureOptions, LogOptions};
 use crate::signals::Signals;
 use crate::webhooks::{WebhookOptions, Webhooks};
 
@@ -33,6 +33,9 @@ pub struct ControllersOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogOptions,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,

@@ -18,9 +18,12 @@ pub struct KubeconfigOptions {
     /// Print the content instead of the path; the content includes a private key
     #[arg(long)]
     pub raw: bool,
-    /// Merge it into your own kubeconfig ($KUBECONFIG, or ~/.kube/config), and make its context `firstlight` the current one
+    /// Merge it into your own kubeconfig ($KUBECONFIG, or ~/.kube/config), and make its context the current one, until `firstlight stop`
     #[arg(long, conflicts_with = "raw")]
     pub merge: bool,
+    /// Take it out of your own kubeconfig again, and make the context from before the current one
+    #[arg(long, conflicts_with_all = ["raw", "merge"])]
+    pub unmerge: bool,
 }
 
 /// Options of `version`.
@@ -48,6 +51,12 @@ pub enum VersionOutput {
 /// There is no kubeconfig yet, or the user's own cannot be changed.
 pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    if options.unmerge {
+        return match merge_kubeconfig::unmerge(&directory)? {
+            Some(file) => say(&format!("Taken out of {}.\n", file.display())),
+            None => say("It is merged into no kubeconfig.\n"),
+        };
+    }
     let path = directory.running()?.map_or_else(|| directory.kubeconfig(), |running| running.kubeconfig);
     if !path.exists() {
         bail!(
@@ -58,7 +67,7 @@ pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
     let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     if options.merge {
         let into = merge_kubeconfig::users_own()?;
-        let context = merge_kubeconfig::merge(&path, &into, true)?;
+        let context = merge_kubeconfig::merge(&directory, &path, &into, true)?;
         return say(&format!("Merged into {}; its current context is {context}.\n", into.display()));
     }
     if options.raw {

@@ -8,6 +8,7 @@ pub mod controllers;
 mod goal;
 pub mod image;
 pub mod inspect;
+pub mod list;
 pub mod logs;
 pub mod man_pages;
 pub mod metal;

@@ -23,6 +23,7 @@ use crate::install::{
 };
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{print, say, tell};
+use crate::servers::state_folder;
 
 /// Options of `pivot`.
 #[derive(Debug, Clone, Args)]
@@ -167,7 +168,7 @@ pub async fn run_move(options: &MoveOptions) -> Result<()> {
         let to = connect(path, way.to_kubeconfig_context.clone()).await?;
         let journal = match &way.journal {
             Some(path) => path.clone(),
-            None => state_folder()?.join(format!("directory-{}.journal", short_identity(&to).await?)),
+            None => journals()?.join(format!("directory-{}.journal", short_identity(&to).await?)),
         };
         let pivot = assemble(to.clone(), to, open(&journal)?, Options::default());
         return show(way, &pivot.restore_from(directory).await?);
@@ -273,7 +274,7 @@ async fn open_journal(
         (None, Some(folder)) => folder.join(JOURNAL),
         (None, None) => {
             let name = format!("{}-{}.journal", short_identity(from).await?, short_identity(to).await?);
-            state_folder()?.join(name)
+            journals()?.join(name)
         }
     };
     open(&path)
@@ -291,12 +292,9 @@ async fn short_identity(client: &Client) -> Result<String> {
     Ok(identity.chars().take(8).collect())
 }
 
-fn state_folder() -> Result<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    Ok(base
-        .context("neither HOME nor XDG_STATE_HOME is set; name a file with --journal")?
-        .join("firstlight/pivots"))
+/// Returns the folder of journals that belong to no data directory.
+fn journals() -> Result<PathBuf> {
+    Ok(state_folder().context("name a file with --journal")?.join("pivots"))
 }
 
 /// Shows the progress on one line of a terminal.

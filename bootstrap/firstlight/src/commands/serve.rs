@@ -39,6 +39,7 @@ pub async fn run(options: &ServeOptions) -> Result<()> {
     }
     let mut signals = Signals::catch()?;
     let process = Process::start(options).await?;
+    process.remember();
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
         && let Err(error) = notify(&socket)

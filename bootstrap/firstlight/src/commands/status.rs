@@ -41,6 +41,7 @@ pub struct StatusOptions {
 /// No server runs on the directory, it does not answer, or it ends.
 pub async fn run(options: &StatusOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    directory.check_access()?;
     let pivot = handed_over::state(directory.path())?;
     let running = match (directory.running_server(), &pivot) {
         (Ok(running), _) => running,

@@ -8,6 +8,7 @@ use machinery::clock::Clock;
 use rustix::process::{Signal, kill_process};
 
 use crate::data_directory::DataDirectory;
+use crate::merge_kubeconfig;
 use crate::options::{DirectoryOptions, parse_duration};
 use crate::output::say;
 
@@ -31,11 +32,13 @@ pub struct StopOptions {
 /// The server is still starting, belongs to another user, or does not end in time.
 pub async fn run(options: &StopOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    directory.check_access()?;
     let path = directory.path().display();
     // After a crash, the file of the running server still exists, but the lock is released. Checking the lock prevents a signal to another
     // process that has got the same process ID since.
     if !directory.is_locked()? {
-        return say(&format!("No server runs on {path}.\n"));
+        let unmerged = unmerge(&directory)?;
+        return say(&format!("No server runs on {path}.\n{unmerged}"));
     }
     let Some(running) = directory.running()? else {
         bail!("the server on {path} is still starting; try again");
@@ -53,5 +56,13 @@ pub async fn run(options: &StopOptions) -> Result<()> {
         Ok(ended) => ended?,
         Err(_) => bail!("process {} has not ended after {}s", running.pid, options.timeout.as_secs()),
     }
-    say(&format!("Stopped. `firstlight up` or `firstlight serve` on {path} continues from here.\n"))
+    let unmerged = unmerge(&directory)?;
+    say(&format!("Stopped. `firstlight up` or `firstlight serve` on {path} continues from here.\n{unmerged}"))
+}
+
+/// Takes the entries of the server out of the user's kubeconfig; returns the line about it.
+fn unmerge(directory: &DataDirectory) -> Result<String> {
+    let file =
+        merge_kubeconfig::unmerge(directory).context("the kubeconfig still has the server's entries")?;
+    Ok(file.map_or_else(String::new, |file| format!("Its entries were taken out of {}.\n", file.display())))
 }

@@ -38,9 +38,51 @@ impl FromStr for Address {
     }
 }
 
+/// Reads the address of the server: `127.0.0.1:6443`, `[::1]:6443`, `localhost:6443`, `:6443` for all addresses of the host, or `6443` for
+/// this machine alone.
+///
+/// # Errors
+/// The text is none of these.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is not an address to listen on; write 127.0.0.1:6443, localhost:6443 or 6443 for this machine alone, or :6443 for all addresses"
+        )
+    };
+    let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
+    let host: IpAddr = match host {
+        "" => Ipv4Addr::UNSPECIFIED.into(),
+        "localhost" => Ipv4Addr::LOCALHOST.into(),
+        _ => return text.parse().map_err(|_| wrong()),
+    };
+    Ok(SocketAddr::new(host, port.parse().map_err(|_| wrong())?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_listens_where_people_write_it() {
+        for (text, expected) in [
+            ("127.0.0.1:6443", "127.0.0.1:6443"),
+            ("localhost:6443", "127.0.0.1:6443"),
+            ("6443", "127.0.0.1:6443"),
+            ("0", "127.0.0.1:0"),
+            (":6443", "0.0.0.0:6443"),
+            ("[::1]:0", "[::1]:0"),
+            ("0.0.0.0:1", "0.0.0.0:1"),
+        ] {
+            assert_eq!(
+                parse_listen(text).map(|address| address.to_string()).as_deref(),
+                Ok(expected),
+                "{text}"
+            );
+        }
+        for wrong in ["", "host:8443", ":port", "1.2.3.4", ":70000", "::1:6443x"] {
+            assert!(parse_listen(wrong).unwrap_err().contains("write 127.0.0.1:6443"), "{wrong}");
+        }
+    }
 
     #[test]
     fn addresses_are_those_of_go() {

@@ -15,7 +15,7 @@ pub use features::FeatureOptions;
 /// The option for the data directory of the server.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DirectoryOptions {
-    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
+    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, else ~/.local/share/firstlight, or /var/lib/firstlight for the home /root]
     #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
 }
@@ -26,6 +26,30 @@ pub struct OutputOptions {
     /// Form of the output
     #[arg(short, long, value_enum)]
     pub output: Option<Output>,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// What failed for good
+    Error,
+    /// Also what is tried again
+    Warn,
+    /// Also what the controllers create, change and delete
+    Info,
+    /// Also each attempt
+    Debug,
+    /// Everything
+    Trace,
+}
+
+/// The option `--log-level`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LogOptions {
+    /// How much is logged [default: info; warn where `up` shows the clusters on the terminal of the log]. RUST_LOG overrides it, and can choose
+    /// for each part of the program
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub log_level: Option<LogLevel>,
 }
 
 /// Forms of output for scripts.

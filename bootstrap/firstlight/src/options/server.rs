@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use schemas::admission::Features;
 
+use super::address::parse_listen;
 use super::features::variable;
-use super::{DirectoryOptions, FeatureOptions};
+use super::{DirectoryOptions, FeatureOptions, LogOptions};
 use crate::controllers::{self, Selection};
+use crate::data_directory::{DataDirectory, SERVER_NAME_CHARACTERS, is_of_name};
 use crate::netboot::NetbootOptions;
 
 /// Options of `serve`, and of `up`.
@@ -17,8 +19,11 @@ pub struct ServerOptions {
     /// The data directory.
     #[command(flatten)]
     pub directory: DirectoryOptions,
+    /// Name of this server; its context in a kubeconfig is firstlight-NAME [default: that of the data directory]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    pub name: Option<String>,
     /// Address to listen on; port 0 chooses a free port. The default accepts connections only from this machine
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_listen, default_value = "127.0.0.1:6443")]
     pub listen: std::net::SocketAddr,
     /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
     ///
@@ -28,7 +33,7 @@ pub struct ServerOptions {
     /// File for the administrator's kubeconfig [default: <data-dir>/kubeconfig]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Also merge this kubeconfig into your own ($KUBECONFIG, or ~/.kube/config), and make its context `firstlight` the current one
+    /// Also merge this kubeconfig into your own ($KUBECONFIG, or ~/.kube/config), and make its context the current one, until the server ends
     #[arg(long)]
     pub merge_kubeconfig: bool,
     /// Storage of objects
@@ -55,6 +60,9 @@ pub struct ServerOptions {
     /// How far the processes of providers are separated from this machine, for tests; by itself, as far as this machine allows
     #[arg(long, value_enum, default_value_t = ContainerIsolation::Auto, hide = true)]
     pub container_isolation: ContainerIsolation,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogOptions,
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,
@@ -64,12 +72,28 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
+    /// Returns the name of the server's entries in a kubeconfig.
+    pub fn context(&self, directory: &DataDirectory) -> String {
+        format!("firstlight-{}", self.name.clone().unwrap_or_else(|| directory.name()))
+    }
+
     /// Returns the features that are on.
     ///
     /// # Errors
     /// See [`FeatureOptions::features`].
     pub fn features(&self) -> Result<Features, String> {
         self.features.features(variable)
+    }
+}
+
+/// Reads the name of a server.
+fn parse_name(text: &str) -> Result<String, String> {
+    let begins = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+    match begins && text.len() <= SERVER_NAME_CHARACTERS && text.chars().all(is_of_name) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "write at most {SERVER_NAME_CHARACTERS} letters, digits, dashes, underscores and dots, beginning with a letter or a digit"
+        )),
     }
 }
 

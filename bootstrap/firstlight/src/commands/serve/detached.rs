@@ -31,12 +31,14 @@ pub(super) async fn start(options: &ServerOptions) -> Result<()> {
     directory.remove_running();
     let mut child = spawn(&directory)?;
     let running = wait(&directory, &mut child).await?;
+    // These lines may be used in another folder.
+    let directory = DataDirectory::locate(Some(&directory.path().canonicalize()?))?;
     say(&format!(
         "firstlight is up at {} (process {})\nexport KUBECONFIG={}\nLog: {}\nStop it with: firstlight stop --data-dir {}\n",
         running.server,
         running.pid,
         running.kubeconfig.display(),
-        std::path::absolute(directory.log())?.display(),
+        directory.log().display(),
         directory.path().display()
     ))
 }

@@ -132,6 +132,7 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     let log = start_log(options, &screen)?;
     let started = Process::start(&options.server).await;
     let process = started.map_err(|error| advise_if_in_use(error, options))?;
+    process.remember();
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
         crate::certificates::reachable(process.address),
@@ -167,14 +168,15 @@ fn advise_if_in_use(error: anyhow::Error, options: &UpOptions) -> anyhow::Error 
 
 /// Starts the log. Beside a tree that is redrawn in place, the log is a file of the data directory; returns the line that names it.
 fn start_log(options: &UpOptions, screen: &Screen) -> Result<String> {
+    let chosen = options.server.log.log_level.map(Verbosity::Chosen);
     if !screen.is_terminal() || !std::io::stderr().is_terminal() {
-        logging::start(Verbosity::Warnings);
+        logging::start(chosen.unwrap_or(Verbosity::Warnings));
         return Ok(String::new());
     }
     let directory = DataDirectory::locate(options.server.directory.data_dir.as_deref())?;
     directory.create()?;
     let path = directory.log();
-    logging::start_in_file(&path)?;
+    logging::start_in_file(&path, chosen.unwrap_or(Verbosity::Information))?;
     Ok(format!("Log: {}\n", path.display()))
 }
 
