@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clusterctl::network::{Https, Network, Request};
+use net::Proxies;
 
 use super::read::{Elsewhere, is_address};
 
@@ -39,7 +40,7 @@ pub async fn fetch(sources: &[PathBuf]) -> Result<Elsewhere> {
     if addresses.is_empty() {
         return Ok(elsewhere);
     }
-    let network = Https::new()?;
+    let network = Https::new(Proxies::of_process())?;
     for address in addresses {
         let address = address.display().to_string();
         let answer = network.get(Request::new(address.as_str())).await?;
