@@ -98,6 +98,11 @@ impl PrivateKey {
         pem::encode_private_key(&self.pair.serialize_der())
     }
 
+    /// Returns the key as PKCS #8 in PEM (`PRIVATE KEY`), whatever its algorithm; secret.
+    pub fn to_pkcs8_pem(&self) -> String {
+        self.pair.serialize_pem()
+    }
+
     /// Returns the public key in PEM (`PUBLIC KEY`), the form of `tls.crt` in the service account Secret.
     pub fn public_key_pem(&self) -> String {
         self.pair.public_key_pem()

@@ -74,6 +74,9 @@ fn every_algorithm_signs_and_reads_back() {
         let identity = ca.identity();
         assert!(identity.key.starts_with(&format!("-----BEGIN {header}-----\n")), "{name}");
         assert!(identity.key.lines().all(|line| line.len() <= 64), "{name}");
+        let pkcs8 = PrivateKey::from_pem(&identity.key).unwrap().to_pkcs8_pem();
+        assert!(pkcs8.starts_with("-----BEGIN PRIVATE KEY-----"), "{name}");
+        CertificateAuthority::from_pem(&identity.certificate, &pkcs8).unwrap();
         let again = CertificateAuthority::from_pem(&identity.certificate, &identity.key).unwrap();
         again.issue(&Leaf::client("c", &[]), now(), &random).unwrap();
     }

@@ -17,7 +17,7 @@ use kube::api::{DynamicObject, PostParams};
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use pki::{CertificateAuthority, Identity};
+use pki::{CertificateAuthority, Identity, PrivateKey};
 use serde_json::{Value, json};
 
 use crate::cluster::{Definitions, Secrets, is_ours, secret};
@@ -177,13 +177,11 @@ impl Certificates {
         secret.annotations_mut().insert(CERTIFICATE_NAME.to_owned(), certificate.name_any());
         secret.labels_mut().extend(wanted.labels.clone());
         secret.type_.get_or_insert_with(|| "kubernetes.io/tls".to_owned());
-        let data: BTreeMap<String, ByteString> = [
-            ("tls.crt", identity.certificate.as_str()),
-            ("tls.key", identity.key.as_str()),
-            ("ca.crt", bundle),
-        ]
-        .map(|(name, text)| (name.to_owned(), ByteString(text.as_bytes().to_vec())))
-        .into();
+        let private = encoded(certificate, identity)?;
+        let data: BTreeMap<String, ByteString> =
+            [("tls.crt", identity.certificate.as_str()), ("tls.key", private.as_str()), ("ca.crt", bundle)]
+                .map(|(name, text)| (name.to_owned(), ByteString(text.as_bytes().to_vec())))
+                .into();
         secret.data.get_or_insert_default().extend(data);
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &key.namespace);
         let written = match old {
@@ -214,5 +212,17 @@ impl Certificates {
         }
         let key = NamespacedName::of(certificate);
         self.certificates.merge(&key, Some("status"), json!({"status": status})).await.map(drop)
+    }
+}
+
+/// Returns the private key in the form of `spec.privateKey.encoding`: by default that of its algorithm, as cert-manager writes it.
+fn encoded(certificate: &DynamicObject, identity: &Identity) -> Result<String> {
+    match certificate.data["spec"]["privateKey"]["encoding"].as_str() {
+        Some("PKCS8") => {
+            let key = PrivateKey::from_pem(&identity.key);
+            let key = key.map_err(|error| Error::Terminal(format!("cannot encode the key: {error}")))?;
+            Ok(key.to_pkcs8_pem())
+        }
+        _ => Ok(identity.key.clone()),
     }
 }
