@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bundle::Digest;
-use serde_json::json;
+use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
 /// The name of the image.
@@ -17,26 +17,45 @@ pub const PROGRAM_NAME: &str = "registry.example/program:v1";
 
 /// Writes the archive to `folder`, with this test program if it is needed, which is large.
 pub fn write(folder: &Path, with_program: bool) -> PathBuf {
-    write_as(folder, "shell.tar", NAME, with_program)
-}
-
-/// The same for an image with another name.
-pub fn write_as(folder: &Path, file: &str, name: &str, with_program: bool) -> PathBuf {
     let layer = layer(with_program);
-    let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
-    let config = json!({
-        "architecture": architecture, "os": "linux",
-        "config": {"User": "nonroot", "Env": ["PATH=/bin"], "Entrypoint": ["/bin/sh", "-c"]},
-        "rootfs": {"type": "layers", "diff_ids": [Digest::of(&layer)]},
-    });
-    let manifest = json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
-    let path = folder.join(file);
+    let manifest = json!([{"Config": "config.json", "RepoTags": [NAME], "Layers": ["layer.tar"]}]);
+    let path = folder.join("shell.tar");
     let mut archive = Builder::new(std::fs::File::create(&path).unwrap());
     add(&mut archive, "layer.tar", &layer);
-    add(&mut archive, "config.json", config.to_string().as_bytes());
+    add(&mut archive, "config.json", config(&layer).to_string().as_bytes());
     add(&mut archive, "manifest.json", manifest.to_string().as_bytes());
     archive.into_inner().unwrap();
     path
+}
+
+/// Writes the image [`PROGRAM_NAME`] to `folder`, as an OCI image layout. Its digests are known, so that nobody has to compute them of a large layer.
+pub fn write_layout(folder: &Path) {
+    std::fs::create_dir_all(folder.join("blobs/sha256")).unwrap();
+    let blob = |kind: &str, content: &[u8]| {
+        let digest = Digest::of(content);
+        std::fs::write(folder.join("blobs/sha256").join(digest.hex()), content).unwrap();
+        json!({"mediaType": format!("application/vnd.oci.image.{kind}"), "digest": digest, "size": content.len()})
+    };
+    let layer = layer(true);
+    let config = blob("config.v1+json", config(&layer).to_string().as_bytes());
+    let manifest = json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": config, "layers": [blob("layer.v1.tar", &layer)],
+    });
+    let mut entry = blob("manifest.v1+json", manifest.to_string().as_bytes());
+    entry["annotations"] = json!({"io.containerd.image.name": PROGRAM_NAME});
+    let index = json!({"schemaVersion": 2, "manifests": [entry]});
+    std::fs::write(folder.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string()).unwrap();
+    std::fs::write(folder.join("index.json"), index.to_string()).unwrap();
+}
+
+fn config(layer: &[u8]) -> Value {
+    let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
+    json!({
+        "architecture": architecture, "os": "linux",
+        "config": {"User": "nonroot", "Env": ["PATH=/bin"], "Entrypoint": ["/bin/sh", "-c"]},
+        "rootfs": {"type": "layers", "diff_ids": [Digest::of(layer)]},
+    })
 }
 
 fn layer(with_program: bool) -> Vec<u8> {

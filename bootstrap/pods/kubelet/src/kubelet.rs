@@ -1,9 +1,10 @@
 //! Follows the Pods that run here, and gives each a worker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use anyhow::{Context as _, Result};
@@ -11,7 +12,8 @@ use container_images::{Registries, Sources, Store};
 use engine::controller::requests_of;
 use engine::{Action, Controller, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
-use kube::{Resource, ResourceExt};
+use kube::api::ListParams;
+use kube::{Api, Resource, ResourceExt};
 use metrics::Limits;
 use parking_lot::Mutex;
 use pod_network::Networks;
@@ -72,6 +74,8 @@ struct Follower {
     namespaces: Objects<Namespace>,
     shared: Arc<Shared>,
     kubelet: Kubelet,
+    /// Whether the folders of Pods that are gone were looked for.
+    swept: AtomicBool,
 }
 
 /// A worker of a Pod. Dropping it kills the Pod's processes.
@@ -141,6 +145,7 @@ impl Kubelet {
             namespaces: namespaces.clone(),
             shared: Arc::new(shared),
             kubelet: self.clone(),
+            swept: AtomicBool::new(false),
         };
         Controller::new(manager, "kubelet")
             .reconciles(&pods)
@@ -230,6 +235,25 @@ impl Follower {
         });
     }
 
+    /// Removes the folders of Pods that were deleted while no server ran, or whose removal one did not complete: they may contain Secrets.
+    fn sweep(&self) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            // Before the Pods are read, so that each folder of a Pod that exists is one of theirs.
+            let folders = shared.folders();
+            // All of them: this server may follow the Pods of one namespace only.
+            let pods: Api<Pod> = Api::all(shared.client.clone());
+            let known: BTreeSet<String> = match pods.list_metadata(&ListParams::default()).await {
+                Ok(pods) => pods.iter().filter_map(|pod| pod.uid()).collect(),
+                Err(error) => return tracing::warn!("the folders of deleted Pods are not removed: {error}"),
+            };
+            let removed = tokio::task::spawn_blocking(move || {
+                folders.iter().filter(|uid| !known.contains(*uid)).for_each(|uid| shared.discard(uid));
+            });
+            removed.await.ok();
+        });
+    }
+
     /// Binds a Pod that no scheduler has bound to a Node.
     async fn bind(&self, pod: &Pod) -> engine::Result<()> {
         let binding = json!({
@@ -253,6 +277,9 @@ impl Follower {
 
 impl Reconciler for Follower {
     async fn reconcile(&self, request: Request) -> engine::Result<Action> {
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            self.sweep();
+        }
         let Some(pod) = self.pods.get(&request) else {
             let gone = self.kubelet.0.workers.lock().remove(&request);
             if let Some(gone) = gone {

@@ -54,6 +54,12 @@ impl Shared {
         self.folder.join(uid)
     }
 
+    /// Returns the UIDs of the Pods that have a folder.
+    pub(crate) fn folders(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
     /// Creates the log of a start of a container, and removes those of the starts before the last one.
     pub(super) fn log(&self, uid: &str, container: &str, start: i32) -> Result<Arc<Log>> {
         let folder = logs(&self.folder, uid, container);
