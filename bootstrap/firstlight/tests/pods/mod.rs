@@ -62,22 +62,18 @@ impl Machine {
         Self::start_in(tempfile::tempdir().unwrap(), server, program, options).await
     }
 
-    /// Starts a server of an ordinary user, whose image has this test program.
-    async fn start_as_user(options: &[&str]) -> Self {
-        if !rustix::process::geteuid().is_root() {
-            return Self::start_as(true, options).await;
-        }
+    /// Starts a server, as this user or as one without privileges, with an image that has this test program beside the one that has not.
+    async fn start_with_both(as_user: bool, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        chown(folder.path(), Some(USER), Some(USER)).unwrap();
-        let server = folder.path().join("as-user");
-        let script = format!(
-            "#!/bin/sh\nchmod 777 \"$NOTIFY_SOCKET\"\n\
-            exec setpriv --reuid={USER} --regid={USER} --clear-groups {} \"$@\"\n",
-            env!("CARGO_BIN_EXE_firstlight")
-        );
-        std::fs::write(&server, script).unwrap();
-        std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Self::start_in(folder, server, true, options).await
+        let layout = folder.path().join("layout");
+        image::write_layout(&layout);
+        let mut server = PathBuf::from(env!("CARGO_BIN_EXE_firstlight"));
+        if as_user && rustix::process::geteuid().is_root() {
+            server = as_user_in(folder.path(), &server);
+        }
+        let options: Vec<&str> =
+            options.iter().copied().chain(["--container-images", layout.to_str().unwrap()]).collect();
+        Self::start_in(folder, server, false, &options).await
     }
 
     async fn start_in(
@@ -178,6 +174,20 @@ impl Machine {
         let found = found.await;
         found.unwrap_or_else(|error| panic!("{text:?}: {error}\n{log}"))
     }
+}
+
+/// Gives a folder to a user without privileges, and returns a program in it that runs a server as that user.
+fn as_user_in(folder: &Path, server: &Path) -> PathBuf {
+    chown(folder, Some(USER), Some(USER)).unwrap();
+    let program = folder.join("as-user");
+    let script = format!(
+        "#!/bin/sh\nchmod 777 \"$NOTIFY_SOCKET\"\n\
+        exec setpriv --reuid={USER} --regid={USER} --clear-groups {} \"$@\"\n",
+        server.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
 }
 
 fn merge(into: &mut Value, more: &Value) {

@@ -117,12 +117,7 @@ impl Machine {
 
 #[tokio::test]
 async fn each_start_finds_whole_volumes_and_is_one_start() {
-    let folder = tempfile::tempdir().unwrap();
-    let images = folder.path().join("layout");
-    image::write_layout(&images);
-    let server = PathBuf::from(env!("CARGO_BIN_EXE_firstlight"));
-    let more = ["--container-images", images.to_str().unwrap()];
-    let mut machine = Machine::start_in(folder, server, false, &more).await;
+    let mut machine = Machine::start_with_both(false, &[]).await;
     machine.tell("content-0").await;
     machine.make_webhook(image::PROGRAM_NAME).await;
     let mounted = json!({

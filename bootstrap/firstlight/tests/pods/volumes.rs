@@ -48,7 +48,7 @@ impl Machine {
 /// Returns a container that runs a test of [`super::attacker`].
 fn attacker(name: &str, test: &str, role: &str, mounts: Value) -> Value {
     json!({
-        "name": name, "image": image::NAME, "command": [image::PROGRAM],
+        "name": name, "image": image::PROGRAM_NAME, "command": [image::PROGRAM],
         "args": ["--exact", format!("pods::attacker::{test}"), "--nocapture"],
         "env": [{"name": ROLE, "value": role}], "volumeMounts": mounts,
     })
@@ -74,13 +74,13 @@ macro_rules! as_root_and_as_a_user {
         mod as_root {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(super::Machine::start_as(true, &["--store", "memory"]).await).await;
+                super::$name(super::Machine::start_with_both(false, &["--store", "memory"]).await).await;
             })*
         }
         mod as_a_user {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(super::Machine::start_as_user(&["--store", "memory"]).await).await;
+                super::$name(super::Machine::start_with_both(true, &["--store", "memory"]).await).await;
             })*
         }
     };
