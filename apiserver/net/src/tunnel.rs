@@ -30,7 +30,8 @@ pub(crate) async fn open(
     let (proxy, to) = (proxy.to_string(), to.to_string());
     match code {
         200..=299 => Ok(()),
-        407 => Err(Error::Credentials { proxy }),
+        // tinyproxy says 401 for credentials that are wrong.
+        401 | 407 => Err(Error::Credentials { proxy }),
         403 | 405 => Err(Error::Forbidden { proxy, to, answer }),
         _ => Err(Error::Refused { proxy, to, answer }),
     }

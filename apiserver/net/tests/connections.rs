@@ -104,6 +104,7 @@ async fn what_a_proxy_answers_is_named() {
         [start, filling, b"\r\n\r\n".to_vec()].concat()
     };
     for (answer, expected, is_lasting) in [
+        (&b"HTTP/1.1 401 Unauthorized\r\n\r\n"[..], "wants credentials, or others", true),
         (&b"HTTP/1.1 403 Forbidden\r\n\r\n"[..], "forbids connections to far.test:7777: 403 Forbidden", true),
         (
             b"HTTP/1.1 503 Service Unavailable\r\n\r\n",

@@ -14,20 +14,22 @@ use tokio::process::{Child, Command};
 const DEADLINE: Duration = Duration::from_secs(60);
 /// The name of the server's machine, which only the proxies know.
 const HOST: &str = "cluster.invalid";
-/// squid asks it whether a user may enter: a line with user and password, each percent-encoded.
+/// squid asks it whether a user may enter, with a line of user and password.
 const ASKED_BY_SQUID: &str =
-    "#!/bin/sh\nwhile read -r line; do [ \"$line\" = 'user p%40ss' ] && echo OK || echo ERR; done\n";
+    "#!/bin/sh\nwhile read -r line; do [ \"$line\" = 'user p@ss' ] && echo OK || echo ERR; done\n";
 
 /// A proxy that runs, and what it has written about itself.
 struct Proxy {
     child: Child,
     port: u16,
     log: PathBuf,
+    /// The password that it wants, as part of an address.
+    password: &'static str,
 }
 
 impl Proxy {
     /// Waits until the proxy listens.
-    async fn started(mut child: Child, port: u16, log: PathBuf) -> Self {
+    async fn started(mut child: Child, port: u16, log: PathBuf, password: &'static str) -> Self {
         let listens = async {
             while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
                 assert!(child.try_wait().unwrap().is_none(), "{}", read(&log));
@@ -35,7 +37,7 @@ impl Proxy {
             }
         };
         tokio::time::timeout(DEADLINE, listens).await.unwrap();
-        Self { child, port, log }
+        Self { child, port, log, password }
     }
 
     async fn squid(folder: &Path) -> Self {
@@ -61,7 +63,7 @@ impl Proxy {
             .arg(folder.join("squid.conf"))
             .kill_on_drop(true)
             .spawn();
-        Self::started(child.unwrap(), port, log).await
+        Self::started(child.unwrap(), port, log, "p%40ss").await
     }
 
     async fn tinyproxy(folder: &Path) -> Self {
@@ -69,7 +71,7 @@ impl Proxy {
         let (hosts, config) = (folder.join("hosts"), folder.join("tinyproxy.conf"));
         std::fs::write(&hosts, format!("127.0.0.1 localhost {HOST}\n")).unwrap();
         let text = format!(
-            "Port {port}\nListen 127.0.0.1\nLogFile \"{}\"\nLogLevel Info\nBasicAuth user p@ss\nAllow 127.0.0.1\n",
+            "Port {port}\nListen 127.0.0.1\nLogFile \"{}\"\nLogLevel Info\nBasicAuth user word\nAllow 127.0.0.1\n",
             log.display()
         );
         std::fs::write(&config, text).unwrap();
@@ -83,7 +85,7 @@ impl Proxy {
             .arg(config)
             .kill_on_drop(true)
             .stdout(Stdio::null());
-        Self::started(command.spawn().unwrap(), port, log).await
+        Self::started(command.spawn().unwrap(), port, log, "word").await
     }
 }
 
@@ -127,7 +129,7 @@ async fn real_proxies_carry_commands_to_another_machine() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     for mut proxy in [Proxy::squid(folders[0].path()).await, Proxy::tinyproxy(folders[1].path()).await] {
         let url = |password: &str| format!("http://user:{password}@127.0.0.1:{}", proxy.port);
-        let (succeeded, printed) = run(&tools, &kubeconfig, &url("p%40ss"), "localhost").await;
+        let (succeeded, printed) = run(&tools, &kubeconfig, &url(proxy.password), "localhost").await;
         // There is no core provider without controllers, which only the server can know.
         assert!(
             !succeeded && printed.contains("there must be one core provider"),
@@ -137,7 +139,7 @@ async fn real_proxies_carry_commands_to_another_machine() {
         assert!(read(&proxy.log).contains(&format!("CONNECT {HOST}:{port}")), "{}", read(&proxy.log));
         let (_, printed) = run(&tools, &kubeconfig, &url("wrong"), "localhost").await;
         assert!(printed.contains("wants credentials"), "{printed}");
-        let (_, printed) = run(&tools, &kubeconfig, &url("p%40ss"), HOST).await;
+        let (_, printed) = run(&tools, &kubeconfig, &url(proxy.password), HOST).await;
         assert!(printed.contains(&format!("cannot resolve {HOST}")), "{printed}");
         let (_, printed) = run(&tools, &server.kubeconfig(), &url("wrong"), "").await;
         assert!(printed.contains("there must be one core provider"), "{printed}");
