@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use machinery::status::Status;
 use registry::{
-    Admission, Context, DeleteOptions, Input, Operation, Options, PatchBody, Propagation, Registry, Review,
-    Served, Subresource,
+    Admission, Context, DeleteOptions, Input, ListOptions, Operation, Options, PatchBody, Propagation,
+    Registry, Review, Served, Subresource, User,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -237,6 +237,33 @@ async fn a_definition_that_did_not_take_effect_at_once_does_so_later() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     let served = registry.served(GROUP, "v1", "gadgets").expect("it is served");
     create(&registry, &served, "default", gadget("x")).await;
+}
+
+/// A collection is selected first. What gets the name of a selected object was not selected.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_collection_is_deleted_as_it_was_selected() {
+    let (registry, is_stopped, go_on) = open(|review| {
+        review.operation == Operation::Delete && review.name == "x" && review.user.name == "collector"
+    })
+    .await;
+    let object = |labels: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": labels}});
+    create(&registry, &maps(&registry), "default", object(json!({"old": "yes"}))).await;
+    let deleting = {
+        let registry = registry.clone();
+        tokio::spawn(async move {
+            let user = User { name: "collector".into(), ..User::default() };
+            let mut context = Context { user, ..Context::default() };
+            let list = ListOptions { label_selector: "old=yes".into(), ..ListOptions::default() };
+            let (maps, options) = (maps(&registry), DeleteOptions::default());
+            registry.delete_collection(&mut context, &maps, "default", &options, &list).await.map(drop)
+        })
+    };
+    is_stopped.await.unwrap();
+    delete(&registry, &maps(&registry), "default", "x", Propagation::Background).await;
+    let before = create(&registry, &maps(&registry), "default", object(json!({}))).await;
+    go_on.send(()).unwrap();
+    deleting.await.unwrap().unwrap();
+    assert_eq!(uid(&registry, &maps(&registry), "default", "x").await, before["metadata"]["uid"]);
 }
 
 /// The Binding of a scheduler names the Pod for which it chose the Node.

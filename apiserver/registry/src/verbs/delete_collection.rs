@@ -2,12 +2,15 @@
 
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
+use kinds::Subresource;
 use machinery::status::Status;
 
 use crate::context::{Context, DeleteOptions, ListOptions};
 use crate::limits::ASIDE_FROM_BYTES;
 use crate::registry::Registry;
 use crate::response::{Deleted, Item, List};
+use crate::storage::meta::Meta;
+use crate::target::Target;
 use crate::versions::definitions::Served;
 
 /// Maximum number of concurrent deletions for one `deletecollection`.
@@ -56,7 +59,7 @@ impl Registry {
         Ok(selected)
     }
 
-    /// Deletes one item and also returns the warnings.
+    /// Deletes one item and also returns the warnings. Another object that has got its name was not selected, and stays.
     async fn delete_item(
         &self,
         mut context: Context,
@@ -64,7 +67,21 @@ impl Registry {
         item: &Item,
         options: &DeleteOptions,
     ) -> (Result<Deleted, Status>, Vec<String>) {
-        let deleted = self.delete(&mut context, served, &item.namespace, &item.name, options).await;
+        let own = Meta::read(&item.object).map(|meta| meta.uid.into_owned());
+        let mut options = options.clone();
+        options.preconditions.uid = options.preconditions.uid.or_else(|| own.clone());
+        let deleted = self.delete(&mut context, served, &item.namespace, &item.name, &options).await;
+        let target =
+            Target { served, namespace: &item.namespace, name: &item.name, subresource: Subresource::None };
+        let is_another = || {
+            let found = self.storage().get(&target.key());
+            let uid = found.and_then(|entry| Some(Meta::read(&entry.value)?.uid.into_owned()));
+            uid.is_some() && own.is_some() && uid != own
+        };
+        let deleted = match deleted {
+            Err(status) if status.reason == "Conflict" && is_another() => Err(target.not_found()),
+            deleted => deleted,
+        };
         (deleted, context.warnings)
     }
 }
