@@ -33,10 +33,8 @@ pub async fn run(options: &Options) -> Result<Broken> {
     lab.furnish().await?;
     let mut broken = Broken::default();
     let holders = [("TLS 1.2", &rustls::version::TLS12), ("TLS 1.3", &rustls::version::TLS13)];
-    let holders: Vec<Holder> = holders
-        .into_iter()
-        .map(|(name, version)| holder(&lab, name, version))
-        .collect::<Result<_>>()?;
+    let holders: Vec<Holder> =
+        holders.into_iter().map(|(name, version)| holder(&lab, name, version)).collect::<Result<_>>()?;
     let mut kept = Vec::new();
     for holder in &holders {
         let mut caller = lab.door.caller_with(holder.tls.clone(), None);
@@ -65,11 +63,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     Ok(broken)
 }
 
-fn holder(
-    lab: &Lab,
-    version: &'static str,
-    tls: &'static SupportedProtocolVersion,
-) -> Result<Holder> {
+fn holder(lab: &Lab, version: &'static str, tls: &'static SupportedProtocolVersion) -> Result<Holder> {
     let read = |file: &str| std::fs::read_to_string(lab.data().join("pki").join(file));
     let authority = CertificateAuthority::from_pem(&read("ca.crt")?, &read("ca.key")?)?;
     let leaf =
