@@ -10,7 +10,6 @@ use tokio::sync::Notify;
 
 use crate::options::Options;
 use crate::storage::entries::Storage;
-use crate::versions::convert;
 use crate::versions::definitions::{Definitions, Served};
 
 /// All objects, and the verbs on them. Cheap to clone.
@@ -42,14 +41,6 @@ impl Registry {
     pub fn stored_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
         let key = crate::storage::keys::object(&served.definition, namespace, name);
         self.0.storage.get(&key).map_or(0, |entry| entry.value.len())
-    }
-
-    /// Returns how many bytes of a stored object have to be converted for clients of `served`; 0 if they get it as it is stored.
-    pub fn converted_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
-        let key = crate::storage::keys::object(&served.definition, namespace, name);
-        let work =
-            |entry: crate::storage::entries::Entry| convert::work(served, entry.revision, entry.value.len());
-        self.0.storage.get(&key).map_or(0, work)
     }
 
     /// Returns all current resources.

@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::options::VersionInfo;
 use crate::request::flows::Flows;
 use crate::request::read_body::{RequestBody, boxed};
-use crate::request::work::Large;
+use crate::request::turns::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;

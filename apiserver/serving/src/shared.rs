@@ -17,7 +17,7 @@ use crate::options::VersionInfo;
 use crate::paths::discovery::documents::Documents;
 use crate::paths::openapi::documents::OpenApi;
 use crate::request::flows::Flows;
-use crate::request::work::Large;
+use crate::request::turns::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;

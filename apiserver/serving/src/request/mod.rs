@@ -12,6 +12,7 @@ pub(crate) mod reached;
 pub(crate) mod read_body;
 pub(crate) mod refusal;
 pub(crate) mod target;
+pub(crate) mod turns;
 pub(crate) mod verb;
 pub(crate) mod work;
 pub(crate) mod write_options;

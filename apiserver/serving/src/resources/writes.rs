@@ -4,7 +4,7 @@ use machinery::status::Status;
 use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
 
 use super::patches::{PatchKind, configuration};
-use super::reads::bytes;
+use super::reads;
 use crate::limits;
 use crate::request::aside::aside;
 use crate::request::asked::Asked;
@@ -217,6 +217,9 @@ impl Shared {
         let namespace = asked.target.namespace();
         let deleted = self.registry.delete_collection(context, served, namespace, &options, &list).await?;
         let form = Form::of_list(media.convert, served, asked.include())?;
-        asked.aside.perform(bytes(&deleted), self.listed(asked, served, form, &deleted, media)).await
+        asked
+            .aside
+            .perform(reads::work(asked, &deleted, media), self.listed(asked, served, form, &deleted, media))
+            .await
     }
 }

@@ -135,7 +135,8 @@ pub(crate) fn wants_pretty(request: &HeaderMap, parameter: Option<bool>) -> bool
     })
 }
 
-fn accepts_gzip(request: &HeaderMap) -> bool {
+/// Returns whether the client accepts a compressed response.
+pub(crate) fn accepts_gzip(request: &HeaderMap) -> bool {
     let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|one| {
         let mut parts = one.split(';').map(str::trim);

@@ -18,6 +18,8 @@ use tokio::time::Instant;
 
 /// Once more than this is gathered, it is sent while the connection continues to write.
 const GATHERED_BYTES: usize = 64 * 1024;
+/// A connection that has sent more than this lets other tasks run before it goes on. To encrypt it takes a tenth of a millisecond.
+const TURN_BYTES: usize = 256 * 1024;
 /// An idle connection keeps a buffer of at most this size.
 const KEPT_BYTES: usize = 4 * 1024;
 
@@ -26,6 +28,8 @@ struct State<S> {
     clock: Clock,
     /// Number of bytes that the stream has accepted.
     sent: u64,
+    /// Number of bytes that were sent since the connection's task has its turn.
+    turn: usize,
     /// Since when the stream accepts no bytes although some are waiting.
     unsent: Option<Instant>,
     written: BytesMut,
@@ -38,6 +42,10 @@ struct State<S> {
 impl<S: AsyncWrite + Unpin> State<S> {
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.written.is_empty() {
+            if self.gathering && self.turn >= TURN_BYTES {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let Poll::Ready(sent) = Pin::new(&mut self.stream).poll_write(context, &self.written) else {
                 let clock = &self.clock;
                 self.unsent.get_or_insert_with(|| clock.monotonic());
@@ -49,6 +57,7 @@ impl<S: AsyncWrite + Unpin> State<S> {
             }
             self.written.advance(sent);
             self.sent += sent as u64;
+            self.turn += sent;
             self.unsent = None;
         }
         if self.written.capacity() > KEPT_BYTES {
@@ -68,6 +77,7 @@ impl<S> Coalescer<S> {
             stream,
             clock,
             sent: 0,
+            turn: 0,
             unsent: None,
             written: BytesMut::new(),
             failed: None,
@@ -170,6 +180,7 @@ impl<S: AsyncWrite + Unpin, F: Future> Future for Coalesced<S, F> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
+        self.stream.0.lock().turn = 0;
         let polled = self.connection.as_mut().poll(context);
         let mut state = self.stream.0.lock();
         // After an upgrade, the new owner of the stream flushes by itself.
@@ -223,6 +234,28 @@ mod tests {
             stream.flush().await?;
         }
         Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_sends_much_lets_others_run() {
+        let recorder = Recorder::default();
+        let mut stream = Coalescer::new(recorder.clone(), Clock::system());
+        let handle = stream.handle();
+        let writing = async move { frames(&mut stream, &[TURN_BYTES / 4; 16]).await.unwrap() };
+        let mut connection = Box::pin(Coalesced::new(handle, writing));
+        let mut turns = 0;
+        std::future::poll_fn(|context| {
+            let sent = |recorder: &Recorder| recorder.0.lock().0.iter().sum::<usize>();
+            let before = sent(&recorder);
+            let polled = connection.as_mut().poll(context);
+            let now = sent(&recorder) - before;
+            assert!(now < 2 * TURN_BYTES, "{now} bytes in one turn");
+            turns += usize::from(now > 0);
+            polled
+        })
+        .await;
+        assert_eq!(recorder.0.lock().0.iter().sum::<usize>(), 4 * TURN_BYTES);
+        assert!(turns >= 3, "{turns}");
     }
 
     #[tokio::test]
