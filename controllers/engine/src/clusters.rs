@@ -2,7 +2,7 @@
 //! API server is reachable and dropped when it stops answering.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -91,15 +91,6 @@ type Registration = Arc<dyn Fn(&Workload) -> BoxFuture<'static, ()> + Send + Syn
 #[derive(Clone)]
 pub struct ClusterCache(Arc<Inner>);
 
-/// A [`ClusterCache`] that does not keep it, and with it the manager, alive.
-pub(crate) struct WeakClusterCache(Weak<Inner>);
-
-impl WeakClusterCache {
-    pub(crate) fn upgrade(&self) -> Option<ClusterCache> {
-        self.0.upgrade().map(ClusterCache)
-    }
-}
-
 struct Inner {
     manager: Manager,
     clusters: Objects<Cluster>,
@@ -112,7 +103,7 @@ struct Inner {
 struct Connection {
     poke: Notify,
     stop: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<State<Workload>>,
 }
 
 /// Returns the name of the Secret with a cluster's kubeconfig; the kubeconfig is under the key `value`.
@@ -154,12 +145,16 @@ impl ClusterCache {
         cache
     }
 
-    pub(crate) fn downgrade(&self) -> WeakClusterCache {
-        WeakClusterCache(Arc::downgrade(&self.0))
+    /// Returns a function like [`ClusterCache::unconfirmed`] that keeps neither this cache nor the manager alive.
+    pub(crate) fn weak_unconfirmed(
+        &self,
+    ) -> impl Fn() -> Vec<(NamespacedName, Option<String>)> + Send + Sync + use<> {
+        let inner = Arc::downgrade(&self.0);
+        move || inner.upgrade().map(|inner| Self(inner).unconfirmed()).unwrap_or_default()
     }
 
     /// Returns the Clusters whose status says that they are connected although this process never was, each with the cause.
-    pub(crate) fn unconfirmed(&self) -> Vec<(NamespacedName, Option<String>)> {
+    fn unconfirmed(&self) -> Vec<(NamespacedName, Option<String>)> {
         // Nothing of a paused cluster is reconciled, so it may stay without a connection.
         let says_connected = |cluster: &Arc<Cluster>| {
             cluster.condition_is_true("RemoteConnectionProbe")

@@ -6,8 +6,6 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
-use crate::clusters::Workload;
-
 /// Attempts must have failed for this time before conditions and the log say why: nothing listens at the endpoint of a cluster whose first
 /// machine is only starting.
 const TELL_AFTER: Duration = Duration::from_secs(10);
@@ -24,9 +22,8 @@ pub struct Health {
 }
 
 /// The connection to a cluster.
-#[derive(Default)]
-pub(crate) struct State {
-    pub workload: Option<Arc<Workload>>,
+pub(crate) struct State<W> {
+    pub workload: Option<Arc<W>>,
     pub health: Health,
     /// Why there is no connection, if that has lasted.
     pub problem: Option<String>,
@@ -34,7 +31,13 @@ pub(crate) struct State {
     pub failing: Option<(Instant, String)>,
 }
 
-impl State {
+impl<W> Default for State<W> {
+    fn default() -> Self {
+        Self { workload: None, health: Health::default(), problem: None, failing: None }
+    }
+}
+
+impl<W> State<W> {
     /// Counts a failed attempt at `now`. Returns whether [`State::problem`] has changed.
     pub fn fail(&mut self, cause: String, is_told_at_once: bool, now: Instant) -> bool {
         self.health.failures = self.health.failures.saturating_add(1);
@@ -60,7 +63,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_cause_is_told_when_it_lasts() {
-        let (mut state, start) = (State::default(), Instant::now());
+        let (mut state, start) = (State::<()>::default(), Instant::now());
         let mut fail = |seconds: u64, cause: &str, at_once: bool| {
             let has_changed = state.fail(cause.to_owned(), at_once, start + Duration::from_secs(seconds));
             (has_changed, state.problem.clone().unwrap_or_default(), state.health.failures)

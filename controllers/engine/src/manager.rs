@@ -172,7 +172,7 @@ impl Manager {
     pub fn clusters(&self) -> &ClusterCache {
         self.0.clusters.get_or_init(|| {
             let clusters = ClusterCache::start(self);
-            self.startup().follow_clusters(clusters.downgrade());
+            self.startup().follow_clusters(clusters.weak_unconfirmed());
             clusters
         })
     }

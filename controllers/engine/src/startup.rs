@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use crate::clusters::WeakClusterCache;
 use crate::object::Request;
 use crate::queue::Queue;
 
@@ -60,10 +59,14 @@ impl Report {
 #[derive(Default)]
 pub struct Startup {
     controllers: Mutex<Vec<Watched>>,
-    clusters: OnceLock<WeakClusterCache>,
+    /// Returns the Clusters that this process was never connected to, although their status says that they are.
+    clusters: OnceLock<Unconnected>,
     changed: Notify,
     listeners: Mutex<Vec<Arc<Notify>>>,
 }
+
+/// Returns Clusters, each with the cause.
+type Unconnected = Box<dyn Fn() -> Vec<(Request, Option<String>)> + Send + Sync>;
 
 /// The queue of a controller, and the kind that it reconciles.
 struct Watched {
@@ -82,9 +85,12 @@ impl Startup {
     }
 
     /// Follows the connections to workload clusters.
-    pub(crate) fn follow_clusters(&self, clusters: WeakClusterCache) {
+    pub(crate) fn follow_clusters(
+        &self,
+        clusters: impl Fn() -> Vec<(Request, Option<String>)> + Send + Sync + 'static,
+    ) {
         // There is one cache for each manager.
-        let _ = self.clusters.set(clusters);
+        let _ = self.clusters.set(Box::new(clusters));
     }
 
     /// Wakes those who wait for a confirmation.
@@ -110,8 +116,7 @@ impl Startup {
                 report.add(|| unconfirmed(kind, &request, cause(controller, error.as_deref())));
             }
         }
-        let clusters = self.clusters.get().and_then(WeakClusterCache::upgrade);
-        for (cluster, problem) in clusters.map(|clusters| clusters.unconfirmed()).unwrap_or_default() {
+        for (cluster, problem) in self.clusters.get().map(|clusters| clusters()).unwrap_or_default() {
             let because = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
             let cause = format!("this process is not connected to the workload cluster yet{because}");
             report.add(|| unconfirmed("Cluster", &cluster, cause));

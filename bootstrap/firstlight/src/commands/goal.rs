@@ -7,10 +7,11 @@ use machinery::clock::Clock;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::tree::conditions::is_paused;
 use crate::tree::model::{Objects, entries, key_of, replicas};
 use crate::tree::pools;
 pub use crate::tree::render::seconds;
-use crate::tree::rest::{all_at_rest, all_available, all_have, is_paused};
+use crate::tree::rest::{all_at_rest, all_available, all_have};
 
 /// The state of the clusters for which a command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::names::PAUSED;
 use serde_json::Value;
 
 use super::model::{Objects, key};
@@ -40,6 +41,11 @@ pub fn is_true(object: &Value, condition_type: &str) -> bool {
 /// Returns whether an infrastructure object, or any other of a provider, says that it is provisioned, in one of the contract's versions.
 pub fn is_provisioned(object: &Value) -> bool {
     object["status"]["initialization"]["provisioned"] == true || object["status"]["ready"] == true
+}
+
+/// Returns whether nothing is reconciled of the cluster, so that its status is that of an earlier time.
+pub fn is_paused(cluster: &Value) -> bool {
+    cluster["spec"]["paused"] == true || cluster["metadata"]["annotations"][PAUSED].is_string()
 }
 
 /// Returns the causes in the condition's message, each on one line; or its reason if it has no message. Messages of summaries have a

@@ -7,8 +7,7 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
-use super::conditions::{causes, condition, is_provisioned, is_true};
-use super::rest::is_paused;
+use super::conditions::{causes, condition, is_paused, is_provisioned, is_true};
 use super::{hosts, pools};
 
 /// The objects of the tree, as the API server returns them.

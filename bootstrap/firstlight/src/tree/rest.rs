@@ -1,9 +1,8 @@
 //! Whether clusters are as they are wanted now. Pure.
 
-use engine::names::PAUSED;
 use serde_json::Value;
 
-use super::conditions::{condition, is_true};
+use super::conditions::{condition, is_paused, is_true};
 use super::model::{CHANGES, Objects, TOPOLOGY};
 use super::pools;
 
@@ -60,11 +59,6 @@ fn is_settled(machine: &Value) -> bool {
     machine["status"]["nodeRef"]["name"].is_string()
         && is_true_now(machine, "Ready")
         && !machine["metadata"]["deletionTimestamp"].is_string()
-}
-
-/// Returns whether nothing is reconciled of the cluster, so that its status is that of an earlier time.
-pub fn is_paused(cluster: &Value) -> bool {
-    cluster["spec"]["paused"] == true || cluster["metadata"]["annotations"][PAUSED].is_string()
 }
 
 /// Returns whether a change of the topology, if there is one, has not reached all objects yet.
