@@ -9,7 +9,7 @@ use crate::context::{Context, DeleteOptions, ListOptions};
 use crate::limits::ASIDE_FROM_BYTES;
 use crate::registry::Registry;
 use crate::response::{Deleted, Item, List};
-use crate::storage::meta::Meta;
+use crate::storage::outline::{self, Outline};
 use crate::target::Target;
 use crate::versions::definitions::Served;
 
@@ -67,15 +67,15 @@ impl Registry {
         item: &Item,
         options: &DeleteOptions,
     ) -> (Result<Deleted, Status>, Vec<String>) {
-        let own = Meta::read(&item.object).map(|meta| meta.uid.into_owned());
+        let own = Outline::read(&item.object).map(|outline| outline.uid.to_string());
         let mut options = options.clone();
         options.preconditions.uid = options.preconditions.uid.or_else(|| own.clone());
         let deleted = self.delete(&mut context, served, &item.namespace, &item.name, &options).await;
         let target =
             Target { served, namespace: &item.namespace, name: &item.name, subresource: Subresource::None };
         let is_another = || {
-            let found = self.storage().get(&target.key());
-            let uid = found.and_then(|entry| Some(Meta::read(&entry.value)?.uid.into_owned()));
+            let found = self.storage().stored(&target.key());
+            let uid = found.as_deref().and_then(|stored| Some(outline::of(stored)?.uid.to_string()));
             uid.is_some() && own.is_some() && uid != own
         };
         let deleted = match deleted {

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::controllers::Selection;
     use crate::data_directory::write_private;
-    use crate::install::owned;
+    use crate::install::{carried_over, owned};
     use crate::netboot::NetbootOptions;
 
     fn services(address: Option<&str>, bundles: &[&str]) -> NetbootOptions {
@@ -195,7 +195,7 @@ mod tests {
             authority,
             left_behind: Vec::new(),
         };
-        let objects = owned("image:v1", &Selection::all(), Some(&installation)).unwrap();
+        let objects = owned("image:v1", &carried_over(Selection::all(), true), Some(&installation)).unwrap();
         assert_eq!(objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged");
         assert_eq!(objects[1]["stringData"]["netboot-ca.key"], "private key");
         assert!(objects[2..].iter().all(|object| !object.to_string().contains("private key")));

@@ -136,6 +136,7 @@ async fn the_answers_of_all_clusters_have_one_limit_and_each_leaves_room() {
             Err(error) => {
                 assert_eq!(error.to_string(), "all workload clusters together are sending too much");
                 refused += 1;
+                drop(body);
             }
         }
         assert!(all.0.load(Ordering::Relaxed) + (20 << 20) <= ANSWERS_TOGETHER_BYTES, "room for another one");
