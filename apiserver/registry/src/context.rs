@@ -47,6 +47,9 @@ pub struct Context {
     pub conversions: Conversions,
     /// How work on many bytes is performed.
     pub aside: Aside,
+    /// Whether the server needs this write before it answers requests. Webhooks and policies do not apply then: what answers a webhook may run
+    /// only when the server does, and no policy may keep the server from starting.
+    pub is_start: bool,
 }
 
 impl Context {
@@ -69,6 +72,11 @@ impl Context {
             field_validation: FieldValidation::Ignore,
             ..Self::default()
         }
+    }
+
+    /// Creates the context of a write that the server needs before it answers requests.
+    pub fn start(manager: &str) -> Self {
+        Self { is_start: true, ..Self::internal(manager) }
     }
 }
 

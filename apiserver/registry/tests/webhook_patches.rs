@@ -266,3 +266,16 @@ async fn a_validating_webhook_cannot_patch() {
         assert_eq!((code, message), (500, format!("Internal error occurred: {why}")));
     }
 }
+
+/// A Pod that only runs when the server does may answer the webhook.
+#[tokio::test]
+async fn what_the_server_needs_to_start_asks_no_webhook_and_no_policy() {
+    for configuration in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+        let plane = plane(configuration).await;
+        plane.webhook.answers(|_| Err("connection refused".into()));
+        plane.create(false, "y").await.unwrap_err();
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}});
+        let mut context = Context::start("server");
+        plane.registry.create(&mut context, &plane.maps, "default", Input::new(object)).await.unwrap();
+    }
+}

@@ -240,5 +240,8 @@ async fn each_further_attempt_is_told() {
     pull(&client, &repository, &Credentials::default()).await.unwrap();
     let lines = lines.lock().clone();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].contains("503 Service Unavailable: later; attempt 2 of 5 follows in 200ms"), "{lines:?}");
+    assert!(
+        lines[0].contains("503 Service Unavailable: later; attempt 2 of 5 follows in 200ms"),
+        "{lines:?}"
+    );
 }

@@ -142,7 +142,7 @@ impl Plane {
         let served = served.context("CustomResourceDefinitions are not served")?;
         let mut manifest: Value = serde_json::from_str(text)?;
         manifest["metadata"]["annotations"][MANIFEST_HASH] = hash.into();
-        let mut context = Context::internal(FIELD_MANAGER);
+        let mut context = Context::start(FIELD_MANAGER);
         let patch = PatchBody::Apply { input: Input::new(manifest), force: true };
         let outcome = self.registry.patch(&mut context, &served, "", name, Subresource::None, patch).await;
         outcome.map(drop).map_err(Into::into)

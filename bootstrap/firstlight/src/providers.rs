@@ -68,7 +68,7 @@ async fn name_built_in(plane: &Plane, selection: &Selection) -> Result<()> {
     let served = plane.registry.served(group, version, plural).context("ConfigMaps are not served")?;
     let wanted = built_in::config_map(&built_in(selection));
     create(plane, CONFIG_MAPS, wanted.clone()).await?;
-    let mut context = Context::internal(FIELD_MANAGER);
+    let mut context = Context::start(FIELD_MANAGER);
     let (namespace, name) = (built_in::NAMESPACE, built_in::NAME);
     let operations = json!([{"op": "add", "path": "/data", "value": wanted["data"]}]);
     let patch = PatchBody::Json(operations.to_string().into());
@@ -82,7 +82,7 @@ async fn create(plane: &Plane, resource: Resource, object: Value) -> Result<()> 
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
     let served = plane.registry.served(group, version, plural);
     let served = served.with_context(|| format!("{plural} are not served"))?;
-    let mut context = Context::internal(FIELD_MANAGER);
+    let mut context = Context::start(FIELD_MANAGER);
     match plane.registry.create(&mut context, &served, &namespace, Input::new(object)).await {
         Err(status) if status.reason != "AlreadyExists" => {
             Err(anyhow!("clusterctl's inventory cannot be written: {status}"))

@@ -135,7 +135,8 @@ impl Registry {
         old: Option<&Value>,
         object: &mut Value,
     ) -> Result<(), Status> {
-        let Some(configured) = self.mutating(&target.served.definition) else { return Ok(()) };
+        let configured = self.mutating(&target.served.definition).filter(|_| !context.is_start);
+        let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let managers = object["metadata"].get("managedFields").cloned();
         webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await?;
@@ -171,7 +172,8 @@ impl Registry {
         old: Option<&Value>,
         object: &Value,
     ) -> Result<(), Status> {
-        let Some(configured) = self.configured(&target.served.definition) else { return Ok(()) };
+        let configured = self.configured(&target.served.definition).filter(|_| !context.is_start);
+        let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let warnings = &mut context.warnings;
         policies::validate(self, &configured.policies, &attributes, object, warnings).await?;

@@ -33,7 +33,7 @@ pub(crate) async fn create_defaults(registry: &Registry) {
     let Some(served) = registry.served("", "v1", "namespaces") else { return };
     for name in DEFAULTS {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let mut context = Context::internal("kube-apiserver");
+        let mut context = Context::start("kube-apiserver");
         match registry.create(&mut context, &served, "", Input::new(object)).await {
             Err(status) if status.reason != "AlreadyExists" => {
                 tracing::error!(namespace = name, %status, "a namespace could not be created");

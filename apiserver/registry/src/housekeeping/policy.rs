@@ -42,7 +42,7 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
     {
         return Ok(());
     }
-    let mut context = Context::internal(MANAGER);
+    let mut context = Context::start(MANAGER);
     // The `roleRef` of a binding is immutable.
     if stored["roleRef"] != wanted.object["roleRef"] {
         let uid = Some(machinery::meta::uid(&stored).to_owned());
@@ -59,7 +59,7 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
 }
 
 async fn create(registry: &Registry, served: &Served, wanted: &Wanted) -> Result<(), Status> {
-    let mut context = Context::internal(MANAGER);
+    let mut context = Context::start(MANAGER);
     let input = Input::new(wanted.object.clone());
     registry.create(&mut context, served, &wanted.namespace, input).await.map(drop)
 }

@@ -12,7 +12,6 @@ use pod_folders::{list, names};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-
 /// The folder of the sums in the folder of images: a file for each image.
 const FOLDER: &str = "sums";
 
