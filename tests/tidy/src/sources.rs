@@ -27,6 +27,8 @@ const PRINTERS: &[&str] = &[
     "bootstrap/firstlight/src/output.rs",
     "bootstrap/firstlight/src/logging.rs",
     "bootstrap/firstlight/src/tree/screen.rs",
+    // Only errors of the command line, which the user has typed.
+    "bootstrap/firstlight/src/main.rs",
     "bootstrap/firstlight/src/backup/destination.rs",
     "bootstrap/firstlight/src/commands/image.rs",
     // Only its own words about the progress of a pivot.
