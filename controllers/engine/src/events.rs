@@ -110,7 +110,7 @@ impl Recorder {
         let Some(sender) = &self.sender else { return };
         let now = self.clock.now();
         let involved = object.object_ref(dynamic);
-        if !self.bursts.lock().allow(&object_of(&involved), now) {
+        if !self.bursts.lock().allow(&counted_with(&involved, reason), now) {
             self.reached.reached("event_burst");
             return;
         }
@@ -156,9 +156,10 @@ fn event_name(object: &str, nanoseconds: i64) -> String {
     format!("{object}{suffix}")
 }
 
-/// Returns the object of an event, as far as its events are counted together.
-fn object_of(object: &ObjectReference) -> String {
-    format!("{:?}", (&object.api_version, &object.kind, &object.namespace, &object.name, &object.uid))
+/// Returns what the events have in common that are counted together. client-go counts all events about an object together, so that the creation
+/// of a large Cluster hides its upgrade; here each reason has a burst of its own, and there are few reasons.
+fn counted_with(object: &ObjectReference, reason: &str) -> String {
+    format!("{:?}", (&object.api_version, &object.kind, &object.namespace, &object.name, &object.uid, reason))
 }
 
 fn identity(event: &Event) -> String {

@@ -86,7 +86,8 @@ async fn an_object_has_a_burst_of_events_and_then_one_at_an_interval() {
     assert_eq!((server.recorded().await, reached(&manager, "event_burst")), (0, Some("3".to_owned())));
     record("other", 1);
     manager.recorder("another").warning(&object("one"), &(), "Failed", "of another component");
-    assert_eq!(server.recorded().await, 2, "other objects and components have their own");
+    recorder.normal(&object("one"), &(), "Upgraded", "with another reason".to_owned());
+    assert_eq!(server.recorded().await, 3, "other objects, components and reasons have their own");
     tokio::time::sleep(EVENT_INTERVAL).await;
     record("one", 2);
     assert_eq!(server.recorded().await, 1);
