@@ -16,8 +16,8 @@ pub const FAR_BRIDGE: &str = "br1";
 
 /// Address of the bridge, at which the servers listen.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-/// The port at that address of the simulated Redfish service.
-pub const BMC_PORT: u16 = 8001;
+/// The ports at that address of the simulated Redfish services, one for each machine.
+pub const BMC_PORTS: std::ops::Range<u16> = 8001..8009;
 
 /// The network, and a folder for disks and consoles that is deleted with it.
 pub struct Lab {

@@ -9,7 +9,7 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::Value;
 
-use crate::lab::{ADDRESS, BMC_PORT, BRIDGE, Lab, run};
+use crate::lab::{ADDRESS, BMC_PORTS, BRIDGE, Lab, run};
 use crate::wait::until;
 use crate::{ipmi, libvirt};
 
@@ -53,8 +53,8 @@ impl Server {
         }
         // On a loaded machine under emulation, the kernel's timer check fails although the timer works.
         let interface = ["--netboot-interface", BRIDGE, "--netboot-kernel-arguments", "no_timer_check"];
-        let bmcs = [BMC_PORT, libvirt::PORT, ipmi::PORT]
-            .map(|port| format!("--bmc-on-this-machine={ADDRESS}:{port}"));
+        let ports = BMC_PORTS.chain([libvirt::PORT, ipmi::PORT]);
+        let bmcs: Vec<String> = ports.map(|port| format!("--bmc-on-this-machine={ADDRESS}:{port}")).collect();
         let bmcs = bmcs.iter().map(String::as_str);
         let all: Vec<&str> = interface.into_iter().chain(bmcs).chain(options.iter().copied()).collect();
         let mut process = test_server::Server::start(binary()?.as_ref(), lab.folder(), &all).await?;

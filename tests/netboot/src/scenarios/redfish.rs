@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::debian;
 use crate::calls::Calls;
 use crate::images;
-use crate::lab::{ADDRESS, BMC_PORT};
+use crate::lab::{ADDRESS, BMC_PORTS};
 use crate::libvirt::Libvirt;
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
@@ -79,11 +79,21 @@ async fn described_as(
     design: Design,
 ) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
     let machine = Arc::new(Machine::new(&scenario.lab, design).await?);
-    let (service, bmc) = bmc(&machine, (ADDRESS, BMC_PORT).into()).await?;
+    let (service, bmc) = bmc_of_lab(&machine).await?;
     let address = format!("{scheme}://{bmc}/redfish/v1/Systems/1");
     let bmc = json!({"address": address, "disableCertificateVerification": true});
     let host = scenario.host_with_bmc(&machine, bmc).await?;
     Ok((machine, service, host))
+}
+
+/// Starts the BMC of a machine at a port of the lab that no other BMC has.
+async fn bmc_of_lab(machine: &Arc<Machine>) -> Result<(Arc<Service>, SocketAddr)> {
+    for port in BMC_PORTS {
+        if let Ok(started) = bmc(machine, (ADDRESS, port).into()).await {
+            return Ok(started);
+        }
+    }
+    anyhow::bail!("the lab has no port left for a BMC: {BMC_PORTS:?}")
 }
 
 /// Starts the BMC of a machine at an address; port 0 is a free one. It has a user `admin`, and a certificate that it has signed itself.
