@@ -31,6 +31,12 @@ pub fn binary() -> Result<String> {
         .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask netboot`")
 }
 
+/// Returns the options that let a server reach the BMCs that are emulated on this machine.
+pub fn bmcs_here() -> Vec<String> {
+    let ports = BMC_PORTS.chain([libvirt::PORT, ipmi::PORT]);
+    ports.map(|port| format!("--bmc-on-this-machine={ADDRESS}:{port}")).collect()
+}
+
 impl Server {
     /// Starts a server on the lab's bridge, with its data in the lab's folder. `assets` are the boot files.
     ///

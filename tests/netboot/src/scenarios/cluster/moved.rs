@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Site, condition, object};
 use crate::lab::run;
 use crate::scenario::{NAMESPACE, Scenario};
-use crate::server::{Objects, binary};
+use crate::server::{Objects, binary, bmcs_here};
 use crate::wait::{DEADLINE, until};
 
 /// What the second server changes, to show that it has taken over.
@@ -18,7 +18,9 @@ const DRAIN_SECONDS: u32 = 77;
 pub(super) async fn there_and_back(scenario: &Scenario, sites: &[&Site]) -> Result<()> {
     let folder = scenario.lab.file("second");
     std::fs::create_dir(&folder)?;
-    let second = test_server::Server::start(binary()?.as_ref(), &folder, &[]).await?;
+    let bmcs = bmcs_here();
+    let bmcs: Vec<&str> = bmcs.iter().map(String::as_str).collect();
+    let second = test_server::Server::start(binary()?.as_ref(), &folder, &bmcs).await?;
     let there = Objects(second.client().await?);
     let first = scenario.lab.file("data/kubeconfig");
     let before = kept(&scenario.server, sites).await?;
