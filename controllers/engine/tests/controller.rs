@@ -1,22 +1,17 @@
 //! Tests of the controller loop, over a client whose server answers with a fixed list.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engine::network::SimulatedNetwork;
-use engine::{
-    Action, Applied, Controller, Error, Manager, ManagerOptions, Reconciler, Request, Result, Settings,
-};
+use engine::{Action, Applied, Controller, Error, Manager, Reconciler, Request, Result, Settings};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Client;
 use kube::client::Body;
-use machinery::clock::Clock;
-use machinery::random::Random;
 use serde_json::json;
+
+use crate::support::manager_of;
 
 /// Returns a manager whose server lists one ConfigMap, and one that cannot be decoded; its watches stay open and silent.
 fn manager(settings: Settings) -> Manager {
@@ -30,25 +25,7 @@ fn manager(settings: Settings) -> Manager {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [broken, object]});
         Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
     });
-    with_service(service, settings)
-}
-
-fn with_service<S>(service: S, settings: Settings) -> Manager
-where
-    S: tower::Service<http::Request<Body>, Response = Response<Body>, Error = Infallible>
-        + Send
-        + Clone
-        + 'static,
-    S::Future: Send + 'static,
-{
-    Manager::new(ManagerOptions {
-        client: Client::new(service, "default"),
-        clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
-        random: Random::seeded(1),
-        network: Arc::new(SimulatedNetwork::new()),
-        metrics: Default::default(),
-        settings,
-    })
+    manager_of(service, settings)
 }
 
 struct Stumbles(Arc<AtomicUsize>);
@@ -193,7 +170,7 @@ fn patched() -> (Manager, Arc<AtomicUsize>) {
             Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
         }
     });
-    (with_service(service, Settings::default()), patches)
+    (manager_of(service, Settings::default()), patches)
 }
 
 fn config_map(value: &str, version: u64) -> ConfigMap {

@@ -1,21 +1,18 @@
 //! Which events are recorded, over a client whose server keeps them, or does not answer.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::limits::{EVENT_BURST, EVENT_INTERVAL, EVENT_OBJECTS, EVENTS_QUEUED};
-use engine::network::SimulatedNetwork;
-use engine::{Manager, ManagerOptions, Settings};
+use engine::{Manager, Settings};
 use http::Response;
 use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
-use kube::Client;
 use kube::client::Body;
-use machinery::clock::Clock;
-use machinery::random::Random;
 use parking_lot::Mutex;
+
+use crate::support::manager_of;
 
 /// The server of a test: the messages of its events, unless it does not answer.
 #[derive(Clone, Default)]
@@ -39,14 +36,7 @@ impl Server {
                 Ok::<_, Infallible>(Response::new(Body::from(body)))
             }
         });
-        Manager::new(ManagerOptions {
-            client: Client::new(service, "default"),
-            clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
-            random: Random::seeded(1),
-            network: Arc::new(SimulatedNetwork::new()),
-            metrics: Default::default(),
-            settings: Settings::default(),
-        })
+        manager_of(service, Settings::default())
     }
 
     /// Returns the number of events that were recorded since the last call, after all that can be recorded were.

@@ -1,5 +1,4 @@
 //! The frame observe → plan → apply, with a client whose server keeps one object.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,21 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::network::SimulatedNetwork;
 use engine::{
-    Action, Controller, Error, Frame, Manager, ManagerOptions, Membership, Objects, Outcome, Planned, Result,
+    Action, Controller, Error, Frame, Manager, Membership, Objects, Outcome, Planned, Result, Settings,
     conditions,
 };
 use http::{Method, Response};
-use kube::Client;
 use kube::client::Body;
-use machinery::clock::Clock;
-use machinery::random::Random;
 use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
 use serde_json::{Value, json};
+
+use crate::support::manager_of;
 
 const FINALIZER: &str = "test/finalizer";
 
@@ -77,14 +74,7 @@ fn manager(object: &Arc<Mutex<Value>>) -> Manager {
             Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
         }
     });
-    Manager::new(ManagerOptions {
-        client: Client::new(service, "default"),
-        clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
-        random: Random::seeded(1),
-        network: Arc::new(SimulatedNetwork::new()),
-        metrics: Default::default(),
-        settings: Default::default(),
-    })
+    manager_of(service, Settings::default())
 }
 
 fn object(annotations: Value) -> Arc<Mutex<Value>> {
