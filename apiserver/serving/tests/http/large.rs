@@ -47,41 +47,51 @@ impl Admission for Admitting {
     }
 }
 
-fn post(server: &Arc<Server>, user: &str, name: &str, bytes: usize) -> JoinHandle<StatusCode> {
-    let object = json!({"metadata": {"name": name}, "data": {"large": "x".repeat(bytes)}});
-    let request =
-        Request::post(MAPS).header("content-type", "application/json").extension(User::master(user));
-    let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
-    let server = server.clone();
-    tokio::spawn(async move { server.handle(request).await.status() })
+impl Slow {
+    /// Waits until so many large objects are in admission.
+    async fn works_on(&self, count: usize) {
+        let reached = async {
+            while self.working.load(Ordering::SeqCst) < count {
+                Clock::system().sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(limits::REQUEST, reached).await.expect("as many are worked on");
+    }
 }
 
-/// The runtime has one worker thread, which a request would block if it ran in place.
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn large_requests_are_worked_on_aside_and_in_turn() {
+/// Returns a server with the admission of large objects, and what lets it continue when it is dropped.
+async fn slow_server() -> (Arc<Server>, Arc<Slow>, mpsc::Sender<()>) {
     let clock = Clock::system();
     let (tell, go_on) = mpsc::channel();
     let slow = Arc::new(Slow { working: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
     let options = Options { admission: vec![Arc::new(Admitting(slow.clone()))], ..Options::default() };
     let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
-    let server = Arc::new(Server::builder(registry, clock.clone()).build());
-    let working = |count: usize| {
-        let (slow, clock) = (slow.clone(), clock.clone());
-        async move {
-            let reached = async {
-                while slow.working.load(Ordering::SeqCst) < count {
-                    clock.sleep(Duration::from_millis(1)).await;
-                }
-            };
-            tokio::time::timeout(limits::REQUEST, reached).await.expect("as many are worked on");
-        }
-    };
+    (Arc::new(Server::builder(registry, clock).build()), slow, tell)
+}
+
+fn create(server: &Arc<Server>, user: &str, path: &str, object: &Value) -> JoinHandle<StatusCode> {
+    let request =
+        Request::post(path).header("content-type", "application/json").extension(User::master(user));
+    let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
+    let server = server.clone();
+    tokio::spawn(async move { server.handle(request).await.status() })
+}
+
+fn post(server: &Arc<Server>, user: &str, name: &str, bytes: usize) -> JoinHandle<StatusCode> {
+    let object = json!({"metadata": {"name": name}, "data": {"large": "x".repeat(bytes)}});
+    create(server, user, MAPS, &object)
+}
+
+/// The runtime has one worker thread, which a request would block if it ran in place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn large_requests_are_worked_on_aside_and_in_turn() {
+    let (server, slow, tell) = slow_server().await;
     let mut asked = vec![post(&server, "eve", "e1", ASIDE_FROM_BYTES)];
-    working(1).await;
+    slow.works_on(1).await;
     asked.push(post(&server, "eve", "e2", ASIDE_FROM_BYTES));
     asked.push(post(&server, "mallory", "m1", ASIDE_FROM_BYTES));
-    working(limits::LARGE_REQUESTS).await;
+    slow.works_on(limits::LARGE_REQUESTS).await;
     // All large requests are blocked; every other request is answered.
     for path in ["/livez", MAPS] {
         let request =
@@ -108,22 +118,11 @@ fn ask(server: &Arc<Server>, user: &str, path: &str, accept: &str) -> JoinHandle
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn large_objects_are_brought_into_another_form_aside_and_in_turn() {
     const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1";
-    let clock = Clock::system();
-    let (tell, go_on) = mpsc::channel();
-    let slow = Arc::new(Slow { working: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
-    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    let options = Options { admission: vec![Arc::new(Admitting(slow.clone()))], ..Options::default() };
-    let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
-    let server = Arc::new(Server::builder(registry, clock.clone()).build());
+    let (server, slow, tell) = slow_server().await;
     let object = json!({"metadata": {"name": "big"}, "data": {"big": "x".repeat(ASIDE_FROM_BYTES)}});
-    let request =
-        Request::post(MAPS).header("content-type", "application/json").extension(User::master("admin"));
-    let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
-    assert_eq!(server.handle(request).await.status(), StatusCode::CREATED);
+    assert_eq!(create(&server, "admin", MAPS, &object).await.unwrap(), StatusCode::CREATED);
     let writes = ["eve", "mallory"].map(|user| post(&server, user, user, ASIDE_FROM_BYTES));
-    while slow.working.load(Ordering::SeqCst) < limits::LARGE_REQUESTS {
-        clock.sleep(Duration::from_millis(1)).await;
-    }
+    slow.works_on(limits::LARGE_REQUESTS).await;
     let one = format!("{MAPS}/big");
     let waiting = [
         ask(&server, "admin", &one, TABLE),
@@ -156,11 +155,7 @@ async fn reads_of_many_values_do_not_hold_up_others() {
     let data: Map<String, Value> = (0..60_000).map(|at| (format!("k{at:05}"), json!(""))).collect();
     for at in 0..OBJECTS {
         let object = json!({"metadata": {"name": format!("s{at}"), "labels": {"a": "b"}}, "data": data});
-        let request = Request::post(SECRETS)
-            .header("content-type", "application/json")
-            .extension(User::master("admin"));
-        let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
-        assert_eq!(server.handle(request).await.status(), StatusCode::CREATED);
+        assert_eq!(create(&server, "admin", SECRETS, &object).await.unwrap(), StatusCode::CREATED);
     }
     let selectors = ["?fieldSelector=type%3Dnope", "?labelSelector=nope%3D1", "?fieldSelector=type%3Dother"];
     let forms = [
