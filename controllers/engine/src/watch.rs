@@ -15,12 +15,11 @@ use serde_json::value::RawValue;
 
 use crate::answers::{Identity, without_managed_fields};
 use crate::aside::aside;
-use crate::cache::{Contents, Decode, Stored, decoded, stored};
+use crate::cache::{Contents, Decode, Stored, packed, stored};
 use crate::error::{Error, Result};
 use crate::limits::OBJECT_PARTS;
 use crate::object::{Kind, NamespacedName};
 use crate::quota::{Admitted, Quota};
-use crate::resident::resident;
 use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
@@ -65,8 +64,6 @@ pub(crate) struct Watched {
     path: String,
     is_metadata: bool,
     decode: Decode,
-    /// Decodes an object, and returns its size in memory, too.
-    decode_measured: fn(&str) -> serde_json::Result<(Stored, usize)>,
 }
 
 impl Watched {
@@ -77,11 +74,6 @@ impl Watched {
             path: scope.path::<K>(dynamic),
             is_metadata: K::metadata_api(),
             decode: |text| Ok(stored(K::from_json(text.as_bytes())?)),
-            decode_measured: |text| {
-                let object = K::from_json(text.as_bytes())?;
-                let size = resident(&object);
-                Ok((stored(object), size))
-            },
         }
     }
 }
@@ -202,36 +194,37 @@ impl Watcher {
         let text = without_managed_fields(text);
         let key = Identity::read(&text).map(|identity| identity.key());
         let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
-        let Some(quota) = &self.quota else {
-            let decode = || decoded(&text, self.resource.decode);
-            let decoded = if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() };
-            return decoded.map_err(|error| {
-                tracing::error!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
-                key
-            });
-        };
         // Before it is decoded, because the decoded object would be as large as it may be.
-        let parts = text.bytes().filter(|byte| *byte == b'{').count();
-        if parts > OBJECT_PARTS {
-            tracing::debug!(%kind, ?object, parts, "an object is left out, because it has too many parts");
+        let parts = || text.bytes().filter(|byte| *byte == b'{').count();
+        if self.quota.is_some() && parts() > OBJECT_PARTS {
+            tracing::debug!(%kind, ?object, "an object is left out, because it has too many parts");
             return Err(key);
         }
-        let decode = || (self.resource.decode_measured)(&text);
-        let measured = if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() };
-        let (decoded, size) = match measured {
-            Ok(measured) => measured,
+        let decode = || (self.resource.decode)(&text);
+        let decoded = match if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() } {
+            Ok(decoded) => decoded,
             Err(error) => {
-                tracing::debug!(%kind, ?object, %error, "an object is left out, because it cannot be decoded");
+                const LEFT_OUT: &str = "an object is left out, because it cannot be decoded";
+                match self.quota {
+                    Some(_) => tracing::debug!(%kind, ?object, %error, "{LEFT_OUT}"),
+                    None => tracing::error!(%kind, ?object, %error, "{LEFT_OUT}"),
+                }
                 return Err(key);
             }
         };
-        match key.as_ref().map(|key| quota.admit(&self.counted_kind(), &key.to_string(), size)) {
-            None | Some(Admitted::Yes) => Ok(decoded),
-            Some(Admitted::No) => {
+        let admitted = match (&self.quota, &key) {
+            (Some(quota), Some(key)) => {
+                quota.admit(&self.counted_kind(), &key.to_string(), decoded.resident())
+            }
+            _ => Admitted::Yes,
+        };
+        match admitted {
+            Admitted::Yes => Ok(packed(decoded, &text, self.resource.decode)),
+            Admitted::No => {
                 tracing::warn!(%kind, ?object, "objects of a workload cluster are left out, because it has too many of them");
                 Err(key)
             }
-            Some(Admitted::NoAgain) => {
+            Admitted::NoAgain => {
                 tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
                 Err(key)
             }

@@ -11,11 +11,15 @@ use tokio::sync::SetOnce;
 use super::Change;
 use crate::names;
 use crate::object::{Kind, NamespacedName, uid_of, version_of};
+use crate::resident::resident;
 
 /// An object of any kind.
 pub(crate) trait Object: Any + Send + Sync {
     /// Returns the object's metadata, or of a packed object those that a cache needs.
     fn metadata(&self) -> &ObjectMeta;
+
+    /// Returns about how many bytes of memory the object takes.
+    fn resident(&self) -> usize;
 
     /// Returns the object of the cache's kind; `None` if it is packed and cannot be read.
     fn unpacked(self: Arc<Self>) -> Option<Stored>;
@@ -24,6 +28,10 @@ pub(crate) trait Object: Any + Send + Sync {
 impl<K: Kind> Object for K {
     fn metadata(&self) -> &ObjectMeta {
         self.meta()
+    }
+
+    fn resident(&self) -> usize {
+        resident(self)
     }
 
     fn unpacked(self: Arc<Self>) -> Option<Stored> {

@@ -11,7 +11,7 @@ use crate::object::{Kind, NamespacedName, Request};
 use crate::queue::Queue;
 
 pub(crate) use contents::{Contents, Object, Stored};
-pub(crate) use packed::{Decode, decoded};
+pub(crate) use packed::{Decode, packed};
 
 /// A change of an object. `old` is `None` for a new object, and `new` is `None` for a deleted one.
 pub struct Change<K: ?Sized> {

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::contents::{Object, Stored};
 use crate::names;
+use crate::resident::resident;
 
 /// Shorter objects are kept as they are. Size of the text in bytes.
 const WIDE_FROM_BYTES: usize = 2 * 1024;
@@ -54,6 +55,10 @@ impl Object for Packed {
         &self.metadata
     }
 
+    fn resident(&self) -> usize {
+        resident(&self.metadata) + self.text.len()
+    }
+
     fn unpacked(self: Arc<Self>) -> Option<Stored> {
         let mut whole = self.whole.lock();
         let known = match &*whole {
@@ -73,23 +78,19 @@ impl Object for Packed {
     }
 }
 
-/// Decodes an object, and returns it in the form in which a cache keeps it.
-///
-/// # Errors
-/// The text is not an object of the kind.
-pub(crate) fn decoded(text: &str, decode: Decode) -> serde_json::Result<Stored> {
-    let object = decode(text)?;
+/// Returns an object in the form in which a cache keeps it. `text` is what `decode` has decoded to it.
+pub(crate) fn packed(object: Stored, text: &str, decode: Decode) -> Stored {
     if !is_wide(text) {
-        return Ok(object);
+        return object;
     }
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory does not fail.
     let Ok(mut packed) = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()) else {
-        return Ok(object);
+        return object;
     };
     packed.shrink_to_fit();
     let metadata = known(object.metadata());
-    Ok(Arc::new(Packed { metadata, text: packed, decode, whole: Mutex::new(Whole::New(object)) }))
+    Arc::new(Packed { metadata, text: packed, decode, whole: Mutex::new(Whole::New(object)) })
 }
 
 /// Returns the metadata by which a cache finds and compares objects.
@@ -145,7 +146,7 @@ mod tests {
         let name = NamespacedName::new("default", "a");
         for (version, keys, is_packed) in [(1, 10_000, true), (2, 20_000, true), (3, 5, false)] {
             let text = text(version, keys);
-            let object = decoded(&text, decode::<ConfigMap>).unwrap();
+            let object = packed(decode::<ConfigMap>(&text).unwrap(), &text, decode::<ConfigMap>);
             assert_eq!(object.metadata().owner_references.is_none(), is_packed, "{keys} keys");
             contents.observe(object);
             let found = cache.get(&name).unwrap();
