@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use container_images::{Registries, Sources, Store};
 use engine::controller::requests_of;
 use engine::{Action, Controller, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request};
@@ -22,14 +22,14 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::folders::Folders;
 use crate::logs::LogFile;
 use crate::pod::groups::Groups;
 use crate::pod::place::Reach;
 use crate::pod::ports::Ports;
-use crate::pod::shared::{Logs, Shared, logs};
+use crate::pod::shared::{Logs, Shared};
 use crate::pod::worker;
 use crate::proxies::ProxyVariables;
-use crate::root_copy;
 use crate::services::Services;
 
 /// The inputs of a [`Kubelet`].
@@ -63,6 +63,7 @@ pub struct Kubelet(Arc<Machine>);
 
 struct Machine {
     options: Options,
+    folders: Folders,
     images: Store,
     workers: Mutex<BTreeMap<NamespacedName, Worker>>,
     logs: Logs,
@@ -74,8 +75,6 @@ struct Follower {
     namespaces: Objects<Namespace>,
     shared: Arc<Shared>,
     kubelet: Kubelet,
-    /// Whether the folders of Pods that are gone were looked for.
-    swept: AtomicBool,
 }
 
 /// A worker of a Pod. Dropping it kills the Pod's processes.
@@ -97,6 +96,8 @@ impl Drop for Worker {
 
 /// Identifies the start of this machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// How soon the Pods are read again if that failed when the server started.
+const SWEEP_AGAIN: Duration = Duration::from_secs(10);
 
 impl Kubelet {
     /// Prepares the folder of a machine.
@@ -105,10 +106,15 @@ impl Kubelet {
     /// The folder cannot be used.
     pub fn new(options: Options) -> Result<Self> {
         let images = Store::open(&options.folder.join("images"))?;
-        let pods = options.folder.join("pods");
-        fs::create_dir_all(&pods).with_context(|| format!("cannot make {}", pods.display()))?;
-        root_copy::remove_older(&pods, &fs::read_to_string(BOOT_ID).unwrap_or_default())?;
-        Ok(Self(Arc::new(Machine { options, images, workers: Mutex::default(), logs: Logs::default() })))
+        let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
+        let folders = Folders::open(&options.folder, &boot)?;
+        Ok(Self(Arc::new(Machine {
+            options,
+            folders,
+            images,
+            workers: Mutex::default(),
+            logs: Logs::default(),
+        })))
     }
 
     /// Starts to follow the Pods. It ends with the manager, and kills all processes then.
@@ -122,7 +128,7 @@ impl Kubelet {
             sources: options.sources.clone(),
             registries: options.registries.clone(),
             isolation: options.isolation,
-            folder: self.folder(),
+            folders: self.0.folders.clone(),
             api: options.api.clone(),
             authority: options.authority.clone(),
             node: options.node.clone(),
@@ -139,14 +145,11 @@ impl Kubelet {
         let machine = Arc::downgrade(&self.0);
         let on_host = move |is_it: &dyn Fn(&str) -> bool, port| machine.upgrade()?.reach_on_host(is_it, port);
         options.networks.serve(Arc::new(Services::new(manager, Box::new(on_host))));
+        let shared = Arc::new(shared);
+        manager.spawn(sweep(shared.clone()));
         let mapped = pods.clone();
-        let follower = Follower {
-            pods: pods.clone(),
-            namespaces: namespaces.clone(),
-            shared: Arc::new(shared),
-            kubelet: self.clone(),
-            swept: AtomicBool::new(false),
-        };
+        let follower =
+            Follower { pods: pods.clone(), namespaces: namespaces.clone(), shared, kubelet: self.clone() };
         Controller::new(manager, "kubelet")
             .reconciles(&pods)
             .watches(&namespaces, move |change| {
@@ -175,7 +178,7 @@ impl Kubelet {
 
     /// Returns the log of the newest start of a container of the Pod with this UID, or of the start before; `None` if there is none.
     pub fn log(&self, uid: &str, container: &str, previous: bool) -> Option<LogFile> {
-        let folder = logs(&self.folder(), uid, container);
+        let folder = self.0.folders.logs(uid, container);
         let starts = fs::read_dir(&folder).ok()?.filter_map(|entry| {
             let name = entry.ok()?.file_name().to_string_lossy().into_owned();
             name.strip_suffix(".log")?.parse::<i32>().ok()
@@ -186,10 +189,6 @@ impl Kubelet {
         let path = folder.join(format!("{start}.log"));
         let written = if previous { None } else { self.0.logs.lock().get(&path).and_then(Weak::upgrade) };
         Some(LogFile { written: written.map(|log| log.subscribe()), path })
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.0.options.folder.join("pods")
     }
 }
 
@@ -216,7 +215,13 @@ impl Follower {
         let (sender, receiver) = watch::channel(Some(pod));
         let (reach, alone) = (Arc::new(OnceLock::new()), Arc::default());
         let task = worker::run(self.shared.clone(), receiver, reach.clone(), Arc::clone(&alone));
-        workers.insert(key, Worker { uid, reach, pods: sender, alone, task: tokio::spawn(task) });
+        let worker = Worker { uid, reach, pods: sender, alone, task: tokio::spawn(task) };
+        // A Pod that was deleted and created again is seen once if both came together.
+        let gone = workers.insert(key, worker);
+        drop(workers);
+        if let Some(gone) = gone {
+            self.discard(gone);
+        }
     }
 
     /// Ends what is left of a Pod that is gone, and removes its folder.
@@ -228,27 +233,8 @@ impl Follower {
             (&mut worker.task).await.ok();
             let alone = worker.alone.clone().lock_owned().await;
             let removed = tokio::task::spawn_blocking(move || {
-                shared.discard(&worker.uid);
+                shared.folders.discard(&worker.uid);
                 drop(alone);
-            });
-            removed.await.ok();
-        });
-    }
-
-    /// Removes the folders of Pods that were deleted while no server ran, or whose removal one did not complete: they may contain Secrets.
-    fn sweep(&self) {
-        let shared = self.shared.clone();
-        tokio::spawn(async move {
-            // Before the Pods are read, so that each folder of a Pod that exists is one of theirs.
-            let folders = shared.folders();
-            // All of them: this server may follow the Pods of one namespace only.
-            let pods: Api<Pod> = Api::all(shared.client.clone());
-            let known: BTreeSet<String> = match pods.list_metadata(&ListParams::default()).await {
-                Ok(pods) => pods.iter().filter_map(|pod| pod.uid()).collect(),
-                Err(error) => return tracing::warn!("the folders of deleted Pods are not removed: {error}"),
-            };
-            let removed = tokio::task::spawn_blocking(move || {
-                folders.iter().filter(|uid| !known.contains(*uid)).for_each(|uid| shared.discard(uid));
             });
             removed.await.ok();
         });
@@ -275,11 +261,30 @@ impl Follower {
     }
 }
 
+/// Removes the folders of Pods that were deleted while no server ran, or whose removal one did not complete: they may contain Secrets.
+async fn sweep(shared: Arc<Shared>) {
+    // All of them: this server may follow the Pods of one namespace only.
+    let pods: Api<Pod> = Api::all(shared.client.clone());
+    let gone = loop {
+        // Before the Pods are read, so that each folder of a Pod that exists is one of theirs.
+        let mut folders = shared.folders.uids();
+        match pods.list_metadata(&ListParams::default()).await {
+            Ok(pods) => {
+                let known: BTreeSet<String> = pods.iter().filter_map(|pod| pod.uid()).collect();
+                folders.retain(|uid| !known.contains(uid));
+                break folders;
+            }
+            Err(error) => tracing::warn!("the folders of deleted Pods are not removed yet: {error}"),
+        }
+        shared.clock.sleep(SWEEP_AGAIN).await;
+    };
+    let removed =
+        tokio::task::spawn_blocking(move || gone.iter().for_each(|uid| shared.folders.discard(uid)));
+    removed.await.ok();
+}
+
 impl Reconciler for Follower {
     async fn reconcile(&self, request: Request) -> engine::Result<Action> {
-        if !self.swept.swap(true, Ordering::Relaxed) {
-            self.sweep();
-        }
         let Some(pod) = self.pods.get(&request) else {
             let gone = self.kubelet.0.workers.lock().remove(&request);
             if let Some(gone) = gone {

@@ -6,6 +6,7 @@
 //! [`Kubelet::start`] follows the Pods. Each has a worker ([`mod@pod`]), which unpacks images, writes volumes ([`mod@volumes`]), starts
 //! processes by the pure [`mod@plan`], restarts them, and writes the status.
 
+pub mod folders;
 mod gather;
 mod host;
 mod kubelet;
@@ -16,7 +17,7 @@ pub mod plan;
 mod pod;
 mod probe;
 mod proxies;
-mod root_copy;
+pub mod root_copy;
 mod services;
 pub mod volumes;
 

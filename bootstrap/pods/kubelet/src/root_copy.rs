@@ -2,16 +2,17 @@
 //! until its content is on the disk.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use pod_folders::Folder;
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 /// The folder of the copies of a Pod, in its folder.
 pub const ROOTS: &str = "roots";
-/// The file that says in which start of the machine the copies were made.
-const BOOT: &str = "boot";
 
 /// Copies the root folder of an image. The copy becomes visible at `target` only when it is complete; an existing one is kept.
 ///
@@ -23,36 +24,77 @@ pub fn copy(image: &Path, target: &Path) -> Result<()> {
     }
     let unfinished = target.with_extension("unfinished");
     if unfinished.exists() {
-        fs::remove_dir_all(&unfinished).with_context(|| format!("cannot remove {}", unfinished.display()))?;
+        remove(&unfinished)?;
     }
     let copied = folder(image, &unfinished).and_then(|()| Ok(files::rename(&unfinished, target)?));
     if copied.is_err() {
-        fs::remove_dir_all(&unfinished).ok();
+        remove(&unfinished).ok();
     }
     copied.with_context(|| format!("cannot copy the image to {}", target.display()))
 }
 
-/// Removes the copies in `folder` that were made before the machine's last start, which has the identifier `boot`: if it lost power, they may be
-/// damaged.
+/// Removes a copy, which may have folders without the right to write for their owner.
+fn remove(copy: &Path) -> Result<()> {
+    let cannot = || format!("cannot remove {}", copy.display());
+    let (above, name) = copy.parent().zip(copy.file_name()).with_context(cannot)?;
+    pod_folders::remove(Folder::open(above)?.as_fd(), name).with_context(cannot)
+}
+
+/// Removes the copies in the folders of Pods, which are in `pods`, that were made before the machine's last start, which has the identifier
+/// `boot`: if it lost power, they may be damaged. The file `marker` says in which start they were made.
 ///
 /// # Errors
-/// A copy cannot be removed, or the disk is full.
-pub fn remove_older(folder: &Path, boot: &str) -> Result<()> {
-    let known = folder.join(BOOT);
-    if !boot.is_empty() && fs::read_to_string(&known).is_ok_and(|known| known == boot) {
+/// The folder cannot be read, or the disk is full. What containers have made there is no error: no container of the Pod gets an older copy,
+/// and the others run.
+pub fn remove_older(pods: &Path, marker: &Path, boot: &str) -> Result<()> {
+    if !boot.is_empty() && fs::read_to_string(marker).is_ok_and(|known| known == boot) {
         return Ok(());
     }
-    let cannot = || format!("cannot use {}", folder.display());
-    for pod in fs::read_dir(folder).with_context(cannot)? {
-        let roots = pod.with_context(cannot)?.path().join(ROOTS);
-        match fs::remove_dir_all(&roots) {
-            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Err(error).with_context(|| format!("cannot remove {}", roots.display()));
-            }
-            _ => {}
+    let cannot = || format!("cannot use {}", pods.display());
+    let mut are_removed = true;
+    for pod in fs::read_dir(pods).with_context(cannot)? {
+        let pod = pod.with_context(cannot)?;
+        if !pod.file_type().with_context(cannot)?.is_dir() {
+            continue;
+        }
+        if let Err(error) = remove_of(&pod.path()) {
+            tracing::warn!(
+                "root folders of containers may be damaged, in {}: {error:#}",
+                pod.path().display()
+            );
+            are_removed = false;
         }
     }
-    files::write(&known, 0o600, boot.as_bytes())
+    // Otherwise the next start of the server tries again.
+    if are_removed { files::write(marker, 0o600, boot.as_bytes()) } else { Ok(()) }
+}
+
+/// Removes the copies of a Pod, or else moves them out of the way: what is left is removed with the Pod.
+///
+/// # Errors
+/// Neither is possible.
+fn remove_of(pod: &Path) -> Result<()> {
+    let pod = Folder::open(pod)?;
+    let Err(error) = pod_folders::remove(pod.as_fd(), ROOTS) else { return Ok(()) };
+    let mut number = 1;
+    loop {
+        match renameat_with(
+            pod.as_fd(),
+            ROOTS,
+            pod.as_fd(),
+            format!("{ROOTS}-{number}"),
+            RenameFlags::NOREPLACE,
+        ) {
+            Err(Errno::EXIST) => number += 1,
+            Err(_) => return Err(error),
+            Ok(()) => {
+                tracing::warn!(
+                    "older root folders of containers are left until their Pod is deleted: {error:#}"
+                );
+                return Ok(());
+            }
+        }
+    }
 }
 
 fn folder(from: &Path, to: &Path) -> Result<()> {
@@ -80,32 +122,4 @@ fn folder(from: &Path, to: &Path) -> Result<()> {
         fs::set_permissions(&target, fs::Permissions::from_mode(found.mode() & 0o7777))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_last_until_the_machine_starts_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let (image, pods) = (folder.path().join("image"), folder.path().join("pods"));
-        fs::create_dir_all(image.join("deep")).unwrap();
-        fs::write(image.join("deep/program"), "whole").unwrap();
-        let (root, volume) = (pods.join("uid").join(ROOTS).join("manager"), pods.join("uid/volumes/v"));
-        let start = |boot: &str| {
-            remove_older(&pods, boot).unwrap();
-            fs::create_dir_all(pods.join("uid").join(ROOTS)).unwrap();
-            copy(&image, &root).unwrap();
-            fs::read_to_string(root.join("deep/program")).unwrap()
-        };
-        fs::create_dir_all(&volume).unwrap();
-        assert_eq!(start("first"), "whole");
-        fs::write(root.join("deep/program"), "changed").unwrap();
-        assert_eq!(start("first"), "changed", "a start of the server keeps it");
-        assert_eq!(start("second"), "whole");
-        fs::write(root.join("deep/program"), "lost").unwrap();
-        assert_eq!(start(""), "whole", "nobody knows in which start of the machine it was made");
-        assert!(volume.exists());
-    }
 }

@@ -4,4 +4,6 @@
 mod generations;
 mod groups;
 mod mounts;
+mod pods;
+mod roots;
 mod volumes;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use anyhow::Result;
@@ -14,12 +13,12 @@ use kube::Client;
 use machinery::clock::Clock;
 use metrics::Limits;
 use parking_lot::Mutex;
-use pod_folders::Folder;
 use pod_network::Networks;
 use pod_processes::Isolation;
 
 use super::groups::Groups;
 use super::ports::Ports;
+use crate::folders::Folders;
 use crate::logs::Log;
 use crate::proxies::ProxyVariables;
 
@@ -31,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) sources: Sources,
     pub(crate) registries: Arc<Registries>,
     pub(crate) isolation: Isolation,
-    pub(crate) folder: PathBuf,
+    pub(crate) folders: Folders,
     pub(crate) api: (String, u16),
     pub(crate) authority: String,
     pub(crate) node: String,
@@ -51,18 +50,12 @@ pub(crate) type Logs = Arc<Mutex<BTreeMap<PathBuf, Weak<Log>>>>;
 
 impl Shared {
     pub(super) fn folder(&self, uid: &str) -> PathBuf {
-        self.folder.join(uid)
-    }
-
-    /// Returns the UIDs of the Pods that have a folder.
-    pub(crate) fn folders(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        self.folders.of(uid)
     }
 
     /// Creates the log of a start of a container, and removes those of the starts before the last one.
     pub(super) fn log(&self, uid: &str, container: &str, start: i32) -> Result<Arc<Log>> {
-        let folder = logs(&self.folder, uid, container);
+        let folder = self.folders.logs(uid, container);
         let path = folder.join(format!("{start}.log"));
         for ending in ["log", "old"] {
             fs::remove_file(folder.join(format!("{}.{ending}", start - 2))).ok();
@@ -73,17 +66,4 @@ impl Shared {
         logs.insert(path, Arc::downgrade(&log));
         Ok(log)
     }
-
-    /// Removes everything that a Pod had on this machine. Its containers may have made any number of files there.
-    pub(crate) fn discard(&self, uid: &str) {
-        let removed = Folder::open(&self.folder).and_then(|pods| pod_folders::remove(pods.as_fd(), uid));
-        if let Err(error) = removed {
-            tracing::warn!("the folder of the deleted Pod {uid} cannot be removed: {error:#}");
-        }
-    }
-}
-
-/// Returns the folder with the logs of a container of the Pod with this UID.
-pub(crate) fn logs(folder: &Path, uid: &str, container: &str) -> PathBuf {
-    folder.join(uid).join("logs").join(container)
 }
