@@ -155,12 +155,7 @@ impl ClusterCache {
 
     /// Returns the Clusters whose status says that they are connected although this process never was, each with the cause.
     fn unconfirmed(&self) -> Vec<(NamespacedName, Option<String>)> {
-        // Nothing of a paused cluster is reconciled, so it may stay without a connection.
-        let says_connected = |cluster: &Arc<Cluster>| {
-            cluster.condition_is_true("RemoteConnectionProbe")
-                && paused::causes(cluster.as_ref(), Some(cluster)).is_empty()
-        };
-        let clusters = self.0.clusters.all().into_iter().filter(says_connected);
+        let clusters = self.0.clusters.all().into_iter().filter(|cluster| says_connected(cluster));
         let names = clusters.map(|cluster| NamespacedName::of(cluster.as_ref()));
         names
             .filter(|name| self.health(name).last_success.is_none())
@@ -236,6 +231,11 @@ impl ClusterCache {
 impl Inner {
     fn cluster_changed(self: Arc<Self>, change: &Change<Cluster>) {
         let name = change.name();
+        let says = |cluster: &Option<Arc<Cluster>>| cluster.as_deref().is_some_and(says_connected);
+        if says(&change.old) && !says(&change.new) {
+            // Nobody waits for its connection any more.
+            self.manager.startup().confirmed();
+        }
         let mut connections = self.connections.lock();
         let Some(cluster) = &change.new else {
             if let Some(connection) = connections.remove(&name) {
@@ -313,9 +313,7 @@ impl Inner {
                 }
                 Err(error) => {
                     tracing::debug!(%cluster, %error, "no connection yet");
-                    if self.failed(cluster, connection, &error, &address) == PROBE_FAILURES {
-                        self.publish(cluster);
-                    }
+                    self.failed(cluster, connection, &error, &address);
                     tokio::select! {
                         biased;
                         () = connection.poke.notified() => {}
@@ -343,7 +341,7 @@ impl Inner {
     }
 
     /// Counts a failed attempt to reach the API server at `address`. A cause that lasts goes into the log once, and to the controllers, whose
-    /// conditions name it. Returns the number of failures in a row.
+    /// conditions name it; so does the number of failures from which on nobody counts on the cluster. Returns the number in a row.
     fn failed(&self, cluster: &NamespacedName, connection: &Connection, error: &Error, address: &str) -> u32 {
         let (cause, is_told_at_once) = match error {
             Error::Kubeconfig(problem) => {
@@ -365,6 +363,8 @@ impl Inner {
                 Some(cause) => tracing::warn!(%cluster, %cause, "no connection to the workload cluster"),
                 None => {}
             }
+        }
+        if has_changed || failures == PROBE_FAILURES {
             self.publish(cluster);
         }
         failures
@@ -442,6 +442,12 @@ impl Inner {
             }
         }
     }
+}
+
+/// Returns whether the status of a Cluster counts only once this process is connected to it. Nothing of a paused one is reconciled, so it may
+/// stay without a connection.
+fn says_connected(cluster: &Cluster) -> bool {
+    cluster.condition_is_true("RemoteConnectionProbe") && paused::causes(cluster, Some(cluster)).is_empty()
 }
 
 fn is_provisioned(cluster: &Cluster) -> bool {

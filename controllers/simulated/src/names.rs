@@ -35,12 +35,15 @@ pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 pub const NODE_CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 /// Namespace of kubeadm's objects.
 pub const KUBE_SYSTEM: &str = "kube-system";
-/// Returns why an object of this kind is left alone.
-pub(crate) fn not_simulated(kind: &str) -> String {
-    format!(
-        "this {kind} has spec.backend.docker, and only spec.backend.inMemory is simulated here: it is left to the Docker provider of \
-         Cluster API"
-    )
+
+/// Returns why an object of this kind is left alone, which has a backend in Docker or none.
+pub(crate) fn not_simulated(kind: &str, is_in_docker: bool) -> String {
+    let which = if is_in_docker {
+        "has spec.backend.docker, and only spec.backend.inMemory is simulated here"
+    } else {
+        "has no spec.backend.inMemory, and nothing else is simulated here"
+    };
+    format!("this {kind} {which}: it is left to the Docker provider of Cluster API")
 }
 
 /// Ports of the workload API servers; the end is exclusive.

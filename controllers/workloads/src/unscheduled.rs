@@ -52,7 +52,9 @@ impl Reconciler for Unscheduled {
         };
         let conditions: Vec<PodCondition> =
             status.conditions.into_iter().flatten().chain([condition]).collect();
-        self.pods.merge(&request, Some("status"), json!({"status": {"conditions": conditions}})).await?;
+        // The list replaces the one on the server: a condition that came there meanwhile must be in it.
+        let patch = json!({"metadata": {"resourceVersion": pod.metadata.resource_version}, "status": {"conditions": conditions}});
+        self.pods.merge(&request, Some("status"), patch).await?;
         Ok(Action::done())
     }
 }

@@ -105,7 +105,8 @@ impl Planned for DevClusterController {
     }
 
     fn leaves(&self, dev: &DevCluster) -> Option<String> {
-        dev.spec.backend.in_memory.is_none().then(|| not_simulated("DevCluster"))
+        let backend = &dev.spec.backend;
+        backend.in_memory.is_none().then(|| not_simulated("DevCluster", backend.docker.is_some()))
     }
 
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the

@@ -126,7 +126,8 @@ impl Planned for DevMachineController {
     }
 
     fn leaves(&self, dev: &DevMachine) -> Option<String> {
-        dev.spec.backend.in_memory.is_none().then(|| not_simulated("DevMachine"))
+        let backend = &dev.spec.backend;
+        backend.in_memory.is_none().then(|| not_simulated("DevMachine", backend.docker.is_some()))
     }
 
     fn cluster(&self, dev: &Arc<DevMachine>) -> Membership {

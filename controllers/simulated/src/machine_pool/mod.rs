@@ -88,7 +88,10 @@ impl Planned for DevMachinePoolController {
 
     fn leaves(&self, dev: &DevMachinePool) -> Option<String> {
         let backend = dev.spec.backend.as_ref();
-        backend.is_none_or(|backend| backend.in_memory.is_none()).then(|| not_simulated("DevMachinePool"))
+        let is_in_docker = backend.is_some_and(|backend| backend.docker.is_some());
+        backend
+            .is_none_or(|backend| backend.in_memory.is_none())
+            .then(|| not_simulated("DevMachinePool", is_in_docker))
     }
 
     /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the
