@@ -47,8 +47,8 @@ pub struct Context {
     pub conversions: Conversions,
     /// How work on many bytes is performed.
     pub aside: Aside,
-    /// Whether the server needs this write before it answers requests. Webhooks and policies do not apply then: what answers a webhook may run
-    /// only when the server does, and no policy may keep the server from starting.
+    /// Whether the server needs this write before it answers requests, or to serve a kind. Webhooks and policies do not apply then: what answers
+    /// a webhook may run only when the server does, and no policy may keep the server from starting or a definition from being served.
     pub is_start: bool,
 }
 
@@ -74,7 +74,7 @@ impl Context {
         }
     }
 
-    /// Creates the context of a write that the server needs before it answers requests.
+    /// Creates the context of a write that the server needs before it answers requests, or to serve a kind.
     pub fn start(manager: &str) -> Self {
         Self { is_start: true, ..Self::internal(manager) }
     }

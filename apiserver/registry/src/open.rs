@@ -42,7 +42,7 @@ impl Registry {
             admission: crate::admission::configured::Cache::default(),
             definitions: RwLock::new(definitions),
             definitions_changed: Notify::new(),
-            creations: tokio::sync::RwLock::new(()),
+            creations: RwLock::new(()),
         }));
         start::start(&registry).await;
         Ok(registry)

@@ -25,10 +25,10 @@ pub(crate) struct Inner {
     pub(crate) definitions: RwLock<Arc<Definitions>>,
     /// Wakes watches in the order in which they wait, so that a simulation is the same in each run. `tokio::sync::watch` has a random order.
     pub(crate) definitions_changed: Notify,
-    /// Held for reading from the last look at the namespace and the definition of a new object until the object is stored. Whoever removes
-    /// the content of a namespace or of a definition first takes it for writing: what was allowed before the deletion is stored then, and
-    /// nothing is created afterwards.
-    pub(crate) creations: tokio::sync::RwLock<()>,
+    /// Held for reading from the last look at the namespace and the definition of a new object until its write has begun. Whoever removes
+    /// the content of a namespace or of a definition first takes it for writing, and then waits for the writes that have begun: what was
+    /// allowed before the deletion is stored then, also for a client that has gone, and nothing is created afterwards.
+    pub(crate) creations: RwLock<()>,
 }
 
 impl Registry {

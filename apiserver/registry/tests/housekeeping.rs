@@ -209,6 +209,26 @@ async fn the_reason_of_a_refused_deletion_is_cut() {
     assert_eq!(failure["message"].as_str().unwrap().chars().count(), 32_768);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_refused_orphaning_is_tried_again() {
+    let was_refused = AtomicBool::new(false);
+    let registry = open_refusing(move |review| {
+        let is_first = || !was_refused.swap(true, Ordering::Relaxed);
+        (review.operation == Operation::Update && review.name == "child" && is_first())
+            .then(|| "not yet".to_owned())
+    })
+    .await;
+    let maps = maps(&registry);
+    let owner = map(&registry, "default", "owner", Value::Null).await;
+    map(&registry, "default", "child", owned_by(&owner)).await;
+    delete(&registry, &maps, "default", "owner", Propagation::Orphan).await;
+    let soon = tokio::time::timeout(Duration::from_secs(10), gone(&registry, &maps, "default", "owner"));
+    soon.await.expect("the child is orphaned within seconds");
+    let child = registry.get(&maps, "default", "child", Subresource::None, "").await.unwrap();
+    let child: Value = serde_json::from_slice(&child).unwrap();
+    assert_eq!(child["metadata"]["ownerReferences"], Value::Null);
+}
+
 /// Nothing in the namespace changes when its status can be written again.
 #[tokio::test(start_paused = true)]
 async fn a_status_that_was_refused_is_written_again() {

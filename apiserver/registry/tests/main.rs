@@ -4,6 +4,7 @@
 mod common;
 mod conversion;
 mod depth;
+mod gone_clients;
 mod housekeeping;
 mod model;
 mod recreated;

@@ -41,7 +41,9 @@ async fn plane(configuration: &str) -> Plane {
             "name": "w.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
             "clientConfig": {"url": "https://127.0.0.1:9443/admit"},
             "rules": [{"apiGroups": ["", GROUP], "apiVersions": ["*"], "operations": ["*"],
-                "resources": ["configmaps", "gadgets", "gadgets/*"]}],
+                "resources": ["configmaps", "gadgets", "gadgets/*"]},
+                {"apiGroups": ["apiextensions.k8s.io"], "apiVersions": ["*"], "operations": ["*"],
+                "resources": ["customresourcedefinitions/status"]}],
         }],
     });
     let plural = format!("{}s", configuration["kind"].as_str().unwrap().to_lowercase());
@@ -277,5 +279,8 @@ async fn what_the_server_needs_to_start_asks_no_webhook_and_no_policy() {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}});
         let mut context = Context::start("server");
         plane.registry.create(&mut context, &plane.maps, "default", Input::new(object)).await.unwrap();
+        // The status of a definition is the server's own.
+        let versions = json!([common::version("v1", true, json!({"type": "object"}))]);
+        common::serve(&plane.registry, &definition("widgets", versions)).await;
     }
 }

@@ -58,7 +58,7 @@ impl Room {
 pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;
 
 /// A transaction that waits for its batch. A transaction without changes was refused because of a change that is not
-/// durable yet; its caller must not get the refusal before that change can be read.
+/// durable yet, and its caller must not get the refusal before that change can be read; or its caller only waits for those before it.
 struct Staged {
     changes: Vec<(Change, Arc<Event>)>,
     /// Whether one of the changes belongs to a deletion.

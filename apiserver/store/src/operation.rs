@@ -94,7 +94,8 @@ impl Operation {
         Self::Delete { key, expected, last: Some(Box::new(last)) }
     }
 
-    pub(crate) fn key(&self) -> &Key {
+    /// Returns the key of the object.
+    pub fn key(&self) -> &Key {
         match self {
             Self::Create { key, .. } | Self::Update { key, .. } | Self::Delete { key, .. } => key,
         }

@@ -117,11 +117,12 @@ impl State {
         }
     }
 
-    /// Returns the number of objects below a prefix, without looking at them.
+    /// Returns the number of objects below a prefix. Only those of a group are counted one by one.
     pub(crate) fn count_of(&self, prefix: &Prefix) -> usize {
         match prefix.folder() {
             Some(folder) => self.counts.get(folder).copied().unwrap_or(0),
-            None => self.objects.len(),
+            None if *prefix == Prefix::all() => self.objects.len(),
+            None => self.covered(prefix, None).count(),
         }
     }
 

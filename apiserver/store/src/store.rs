@@ -94,7 +94,7 @@ impl Store {
         self.0.state.read().object_count()
     }
 
-    /// Returns the number of objects below a prefix, without looking at them.
+    /// Returns the number of objects below a prefix. It is known for all objects, for a resource and for a namespace of a resource.
     pub fn count(&self, prefix: &Prefix) -> usize {
         self.0.state.read().count_of(prefix)
     }
@@ -280,11 +280,18 @@ impl Store {
         if operations.is_empty() {
             return Ok(Vec::new());
         }
+        self.begin(operations).await
+    }
+
+    /// Works like [`Self::commit`]. When it returns, the transaction has its place before all that begin later; the future waits for its end.
+    pub fn begin(
+        &self,
+        operations: Vec<Operation>,
+    ) -> impl Future<Output = Result<Vec<Arc<Event>>, CommitError>> + Send + use<> {
         let time = self.0.clock.now().timestamp();
         let room = self.0.room();
         let staged = self.0.head.lock().stage(&self.0.state, operations, time, room);
-        let (answer, lead) = staged.inspect_err(|error| self.0.look_at_refusal(error))?;
-        if lead {
+        if let Ok((_, true)) = staged {
             if self.0.blocking {
                 // The flush is a separate task, so that a caller that goes away does not stop the transactions of
                 // others.
@@ -293,10 +300,21 @@ impl Store {
                 self.0.flush_inline();
             }
         }
-        match answer.await {
-            Ok(answer) => answer.inspect_err(|error| self.0.look_at_refusal(error)),
-            Err(_) => Err(CommitError::Poisoned("the process is shutting down".into())),
+        let store = self.0.clone();
+        async move {
+            let answer = match staged {
+                Ok((answer, _)) => answer.await,
+                Err(refusal) => Ok(Err(refusal)),
+            };
+            let gone = |_| Err(CommitError::Poisoned("the process is shutting down".into()));
+            answer.unwrap_or_else(gone).inspect_err(|error| store.look_at_refusal(error))
         }
+    }
+
+    /// Waits until every transaction that has begun is visible or has failed.
+    pub async fn settled(&self) {
+        // It is answered in its turn, and what stops it has stopped the others, too.
+        let _answer = self.begin(Vec::new()).await;
     }
 }
 

@@ -72,6 +72,34 @@ async fn an_empty_store_stands_at_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn objects_are_counted_by_their_prefix() {
+    let store = open(&Memory::new()).await;
+    let keys = [
+        ("", "pods", Some("ns")),
+        ("g.io", "things", Some("ns")),
+        ("g.io", "things", None),
+        ("g.io", "others", None),
+    ];
+    for (group, resource, namespace) in keys {
+        let key = Key::new(group, resource, namespace, "a").unwrap();
+        store.commit(vec![Operation::create(key, value("a"))]).await.unwrap();
+    }
+    for (prefix, count) in [
+        (Prefix::all(), 4),
+        (Prefix::group("").unwrap(), 1),
+        (Prefix::group("g.io").unwrap(), 3),
+        (Prefix::group("g").unwrap(), 0),
+        (Prefix::resource("g.io", "things").unwrap(), 2),
+        (Prefix::namespace("g.io", "things", "ns").unwrap(), 1),
+        (Prefix::object(&key("a")), 1),
+        (Prefix::object(&key("b")), 0),
+    ] {
+        assert_eq!(store.count(&prefix), count, "{}", prefix.as_str());
+        assert_eq!(store.list(&prefix, &Page::default()).items.len(), count, "{}", prefix.as_str());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn preconditions_hold() {
     let store = open(&Memory::new()).await;
     create(&store, "a").await;

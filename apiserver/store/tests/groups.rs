@@ -143,3 +143,22 @@ async fn refusals_alone_leave_revision_and_history_as_they_are() {
     gated.through.send(()).unwrap();
     assert!(next.await.unwrap().unwrap()[0].revision() > revision);
 }
+
+#[tokio::test]
+async fn what_has_begun_can_be_waited_for_although_its_callers_have_gone() {
+    let gated = Gated::new().await;
+    for number in 0..2 {
+        gated.start(create(number)).await.abort();
+    }
+    let store = gated.store.clone();
+    let waiting = tokio::spawn(async move {
+        store.settled().await;
+        store.object_count()
+    });
+    assert_eq!(gated.batch().await, 1);
+    gated.through.send(()).unwrap();
+    assert_eq!(gated.batch().await, 1);
+    assert!(!waiting.is_finished());
+    gated.through.send(()).unwrap();
+    assert_eq!(waiting.await.unwrap(), 2);
+}

@@ -87,6 +87,8 @@ impl Part for Collector {
         let due: Vec<String> =
             self.refused.iter().filter(|(_, at)| **at <= now).map(|(uid, _)| uid.clone()).collect();
         self.graph.ring_ends.extend(due.iter().cloned());
+        // An owner that is deleted without its dependents is the reason of steps of theirs.
+        self.queue.extend(due.iter().flat_map(|uid| self.graph.owners(uid)));
         self.queue.extend(due);
         let definitions = registry.definitions();
         let queue = std::mem::take(&mut self.queue);
@@ -186,7 +188,7 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
     }
 }
 
-/// Changes the object with this UID in the name of the collector.
+/// Changes the object with this UID in the name of the controllers that clean up.
 ///
 /// # Errors
 /// 409 if another object has its name.

@@ -135,6 +135,11 @@ impl Graph {
         }
     }
 
+    /// Returns the UIDs in the owner references of an object.
+    pub(crate) fn owners(&self, uid: &str) -> impl Iterator<Item = String> {
+        self.nodes.get(uid).into_iter().flat_map(|node| node.owners.iter().map(|owner| owner.uid.clone()))
+    }
+
     /// Returns the steps that are necessary for an object.
     pub(crate) fn plan(&self, uid: &str, definitions: &Definitions) -> Vec<Step> {
         let Some(node) = self.nodes.get(uid) else { return Vec::new() };

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use store::Event;
 use tokio::time::Instant;
 
+use super::garbage::edit;
 use super::part::{CONCURRENCY, Part};
 use super::terminating::{Pending, Terminating, is_terminating};
 use crate::context::{Context, DeleteOptions, Input, Preconditions, Propagation};
@@ -18,7 +19,6 @@ use crate::storage::keys;
 use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::Served;
-use crate::write::changed::{Changed, Ownership};
 
 /// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -159,14 +159,14 @@ async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> 
     let left = content(registry, namespace);
     if !left.is_empty() {
         let conditions = conditions(&left, &refusals, &registry.now());
-        return change(registry, target, uid, |object| {
+        return edit(registry, &target, uid, |object| {
             object["status"]["conditions"] = keep_times(object, &conditions)
         })
         .await
         .map(|()| emptied);
     }
     let target = Target { subresource: Subresource::Finalize, ..target };
-    change(registry, target, uid, |object| {
+    edit(registry, &target, uid, |object| {
         // Indexing with `[]` would insert nulls for missing fields.
         if let Some(finalizers) = object.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
             finalizers.retain(|name| name != FINALIZER);
@@ -177,21 +177,6 @@ async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> 
     })
     .await
     .map(|()| emptied)
-}
-
-async fn change(
-    registry: &Registry,
-    target: Target<'_>,
-    uid: &str,
-    make: impl Fn(&mut Value) + Send,
-) -> Result<(), Status> {
-    let mut context = Context::internal(MANAGER);
-    let changed = registry.change(&mut context, &target, |_, live| {
-        let mut object = live.clone();
-        make(&mut object);
-        Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.to_owned()) })
-    });
-    changed.await.map(drop)
 }
 
 /// Keeps `lastTransitionTime` of the conditions whose status has not changed.

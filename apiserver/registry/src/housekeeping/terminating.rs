@@ -105,7 +105,8 @@ impl Terminating {
             pending.push(Pending { name, uid: found.uid.clone(), is_retry });
         }
         if seals {
-            drop(registry.0.creations.write().await);
+            drop(registry.0.creations.write());
+            registry.store().settled().await;
         }
         pending
     }

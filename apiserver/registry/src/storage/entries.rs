@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::Either;
 use machinery::status::Status;
 use store::{
     CommitError, Event, HistoryError, Key, Operation, Page, Prefix, Revision, Store, Stored, Watcher,
@@ -148,14 +150,23 @@ impl Storage {
         Ok(self.store.list_at(&prefix, Revision(revision), &Page::default()).await?.items)
     }
 
-    /// Stores `document` if the current revision of the key is `expected`. `None` means that the key must not exist.
-    pub(crate) async fn put(
+    /// Stores `document` if the current revision of the key is `expected`. `None` means that the key must not exist. The write has begun when
+    /// this returns, and takes place even if nobody awaits its end.
+    pub(crate) fn put(
         &self,
         key: &str,
         expected: Option<u64>,
-        mut document: Document,
-    ) -> Result<Entry, WriteError> {
-        let key = Key::parse(key).map_err(|_| bad_key(key))?;
+        document: Document,
+    ) -> impl Future<Output = Result<Entry, WriteError>> + Send + use<> {
+        let key = Key::parse(key).map_err(|_| bad_key(key));
+        let event = key.map(|key| self.begin(Self::put_of(key, expected, document)));
+        async move {
+            let event = event?.await?;
+            Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
+        }
+    }
+
+    fn put_of(key: Key, expected: Option<u64>, mut document: Document) -> Operation {
         let terminating = document.is_terminating();
         let derived = document.take_derived();
         let value = move |revision: Revision| document.at(revision.0);
@@ -164,8 +175,7 @@ impl Storage {
             Some(expected) if terminating => Operation::removal(key, Revision(expected), value),
             Some(expected) => Operation::update(key, Revision(expected), value),
         };
-        let event = self.one(operation.with(derived)).await?;
-        Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
+        operation.with(derived)
     }
 
     /// Removes the entry if it is still current. Watchers get the last stored state. Returns the revision of the
@@ -176,17 +186,32 @@ impl Storage {
         let operation = Operation::delete(key, Revision(entry.revision), move |revision| {
             Document::from_text(&last).map_or(last, |document| document.at(revision.0))
         });
-        Ok(self.one(operation).await?.revision().0)
+        Ok(self.begin(operation).await?.revision().0)
     }
 
-    async fn one(&self, operation: Operation) -> Result<Arc<Event>, WriteError> {
-        let events = self.store.commit(vec![operation]).await?;
-        let nothing = || WriteError::Failed(Status::internal("the store committed nothing"));
-        let event = events.into_iter().next().ok_or_else(nothing)?;
-        if event.key().group() == crate::storage::keys::ADMISSION_GROUP {
-            self.admission_changes.fetch_add(1, Ordering::Release);
+    fn begin(
+        &self,
+        operation: Operation,
+    ) -> impl Future<Output = Result<Arc<Event>, WriteError>> + Send + use<> {
+        let is_admission = operation.key().group() == crate::storage::keys::ADMISSION_GROUP;
+        let events = self.store.begin(vec![operation]);
+        let event = async {
+            let nothing = || WriteError::Failed(Status::internal("the store committed nothing"));
+            events.await?.into_iter().next().ok_or_else(nothing)
+        };
+        if !is_admission {
+            return Either::Left(event);
         }
-        Ok(event)
+        // A task of its own, because the configuration must take effect although the client has gone.
+        let changes = self.admission_changes.clone();
+        let counted = tokio::spawn(async move {
+            let event = event.await?;
+            changes.fetch_add(1, Ordering::Release);
+            Ok(event)
+        });
+        let ended =
+            |error: tokio::task::JoinError| Err(WriteError::Failed(Status::internal(error.to_string())));
+        Either::Right(counted.map(move |written| written.unwrap_or_else(ended)))
     }
 
     /// Watches the changes below the prefix `text` after `revision`, in order.

@@ -146,11 +146,13 @@ impl Registry {
             }
             return Ok(Written { object, created: true });
         }
-        let creating = self.0.creations.read().await;
-        // Admission can take long, and namespace and definition may be deleted by now.
-        self.check_home(target, target.name)?;
-        let entry = self.storage().put(&key, None, document).await.map_err(|error| error.status(taken))?;
-        drop(creating);
+        let stored = {
+            let _creating = self.0.creations.read();
+            // Admission can take long, and namespace and definition may be deleted by now.
+            self.check_home(target, target.name)?;
+            self.storage().put(&key, None, document)
+        };
+        let entry = stored.await.map_err(|error| error.status(taken))?;
         served.prove(&key, entry.revision, true);
         self.wrote(served, &entry).await;
         Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: true })

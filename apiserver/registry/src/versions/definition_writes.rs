@@ -83,7 +83,7 @@ impl Registry {
             drop(object);
             // The write of the status calls `wrote` again, which serves the definition.
             let target = Target { served, namespace: "", name: &name, subresource: Subresource::Status };
-            let mut context = Context::internal("kube-apiserver");
+            let mut context = Context::start("kube-apiserver");
             let written = Box::pin(self.change(&mut context, &target, |_, live| {
                 let mut object = live.clone();
                 self.establish(&mut object);

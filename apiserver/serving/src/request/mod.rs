@@ -14,5 +14,4 @@ pub(crate) mod refusal;
 pub(crate) mod target;
 pub(crate) mod turns;
 pub(crate) mod verb;
-pub(crate) mod work;
 pub(crate) mod write_options;

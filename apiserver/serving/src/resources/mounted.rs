@@ -23,7 +23,7 @@ impl Shared {
         // An upgraded connection may last long, so it takes no seat.
         let _seat = if upgrade { None } else { self.seat(&asked).await? };
         let body = if upgrade { Bytes::new() } else { self.read(body).await? };
-        let (user, bytes) = (asked.user.name.clone(), body.len());
+        let bytes = body.len();
         let request = ConnectRequest {
             namespace: asked.target.namespace().to_owned(),
             name: asked.target.name().to_owned(),
@@ -32,7 +32,7 @@ impl Shared {
             parts: asked.parts.clone(),
             body,
         };
-        let response = self.aside(&user, bytes, connect.connect(request)).await;
+        let response = asked.aside.perform(bytes, connect.connect(request)).await?;
         response.map(|response| Reply::Response(Box::new(response)))
     }
 }

@@ -59,7 +59,7 @@ impl Shared {
             let written = self.registry.create(context, served, namespace, input).await?;
             self.show(201, &written.object, asked, served, media)
         };
-        self.aside(&asked.user.name, body.len(), work).await
+        asked.aside.perform(body.len(), work).await?
     }
 
     async fn update(
@@ -83,7 +83,7 @@ impl Shared {
             let code = if written.created { 201 } else { 200 };
             self.show(code, &written.object, asked, served, media)
         };
-        self.aside(&asked.user.name, bytes, work).await
+        asked.aside.perform(bytes, work).await?
     }
 
     /// Decodes the body of an update.
@@ -174,7 +174,7 @@ impl Shared {
             let code = if written.created { 201 } else { 200 };
             self.show(code, &written.object, asked, served, media)
         };
-        self.aside(&asked.user.name, bytes, work).await
+        asked.aside.perform(bytes, work).await?
     }
 
     async fn delete(
@@ -198,7 +198,7 @@ impl Shared {
                 Deleted::Status(status) => Ok(Answer::value(200, &status, media)),
             }
         };
-        self.aside(&asked.user.name, self.registry.stored_bytes(served, namespace, name), work).await
+        asked.aside.perform(self.registry.stored_bytes(served, namespace, name), work).await?
     }
 
     async fn delete_collection(

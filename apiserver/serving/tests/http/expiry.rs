@@ -8,6 +8,7 @@ use hyper::client::conn::http1::SendRequest;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind};
 use serving::{Listener, Server, Tls};
@@ -48,7 +49,10 @@ impl Plane {
         let leaf = Leaf::client("admin", &["system:masters"]).valid_for(validity);
         let identity = self.authority.issue(&leaf, self.clock.now(), &self.random).unwrap();
         let trusted = self.authority.certificate();
-        Arc::new(pki::tls::client_config(trusted, Some(&identity), &["http/1.1"], &self.clock).unwrap())
+        let mut config =
+            pki::tls::client_config(trusted, Some(&identity), &["http/1.1"], &self.clock).unwrap();
+        config.resumption = Resumption::in_memory_sessions(1);
+        Arc::new(config)
     }
 
     async fn connect(&self, config: &Arc<ClientConfig>) -> TlsStream<DuplexStream> {

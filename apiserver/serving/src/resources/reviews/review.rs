@@ -34,9 +34,9 @@ impl Shared {
             let input = self.object(&body, format, served, &mut context)?;
             self.registry.transient(&mut context, served, namespace, "", input)
         };
-        let object = self.aside(&asked.user.name, body.len(), work).await;
+        let object = asked.aside.perform(body.len(), work).await;
         warnings.append(&mut context.warnings);
-        let object = object?;
+        let object = object??;
         if matches!(media.convert, Some(Convert::PartialObjectMetadataList(_))) {
             return Err(not_a_list(served));
         }
