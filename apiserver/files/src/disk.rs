@@ -75,7 +75,6 @@ impl Disk for System {
         file.sync_all()
     }
 
-    #[allow(clippy::disallowed_methods, reason = "it is what the others are kept from")]
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
     }

@@ -2,7 +2,7 @@
 //!
 //! A name is durable in three steps: the content is on the disk before the rename, the rename is atomic, and the folder is on the disk before
 //! the function returns. Everything that is written outside of the store, and is read again by a later process, goes through this crate;
-//! `std::fs::rename` is refused elsewhere (`clippy.toml`).
+//! `std::fs::rename` is refused elsewhere (`tests/tidy`).
 
 mod disk;
 mod folders;

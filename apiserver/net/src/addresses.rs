@@ -4,9 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Whether a host is this machine: a name of loopback, or an address of loopback or of an interface.
 pub(crate) fn is_own(host: &str) -> bool {
-    let is_of_interface =
-        |address: IpAddr| address.is_unspecified() || is_of_interface(address.to_canonical());
-    is_loopback(host) || host.parse().is_ok_and(is_of_interface)
+    let is_own = |address: IpAddr| address.is_unspecified() || is_own_address(address);
+    is_loopback(host) || host.parse().is_ok_and(is_own)
 }
 
 /// Whether a host is a name or an address of loopback.
@@ -15,8 +14,10 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_loopback)
 }
 
-/// What goes to an address of this machine comes from that address. A datagram socket tells it, and nothing is sent.
-fn is_of_interface(address: IpAddr) -> bool {
+/// Whether an address is one of this machine's interfaces, loopback included: what goes there comes from that address. A datagram socket tells it,
+/// and nothing is sent.
+pub fn is_own_address(address: IpAddr) -> bool {
+    let address = address.to_canonical();
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),

@@ -1,7 +1,8 @@
 //! The certificate authorities that this machine trusts: those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use rustls::client::Resumption;
 use rustls::{ClientConfig, RootCertStore};
 
 /// Returns the authorities of this machine, and, for a message if there are none, where they were looked for.
@@ -22,6 +23,25 @@ pub fn machine() -> (RootCertStore, String) {
         }
     };
     (roots, why)
+}
+
+/// Returns the configuration for connections to proxies. The authorities of this machine are read once, unless there are none.
+///
+/// # Errors
+/// Why no certificate can be trusted.
+pub(crate) fn of_proxies() -> Result<Arc<ClientConfig>, String> {
+    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(config.clone());
+    }
+    let (authorities, why) = machine();
+    if authorities.is_empty() {
+        return Err(why);
+    }
+    let mut config = client_config(authorities).map_err(|error| error.to_string())?;
+    // A resumed session would not verify the proxy's certificate, which may have expired.
+    config.resumption = Resumption::disabled();
+    Ok(CONFIG.get_or_init(|| Arc::new(config)).clone())
 }
 
 /// Returns the configuration of a TLS client that trusts these authorities.

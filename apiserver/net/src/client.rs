@@ -17,6 +17,7 @@ use crate::connector::Connector;
 use crate::dial::Scheme;
 use crate::error::{Error, Failure};
 use crate::proxies::Proxies;
+use crate::proxy::Proxy;
 
 /// A client that reaches other machines through proxies. Redirects are its caller's.
 #[derive(Debug, Clone)]
@@ -57,20 +58,20 @@ where
     /// There is no connection, or it breaks.
     pub async fn request(&self, mut request: Request<B>) -> Result<Response<Incoming>, Failure> {
         let uri = request.uri().clone();
-        let scheme = Scheme::of(&uri);
-        let host = uri.host().unwrap_or_default();
-        if let (Scheme::Https, Some(why)) = (scheme, &self.without_authorities) {
-            return Err(Error::Authorities { to: host.to_owned(), why: why.clone() }.into());
+        if let (Scheme::Https, Some(why)) = (Scheme::of(&uri), &self.without_authorities) {
+            let to = uri.host().unwrap_or_default().to_owned();
+            return Err(Error::Authorities { to, why: why.clone() }.into());
         }
-        if let Some(authorization) = self.proxies.authorization(&uri) {
+        let proxy = self.proxies.reader(&uri);
+        if let Some(authorization) = proxy.and_then(Proxy::authorization) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
         let answer = self.client.request(request).await?;
-        if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
-            && let Some(proxy) = self.proxies.find(scheme, host, scheme.port(&uri))?
-        {
-            return Err(Error::Credentials { proxy: proxy.to_string() }.into());
+        match proxy {
+            Some(proxy) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                Err(Error::Credentials { proxy: proxy.to_string() }.into())
+            }
+            _ => Ok(answer),
         }
-        Ok(answer)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -91,13 +90,10 @@ async fn reached(proxy: &Proxy) -> Result<Stream, Error> {
     if proxy.protocol != Protocol::Https {
         return Ok(Stream::plain(stream));
     }
-    let (authorities, problem) = authorities::machine();
-    if authorities.is_empty() {
-        return Err(Error::Authorities { to: proxy.to_string(), why: problem });
-    }
-    let config = authorities::client_config(authorities).map_err(|error| unreachable(error.to_string()))?;
+    let config = authorities::of_proxies();
+    let config = config.map_err(|why| Error::Authorities { to: proxy.to_string(), why })?;
     let name = ServerName::try_from(proxy.host.clone()).map_err(|error| unreachable(error.to_string()))?;
-    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+    let stream = TlsConnector::from(config).connect(name, stream).await;
     Ok(Stream::secured(stream.map_err(|error| unreachable(error.to_string()))?))
 }
 
@@ -144,6 +140,7 @@ fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     all
 }
 
-fn written(host: &str, port: u16) -> String {
+/// Host and port as text, an address of IPv6 in brackets.
+pub(crate) fn written(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

@@ -19,6 +19,7 @@ mod socks;
 mod stream;
 mod tunnel;
 
+pub use addresses::is_own_address;
 pub use client::Client;
 pub use connector::Connector;
 pub use dial::{Scheme, dial};

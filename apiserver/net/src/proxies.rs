@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use http::{HeaderValue, Uri};
+use http::Uri;
 
 use crate::addresses::is_own;
 use crate::bypass::Bypass;
@@ -17,6 +17,32 @@ const NO: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// The variable by which a program knows that a web server has started it for a request. Then the client's header `Proxy` is in
 /// `HTTP_PROXY`.
 const REQUEST: &str = "REQUEST_METHOD";
+
+/// What an environment says of proxies.
+pub(crate) struct Variables {
+    pub(crate) https: Option<Variable>,
+    pub(crate) http: Option<Variable>,
+    pub(crate) without: Option<Variable>,
+}
+
+/// A variable that is set, with its value.
+pub(crate) struct Variable {
+    name: &'static str,
+    pub(crate) value: String,
+}
+
+impl Variables {
+    /// Those of an environment whose variables `get` reads. An empty value is none.
+    pub(crate) fn of(get: impl Fn(&str) -> Option<String>) -> Self {
+        let found = |name: &str| get(name).filter(|value| !value.trim().is_empty());
+        let is_request = found(REQUEST).is_some();
+        let first = |names: &[&'static str]| {
+            let allowed = names.iter().filter(|name| !(is_request && **name == "HTTP_PROXY"));
+            allowed.copied().find_map(|name| Some(Variable { name, value: found(name)? }))
+        };
+        Self { https: first(&HTTPS), http: first(&HTTP), without: first(&NO) }
+    }
+}
 
 /// Through which proxies other machines are reached. The rules are Go's, and so those of kubectl and of upstream's managers; in addition
 /// `ALL_PROXY` counts, and addresses of this machine are reached without a proxy.
@@ -51,18 +77,10 @@ impl Proxies {
 
     /// The proxies of an environment whose variables `get` reads. What is wrong with one is an error only when it is needed.
     pub fn of(get: impl Fn(&str) -> Option<String>) -> Self {
-        let found = |name: &str| get(name).filter(|value| !value.trim().is_empty());
-        let is_request = found(REQUEST).is_some();
-        let first = |names: &[&'static str]| {
-            let allowed = names.iter().filter(|name| !(is_request && **name == "HTTP_PROXY"));
-            allowed.copied().find_map(|name| Some((name, found(name)?)))
-        };
-        let named = |names: &[&'static str]| {
-            let (name, value) = first(names)?;
-            Some(Named { name: name.to_owned(), proxy: Proxy::parse(&value) })
-        };
-        let bypass = first(&NO).map(|(_, value)| Bypass::parse(&value)).unwrap_or_default();
-        Self { https: named(&HTTPS), http: named(&HTTP), bypass, is_for_all: false }
+        let Variables { https, http, without } = Variables::of(get);
+        let named = |Variable { name, value }| Named { name: name.to_owned(), proxy: Proxy::parse(&value) };
+        let bypass = without.map(|without| Bypass::parse(&without.value)).unwrap_or_default();
+        Self { https: https.map(named), http: http.map(named), bypass, is_for_all: false }
     }
 
     /// One proxy for every address, which `name` calls, for example `proxy-url`.
@@ -90,10 +108,13 @@ impl Proxies {
         proxy.as_ref().map(Some).map_err(invalid)
     }
 
-    /// Returns the header `Proxy-Authorization` of a request that a proxy sees: one over HTTP without TLS.
-    pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
+    /// Returns the proxy that reads a request and may answer it: one over HTTP without TLS. A proxy carries only the bytes of others.
+    pub(crate) fn reader(&self, uri: &Uri) -> Option<&Proxy> {
         let scheme = Scheme::of(uri);
+        if scheme == Scheme::Https {
+            return None;
+        }
         let proxy = self.find(scheme, uri.host()?, scheme.port(uri)).ok()??;
-        (scheme == Scheme::Http && proxy.protocol != Protocol::Socks).then(|| proxy.authorization())?
+        Some(proxy).filter(|proxy| proxy.protocol != Protocol::Socks)
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use crate::dial::written;
 use crate::error::Error;
 use crate::proxy::{Credentials, Proxy};
 
@@ -40,7 +41,7 @@ pub(crate) async fn open(
         return Err(Error::Credentials { proxy: proxy.to_string() });
     }
     let reply = connect(stream, host, port).await.map_err(broken)?;
-    let (proxy, to) = (proxy.to_string(), format!("{host}:{port}"));
+    let (proxy, to) = (proxy.to_string(), written(host, port));
     match reply {
         0 => Ok(()),
         2 => Err(Error::Forbidden { proxy, to, answer: words(reply) }),

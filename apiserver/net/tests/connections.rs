@@ -20,6 +20,10 @@ const TEXT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nfar";
 
 /// A server that answers each request with the text `far`.
 async fn far() -> SocketAddr {
+    answering(TEXT).await
+}
+
+async fn answering(text: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -29,7 +33,7 @@ async fn far() -> SocketAddr {
                 while !seen.ends_with(b"\r\n\r\n") {
                     seen.push(stream.read_u8().await.unwrap());
                 }
-                stream.write_all(TEXT).await.unwrap();
+                stream.write_all(text).await.unwrap();
             });
         }
     });
@@ -72,7 +76,7 @@ async fn a_proxy_for_socks_connects() {
     assert_eq!(proxy.asked(), [format!("SOCKS {HOST}"), format!("SOCKS {HOST}")]);
     let proxies = Proxies::fixed("proxy-url", &format!("socks5://{}", proxy.address()));
     let error = dial(&proxies, Scheme::Https, "2001:db8::1", 443).await.unwrap_err();
-    assert!(error.to_string().ends_with("to 2001:db8::1:443: the host is unreachable"), "{error}");
+    assert!(error.to_string().ends_with("to [2001:db8::1]:443: the host is unreachable"), "{error}");
     assert_eq!(proxy.asked().pop().unwrap(), "SOCKS [2001:db8::1]:443");
 }
 
@@ -161,6 +165,18 @@ async fn a_client_lets_the_proxy_read_requests_without_tls() {
     let error = client(url("")).request(secure).await.unwrap_err();
     let expected = "this machine has no certificate authorities, so far.test cannot be trusted: none";
     assert_eq!(refusal(&error).unwrap().to_string(), expected);
+}
+
+/// What a proxy only carries is not its answer.
+#[tokio::test]
+async fn the_407_of_another_machine_is_an_answer() {
+    let proxy = Proxy::socks().await.unwrap();
+    let text = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n";
+    proxy.knows(HOST, answering(text).await);
+    let proxies = Arc::new(Proxies::fixed("HTTP_PROXY", &format!("socks5://{}", proxy.address())));
+    let client = Client::<Empty<Bytes>>::new((RootCertStore::empty(), "none".to_owned()), proxies).unwrap();
+    let request = Request::get(format!("http://{HOST}/file")).body(Empty::new()).unwrap();
+    assert_eq!(client.request(request).await.unwrap().status(), 407);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use net::{Proxies, Scheme, for_pods};
+use net::{Proxies, Scheme, for_pods, is_own_address};
 
 fn proxies(variables: &[(&str, &str)]) -> Proxies {
     let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
@@ -81,6 +81,15 @@ fn this_machine_is_never_behind_a_proxy() {
 }
 
 #[test]
+fn own_addresses_are_known() {
+    for (address, is_own) in
+        [("127.0.0.1", true), ("::ffff:127.0.0.1", true), ("192.0.2.1", false), ("2001:db8::1", false)]
+    {
+        assert_eq!(is_own_address(address.parse().unwrap()), is_own, "{address}");
+    }
+}
+
+#[test]
 fn the_variables_have_their_precedence() {
     let https = |variables: &[(&str, &str)]| found(variables, Scheme::Https, "example.com", 443);
     let http = |variables: &[(&str, &str)]| found(variables, Scheme::Http, "example.com", 80);
@@ -144,6 +153,8 @@ fn programs_get_the_proxies_without_what_is_theirs() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(pods(&[("NO_PROXY", "a.com")]), []);
     assert_eq!(pods(&[("HTTPS_PROXY", "http://127.0.0.1:3128")]), []);
+    // In a program that a web server starts, a client chooses HTTP_PROXY.
+    assert_eq!(pods(&[("HTTP_PROXY", "http://evil"), ("REQUEST_METHOD", "GET")]), []);
     assert_eq!(
         pods(&[("https_proxy", "http://u:p@proxy.test:3128"), ("no_proxy", "a.com")]),
         [pair("HTTPS_PROXY", "http://u:p@proxy.test:3128"), pair("NO_PROXY", "a.com,198.19.0.1,.svc")]

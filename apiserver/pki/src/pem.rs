@@ -1,6 +1,7 @@
 //! Reads and writes PEM text.
 
-use ::rsa::pkcs8::PrivateKeyInfo;
+use ::rsa::pkcs1::ALGORITHM_ID as RSA;
+use ::rsa::pkcs8::{ObjectIdentifier, PrivateKeyInfo};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::pem::PemObject;
@@ -99,22 +100,19 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
 /// Encodes a PKCS #8 key as PEM in the older form of its algorithm (SEC 1 or PKCS #1), as kubeadm and cert-manager write it. Some clients
 /// take a key whose header names no algorithm for RSA. Keys of other algorithms stay PKCS #8.
 pub(crate) fn encode_private_key(pkcs8: &[u8]) -> String {
-    let info = PrivateKeyInfo::try_from(pkcs8).ok();
-    let inner = info.as_ref().map(|info| info.private_key);
-    let is = |oid: &[u8]| pkcs8.windows(oid.len()).take(ALGORITHM_WITHIN).any(|window| window == oid);
-    let curve = [P256, P384].into_iter().find(|curve| is(EC_PUBLIC_KEY) && is(curve));
-    match (inner, curve) {
-        (Some(inner), Some(curve)) => match with_curve(inner, curve) {
-            Some(sec1) => encode("EC PRIVATE KEY", &sec1),
-            None => encode("PRIVATE KEY", pkcs8),
-        },
-        (Some(inner), None) if is(RSA_ALGORITHM) => encode("RSA PRIVATE KEY", inner),
-        _ => encode("PRIVATE KEY", pkcs8),
+    let unchanged = || encode("PRIVATE KEY", pkcs8);
+    let Ok(PrivateKeyInfo { algorithm, private_key, .. }) = PrivateKeyInfo::try_from(pkcs8) else {
+        return unchanged();
+    };
+    if algorithm == RSA {
+        return encode("RSA PRIVATE KEY", private_key);
     }
+    let is = |oid: ObjectIdentifier, encoded: &[u8]| encoded.get(2..) == Some(oid.as_bytes());
+    let curve = algorithm.parameters_oid().ok().filter(|_| is(algorithm.oid, EC_PUBLIC_KEY));
+    let curve = curve.and_then(|oid| [P256, P384].into_iter().find(|curve| is(oid, curve)));
+    let sec1 = curve.and_then(|curve| with_curve(private_key, curve));
+    sec1.map_or_else(unchanged, |sec1| encode("EC PRIVATE KEY", &sec1))
 }
-
-/// The algorithm of a PKCS #8 key begins within this many bytes: after the head of the sequence and the version.
-const ALGORITHM_WITHIN: usize = 24;
 
 /// Returns a SEC 1 `ECPrivateKey` (RFC 5915) that names its curve, which it need not do inside of PKCS #8.
 fn with_curve(key: &[u8], curve: &[u8]) -> Option<Vec<u8>> {

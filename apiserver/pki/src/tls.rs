@@ -144,7 +144,7 @@ pub fn client_config(
         .with_safe_default_protocol_versions()
         .map_err(refused)?
         .with_root_certificates(roots(authorities)?);
-    let mut config = match identity {
+    let config = match identity {
         None => builder.with_no_client_auth(),
         Some(identity) => builder
             .with_client_auth_cert(
@@ -153,10 +153,15 @@ pub fn client_config(
             )
             .map_err(refused)?,
     };
+    Ok(for_client(config, alpn))
+}
+
+/// Completes the settings of a client.
+fn for_client(mut config: ClientConfig, alpn: &[&str]) -> ClientConfig {
     config.alpn_protocols = protocols(alpn);
-    // Each client has one server. The default keeps room for 32 of them, and there is a client for each workload cluster.
-    config.resumption = Resumption::in_memory_sessions(1);
-    Ok(config)
+    // A resumed session would not verify the server's certificate, which may have expired.
+    config.resumption = Resumption::disabled();
+    config
 }
 
 /// Returns the settings of a client that trusts `roots`. As in Go, a server may also present one of the roots
@@ -175,14 +180,13 @@ pub fn client_config_for_roots(
         .build()
         .map_err(|error| Error::Tls(error.to_string()))?;
     let verifier = ChainOrRoot { chain, roots: roots.to_vec() };
-    let mut config = ClientConfig::builder_with_details(provider(), Arc::new(ClockTime(clock.clone())))
+    let config = ClientConfig::builder_with_details(provider(), Arc::new(ClockTime(clock.clone())))
         .with_safe_default_protocol_versions()
         .map_err(refused)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    config.alpn_protocols = protocols(alpn);
-    Ok(config)
+    Ok(for_client(config, alpn))
 }
 
 /// Verifies a server's chain up to a root. A root itself needs no chain, but its name and validity are

@@ -99,6 +99,20 @@ fn reads_sec1_and_pkcs1_keys() {
     }
 }
 
+/// The form of a key does not depend on the secret.
+#[test]
+fn a_secret_that_looks_like_an_algorithm_is_none() {
+    let head =
+        [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+    let rsa = [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
+    let der = [&head[..], &rsa, &[7; 17]].concat();
+    let encoded = base64::engine::general_purpose::STANDARD.encode(der);
+    let pem = format!("-----BEGIN PRIVATE KEY-----\n{encoded}\n-----END PRIVATE KEY-----\n");
+    let key = PrivateKey::from_pem(&pem).unwrap().to_pem();
+    assert!(key.starts_with("-----BEGIN PRIVATE KEY-----\n"), "{key}");
+    PrivateKey::from_pem(&key).unwrap();
+}
+
 /// Returns the last block of a PEM text.
 fn body(pem: &str) -> &str {
     pem[pem.rfind("-----BEGIN").unwrap()..].trim()
@@ -266,6 +280,34 @@ async fn handshake(
     };
     let (served, read) = tokio::join!(serve, connect);
     Ok((read?, served?))
+}
+
+/// Also on a second connection of the same client, which could resume the session of the first one.
+#[tokio::test(start_paused = true)]
+async fn each_connection_verifies_the_certificate_of_the_server() {
+    let (clock, random) = (Clock::simulated(now()), Random::seeded(5));
+    let ca = authority("server-ca");
+    let leaf = Leaf::server("api.example", vec!["api.example".to_owned()]).valid_for(Duration::seconds(20));
+    let certificates = ServerCertificates::new(&ca.issue(&leaf, now(), &random).unwrap()).unwrap();
+    let server = tls::server_config(Arc::new(certificates), &ClientCertificates::None, &[], &clock).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
+    let config = tls::client_config(ca.certificate(), None, &[], &clock).unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    for (seconds, is_valid) in [(20, true), (1, false)] {
+        tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let serve = async {
+            let mut stream = acceptor.accept(far).await?;
+            stream.write_all(b"hello").await?;
+            stream.shutdown().await
+        };
+        let connect = async {
+            let mut stream = connector.connect(ServerName::try_from("api.example").unwrap(), near).await?;
+            stream.read_to_string(&mut String::new()).await
+        };
+        let (_, read) = tokio::join!(serve, connect);
+        assert_eq!(read.is_ok(), is_valid, "{read:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,7 +16,6 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use registry::{WebhookCaller, WebhookRequest, WebhookResponse};
-use rustls::client::Resumption;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_rustls::TlsConnector;
@@ -73,10 +72,8 @@ impl HttpsCaller {
             return Ok(client.clone());
         }
         let roots = authorities(&peer.ca_bundle)?;
-        let mut tls = pki::tls::client_config_for_roots(&roots, pki::tls::ALPN_HTTP, &self.clock)
+        let tls = pki::tls::client_config_for_roots(&roots, pki::tls::ALPN_HTTP, &self.clock)
             .map_err(|error| error.to_string())?;
-        // A resumed session would not verify the webhook's certificate, which may have expired.
-        tls.resumption = Resumption::disabled();
         let connector = Connector {
             dialer: self.dialer.clone(),
             clock: self.clock.clone(),

@@ -1,14 +1,15 @@
 //! The interface to the network.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UdpSocket};
 
 use crate::limits::DATAGRAM_MAX;
-use crate::reach::{kind, resolve};
+pub use crate::reach::check;
+use crate::reach::resolve;
 
 /// A bidirectional connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -39,17 +40,6 @@ pub trait Network: Send + Sync {
         port: u16,
         datagram: &'a [u8],
     ) -> BoxFuture<'a, io::Result<()>>;
-}
-
-/// Fails if no BMC can be at an address, whatever is allowed.
-///
-/// # Errors
-/// The address is one of loopback, of a link, or of several machines.
-pub fn check(address: IpAddr) -> Result<(), String> {
-    match kind(address.to_canonical()) {
-        Some(kind) => Err(format!("{address} is {kind}, at which no BMC is")),
-        None => Ok(()),
-    }
 }
 
 /// The network of this machine. Nothing is sent to its loopback and link-local addresses, nor to its own addresses.

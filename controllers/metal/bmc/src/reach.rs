@@ -2,7 +2,9 @@
 //! reaches.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use net::is_own_address;
 
 /// Resolves the host of a controller to the addresses at which it may be. They are those to which the connection is made, so a name that leads
 /// elsewhere the next time does no harm. `here` has the addresses of this machine at which controllers may be.
@@ -13,7 +15,7 @@ pub(crate) async fn resolve(host: &str, port: u16, here: &[SocketAddr]) -> io::R
     let mut refused = None;
     let mut allowed = Vec::new();
     for address in tokio::net::lookup_host((host, port)).await? {
-        match refusal(address, here, is_own) {
+        match refusal(address, here, is_own_address) {
             None => allowed.push(address),
             Some(reason) => refused = Some(reason),
         }
@@ -28,8 +30,8 @@ pub(crate) async fn resolve(host: &str, port: u16, here: &[SocketAddr]) -> io::R
 /// Returns why no controller may be at an address; `None` if one may.
 fn refusal(address: SocketAddr, here: &[SocketAddr], is_own: impl Fn(IpAddr) -> bool) -> Option<String> {
     let ip = address.ip().to_canonical();
-    if let Some(kind) = kind(ip) {
-        return Some(format!("{ip} is {kind}, at which no BMC is"));
+    if let Err(why) = check(ip) {
+        return Some(why);
     }
     let canonical = SocketAddr::new(ip, address.port());
     (is_own(ip) && !here.contains(&canonical)).then(|| {
@@ -40,8 +42,19 @@ fn refusal(address: SocketAddr, here: &[SocketAddr], is_own: impl Fn(IpAddr) -> 
     })
 }
 
+/// Fails if no BMC can be at an address, whatever is allowed.
+///
+/// # Errors
+/// The address is one of loopback, of a link, or of several machines.
+pub fn check(address: IpAddr) -> Result<(), String> {
+    match kind(address.to_canonical()) {
+        Some(kind) => Err(format!("{address} is {kind}, at which no BMC is")),
+        None => Ok(()),
+    }
+}
+
 /// Returns what an address is that no other machine in the network has; `None` if a machine can have it.
-pub(crate) fn kind(ip: IpAddr) -> Option<&'static str> {
+fn kind(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => four(ip),
         IpAddr::V6(ip) => six(ip),
@@ -73,16 +86,6 @@ fn six(ip: Ipv6Addr) -> Option<&'static str> {
             _ => None,
         },
     }
-}
-
-/// Returns whether an address is one of this machine: from there, the kernel sends with the address itself. Nothing is sent.
-fn is_own(ip: IpAddr) -> bool {
-    let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let chosen = UdpSocket::bind((any, 0)).and_then(|socket| {
-        socket.connect((ip, 9))?;
-        socket.local_addr()
-    });
-    chosen.is_ok_and(|chosen| chosen.ip().to_canonical() == ip)
 }
 
 #[cfg(test)]
@@ -124,12 +127,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn own_addresses_are_known() {
-        assert!(is_own(Ipv4Addr::LOCALHOST.into()));
-        assert!(!is_own(Ipv4Addr::new(192, 0, 2, 1).into()));
     }
 
     #[tokio::test]
