@@ -8,18 +8,10 @@ use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use serde_json::json;
 
+use crate::built_in;
 use crate::inventory::Installed;
 use crate::{Context, Error, Result};
 
-/// The providers whose controllers may run in the process of the server itself.
-const BUILT_IN: [&str; 6] = [
-    "cluster-api",
-    "bootstrap-kubeadm",
-    "control-plane-kubeadm",
-    "infrastructure-metal3",
-    "ipam-in-cluster",
-    "ipam-metal3",
-];
 /// How often a Deployment is read while its Pods end.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// How long the Pods of a Deployment have for their end, as in clusterctl.
@@ -30,7 +22,9 @@ const END: Duration = Duration::from_secs(60);
 /// # Errors
 /// The cluster does not answer.
 pub(crate) async fn is_in_process(client: &Client, provider: &Installed) -> Result<bool> {
-    Ok(BUILT_IN.contains(&provider.label().as_str()) && of(client, provider).await?.is_empty())
+    let built_in = built_in::providers(client).await?;
+    let is_named = built_in.iter().any(|one| one.label() == provider.label());
+    Ok(is_named && of(client, provider).await?.is_empty())
 }
 
 /// The Deployments of a provider.

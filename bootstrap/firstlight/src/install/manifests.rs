@@ -1,6 +1,7 @@
 //! The objects that an installation creates.
 
 use anyhow::Result;
+use clusterctl::built_in;
 use serde_json::{Value, json};
 
 use super::bare_metal::Installation;
@@ -35,6 +36,7 @@ pub fn shared(installed: &Selection, with_bare_metal: bool) -> Result<Vec<Value>
     });
     objects.extend(providers::namespaces(installed));
     objects.extend(providers::entries(installed));
+    objects.push(built_in::config_map(&providers::built_in(installed)));
     Ok(objects)
 }
 
@@ -244,7 +246,9 @@ mod tests {
     fn what_is_namespaced_is_where_its_namespace_is_made_first() {
         let owned = owned("image:v1", &all(), None).unwrap();
         let objects: Vec<Value> = shared(&all(), true).unwrap().into_iter().chain(owned).collect();
-        let mut namespaces = Vec::new();
+        // Each cluster has that of the system.
+        let system = json!(built_in::NAMESPACE);
+        let mut namespaces = vec![&system];
         for object in &objects {
             if object["kind"] == "Namespace" {
                 namespaces.push(&object["metadata"]["name"]);

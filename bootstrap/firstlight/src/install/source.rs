@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use clusterctl::inventory;
+use kube::api::{Api, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 
 use crate::controllers::Selection;
@@ -35,8 +36,7 @@ pub async fn controllers_of(folder: Option<&Path>, source: &Client) -> Result<Se
 }
 
 async fn has_docker(source: &Client) -> Result<bool> {
-    let kind = GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider");
-    let providers: Api<DynamicObject> = Api::all_with(source.clone(), &ApiResource::from_gvk(&kind));
+    let providers: Api<DynamicObject> = Api::all_with(source.clone(), &inventory::resource());
     match providers.list(&ListParams::default()).await {
         Ok(found) => Ok(found.items.iter().any(|provider| provider.name_any() == DOCKER)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
