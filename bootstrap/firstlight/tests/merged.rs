@@ -62,6 +62,22 @@ fn names(config: &Value, list: &str) -> Vec<String> {
     entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
 }
 
+/// A file that does not exist yet is remembered as it will be found later, whatever leads to it.
+#[test]
+fn a_new_file_behind_a_link_is_the_same_file_next_time() {
+    let place = Place::new("firstlight-data");
+    let (real, link) =
+        (place.theirs.parent().unwrap(), place.theirs.parent().unwrap().with_extension("link"));
+    std::fs::create_dir_all(real).unwrap();
+    std::os::unix::fs::symlink(real, &link).unwrap();
+    for make_current in [true, false] {
+        merge(&place.directory, &place.ours, &link.join("config"), make_current).unwrap();
+        assert_eq!(place.value()["current-context"], "firstlight-data", "{make_current}");
+    }
+    assert_eq!(unmerge(&place.directory).unwrap(), Some(real.canonicalize().unwrap().join("config")));
+    assert!(!place.theirs.exists());
+}
+
 /// As kind writes it, with what people add by hand.
 const KIND: &str = "\
 # my clusters

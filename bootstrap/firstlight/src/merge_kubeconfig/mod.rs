@@ -77,17 +77,13 @@ pub fn refuse_foreign(directory: &DataDirectory, name: &str, into: &Path) -> Res
 /// # Errors
 /// A file cannot be read, is not a kubeconfig, is locked, or has entries of the same name of another server. Then `into` is unchanged.
 pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: bool) -> Result<String> {
-    // A symbolic link stays, and the file that it points to is written.
-    let into = into.canonicalize().unwrap_or_else(|_| into.to_owned());
+    let into = whole_path(into)?;
     if merged_into(directory)?.is_some_and(|file| file != into) {
         unmerge(directory)?;
     }
     let mut ours = config(from, &read(from)?)?;
     let name = text(&ours, CURRENT).context("the kubeconfig of the server has no current context")?;
     mark(&mut ours, directory);
-    if let Some(folder) = into.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    }
     let _lock = Lock::take(&into)?;
     refuse_foreign(directory, &name, &into)?;
     let (old, created) = if into.exists() { (read(&into)?, false) } else { (EMPTY.to_owned(), true) };
@@ -112,6 +108,19 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
     Record { file: into.clone(), former, created: earlier.created }.write(directory)?;
     change.write()?;
     Ok(name)
+}
+
+/// Returns the path of a file that may not exist yet, by which every working directory finds it. Its folder is made. A symbolic link stays, and
+/// the file that it points to is written.
+fn whole_path(file: &Path) -> Result<PathBuf> {
+    if let Ok(path) = file.canonicalize() {
+        return Ok(path);
+    }
+    let name = file.file_name().with_context(|| format!("{} is not the name of a file", file.display()))?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let folder = folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+    Ok(folder.join(name))
 }
 
 /// Takes the entries of the server on `directory` out of the file that they were merged into, and makes the former context the current one
