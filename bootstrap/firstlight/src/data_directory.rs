@@ -214,8 +214,9 @@ impl DataDirectory {
         let start = "`firstlight up` or `firstlight serve`";
         let running = self.running()?;
         let running = running.with_context(|| format!("no server runs on {path}; start one with {start}"))?;
+        // The number of its process may be that of another one by now.
         ensure!(
-            running.exists(),
+            self.is_locked()?,
             "the server on {path} (process {}) was killed, or its machine went down; {start} continues from what is on the disk",
             running.pid
         );

@@ -235,7 +235,7 @@ impl Merging {
 fn write_running(directory: &DataDirectory, options: &ServerOptions, address: SocketAddr, kubeconfig: &Path) {
     let running = Running {
         pid: std::process::id(),
-        name: Some(options.name.clone().unwrap_or_else(|| directory.name())),
+        name: Some(options.server_name(directory)),
         server: format!("https://{}", reachable(address)),
         kubeconfig: kubeconfig.to_owned(),
         controllers: Some(options.controllers.to_string()),

@@ -59,8 +59,7 @@ impl Server {
         }
         // On a loaded machine under emulation, the kernel's timer check fails although the timer works.
         let interface = ["--netboot-interface", BRIDGE, "--netboot-kernel-arguments", "no_timer_check"];
-        let ports = BMC_PORTS.chain([libvirt::PORT, ipmi::PORT]);
-        let bmcs: Vec<String> = ports.map(|port| format!("--bmc-on-this-machine={ADDRESS}:{port}")).collect();
+        let bmcs = bmcs_here();
         let bmcs = bmcs.iter().map(String::as_str);
         let all: Vec<&str> = interface.into_iter().chain(bmcs).chain(options.iter().copied()).collect();
         let mut process = test_server::Server::start(binary()?.as_ref(), lab.folder(), &all).await?;

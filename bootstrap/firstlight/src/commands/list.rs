@@ -71,7 +71,7 @@ async fn look(directory: DataDirectory) -> Server {
     match directory.running() {
         Err(_) => server.state = "unreadable",
         Ok(None) => {}
-        Ok(Some(running)) if !running.exists() => {}
+        Ok(Some(_)) if !directory.is_locked().unwrap_or_default() => {}
         Ok(Some(running)) => {
             server.state = "running";
             server.clusters = tokio::time::timeout(PATIENCE, clusters(&running)).await.ok().flatten();
@@ -101,6 +101,7 @@ fn table(servers: &[Server]) -> String {
             server.clusters.as_deref().map_or_else(|| "-".to_owned(), named),
             server.data_directory.display().to_string(),
         ]
+        .map(|cell| terminal::line(&cell).into_owned())
     };
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(servers.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();

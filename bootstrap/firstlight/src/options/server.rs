@@ -72,9 +72,14 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
+    /// Returns the name of the server.
+    pub fn server_name(&self, directory: &DataDirectory) -> String {
+        self.name.clone().unwrap_or_else(|| directory.name())
+    }
+
     /// Returns the name of the server's entries in a kubeconfig.
     pub fn context(&self, directory: &DataDirectory) -> String {
-        format!("firstlight-{}", self.name.clone().unwrap_or_else(|| directory.name()))
+        format!("firstlight-{}", self.server_name(directory))
     }
 
     /// Returns the features that are on.

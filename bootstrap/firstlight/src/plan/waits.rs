@@ -1,6 +1,5 @@
 //! What a change waits for: gates, holds, hooks and checks, as the conditions of objects say it. Pure.
 
-use engine::names::PAUSED;
 use machinery::meta::{is_deleting, name, namespace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use super::action::spoken;
 use super::view::View;
-use crate::tree::conditions::{condition, is_true};
+use crate::tree::conditions::{condition, is_paused, is_true};
 use crate::tree::model::{Objects, State, entries};
 
 /// Something for which a change waited.
@@ -153,10 +152,6 @@ fn general(line: &str, object: &Value) -> String {
         Some((_, rest)) => format!("a Machine {rest}"),
         None => line,
     }
-}
-
-fn is_paused(object: &Value) -> bool {
-    object["spec"]["paused"] == true || object["metadata"]["annotations"][PAUSED].is_string()
 }
 
 /// Returns what of these clusters is not as it should be.

@@ -1,5 +1,7 @@
 //! Converts objects to the entries of the tree. Pure.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use engine::startup::{Report, Unconfirmed};
 use machinery::clock::parse_rfc3339;
@@ -86,16 +88,20 @@ pub fn entries(objects: &Objects) -> Vec<Entry> {
     clusters.sort_by_key(|cluster| (namespace(cluster), name(cluster)));
     let clusters = clusters.into_iter().flat_map(|cluster| cluster_entries(cluster, objects));
     let mut entries: Vec<Entry> = clusters.chain(hosts::entries(objects)).collect();
-    entries.iter_mut().for_each(|entry| doubt(entry, &objects.unconfirmed));
+    doubt(&mut entries, &objects.unconfirmed);
     entries
 }
 
-/// Lets an entry wait whose stored status no controller has confirmed yet.
-fn doubt(entry: &mut Entry, unconfirmed: &Report) {
-    let of_entry = unconfirmed.unconfirmed.iter().filter(|one| key_of(one) == entry.key);
-    let causes: Vec<String> = of_entry.map(|one| one.cause.clone()).collect();
-    if entry.state == State::Good && !causes.is_empty() {
-        (entry.state, entry.causes) = (State::Waiting, causes);
+/// Lets entries wait whose stored status no controller has confirmed yet.
+fn doubt(entries: &mut [Entry], report: &Report) {
+    let mut causes = BTreeMap::<String, Vec<String>>::new();
+    for one in &report.unconfirmed {
+        causes.entry(key_of(one)).or_default().push(one.cause.clone());
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.state == State::Good) {
+        if let Some(causes) = causes.remove(&entry.key) {
+            (entry.state, entry.causes) = (State::Waiting, causes);
+        }
     }
 }
 
@@ -197,8 +203,10 @@ fn machine_entry(machine: &Value, objects: &Objects) -> Entry {
             && object["metadata"]["name"] == reference["name"]
             && namespace(object) == namespace(machine)
     };
-    let starts = objects.dev_machines.iter().find(is_own).and_then(starts);
-    Entry { starts, ..entry(machine, 2, "Ready", summary.trim().to_owned()) }
+    let found = entry(machine, 2, "Ready", summary.trim().to_owned());
+    let waits = found.state != State::Good;
+    let starts = waits.then(|| objects.dev_machines.iter().find(is_own).and_then(starts)).flatten();
+    Entry { starts, ..found }
 }
 
 /// The parts of a simulated machine in the order in which they start: the condition, the field of the part, and the part before it.

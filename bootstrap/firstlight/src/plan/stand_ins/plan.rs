@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::pools::{self, Versions};
 use crate::plan::object::{Reference, is_foreign, label};
 use crate::plan::view::View;
-use crate::tree::conditions::is_provisioned;
+use crate::tree::conditions::{is_paused, is_provisioned};
 
 /// How long what is not simulated takes to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,10 +126,6 @@ fn at_work<'a>(view: &'a View, object: &Value) -> Option<&'a Value> {
 
 fn wish(object: &Value, step: Step, after: Duration) -> Wish {
     Wish { key: Reference::of(object).key(), step, after }
-}
-
-fn is_paused(cluster: &Value) -> bool {
-    cluster["spec"]["paused"] == true
 }
 
 fn has_infrastructure(cluster: &Value) -> bool {
