@@ -29,6 +29,16 @@ pub enum Error {
         /// The error with its position.
         source: serde_json::Error,
     },
+    /// The answer of a server, or a list with all its pages, is larger than any that belongs to Cluster API.
+    #[error("{server}: {what}: the answer has more than {} MiB", .limit >> 20)]
+    TooLarge {
+        /// The role of the server: `source` or `target`.
+        server: &'static str,
+        /// The verb and the object.
+        what: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// The journal cannot be read or written.
     #[error("the journal {path}: {source}")]
     Disk {

@@ -6,6 +6,16 @@ use std::time::Duration;
 pub const IN_FLIGHT: usize = 16;
 /// Objects of one page of a list.
 pub const PAGE: usize = 500;
+/// Objects of one page of a list whose pages are too large otherwise.
+pub const SMALL_PAGE: usize = 16;
+/// The largest answer, in bytes. An API server stores no object of more than a few megabytes, so a small page fits.
+pub const ANSWER: usize = 64 * 1024 * 1024;
+/// The largest list with all its pages, in bytes.
+pub const LIST: usize = 1024 * 1024 * 1024;
+/// The largest event of a watch, in bytes. It has only the metadata of an object.
+pub const LINE: usize = 8 * 1024 * 1024;
+/// The largest answer of a refusal, in bytes.
+pub const REFUSAL: usize = 1024 * 1024;
 /// Up to this many namespaces are listed one by one; with more, one list covers all namespaces.
 pub const NAMESPACES_LISTED_ALONE: usize = 4;
 /// Objects between two syncs of the journal; a resumed pivot may have to look at as many again.

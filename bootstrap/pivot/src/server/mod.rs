@@ -1,5 +1,6 @@
-//! A client of one of the two servers: retries requests, and reads lists page by page.
+//! A client of one of the two servers: retries requests, and reads no more of an answer than any server of Cluster API sends.
 
+mod lists;
 mod watch;
 
 use std::sync::Arc;
@@ -11,15 +12,14 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use machinery::clock::Clock;
-use machinery::url::encode;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::limits;
 
+pub use lists::Page;
 pub use watch::Change;
 
 /// A server that objects move from or to.
@@ -33,10 +33,6 @@ pub struct Server {
     /// The seconds by which the server's clock is ahead of this machine's, according to its answers.
     skew: Arc<Mutex<Option<i64>>>,
 }
-
-/// The media type of a list with only the metadata of its objects.
-const METADATA_ONLY: &str =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// Media types of the patches in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,23 +61,6 @@ impl<'a> Call<'a> {
     fn write(method: Method, media_type: &'static str, body: &'a Value) -> Self {
         Self { method, accept: None, media_type: Some(media_type), body: Some(body) }
     }
-}
-
-/// One page of a list.
-#[derive(Deserialize)]
-pub struct Page {
-    /// The metadata of the list, with the position of the next page.
-    #[serde(default)]
-    metadata: PageMetadata,
-    /// The objects; those of built-in kinds lack `apiVersion` and `kind`.
-    #[serde(default)]
-    pub items: Vec<Box<RawValue>>,
-}
-
-#[derive(Default, Deserialize)]
-struct PageMetadata {
-    #[serde(default, rename = "continue")]
-    next: String,
 }
 
 impl Server {
@@ -187,62 +166,25 @@ impl Server {
         }
     }
 
-    /// Returns the page that follows `page`, or the first page; `None` after the last page.
-    ///
-    /// # Errors
-    /// The errors of [`Server::get`].
-    pub async fn page(&self, what: &str, path: &str, page: Option<&Page>) -> Result<Option<Page>> {
-        let separator = if path.contains('?') { '&' } else { '?' };
-        let mut path = format!("{path}{separator}limit={}", limits::PAGE);
-        if let Some(page) = page {
-            if page.metadata.next.is_empty() {
-                return Ok(None);
-            }
-            path.push_str("&continue=");
-            path.push_str(&encode(&page.metadata.next));
-        }
-        self.get(what, &path).await.map(Some)
-    }
-
-    /// Returns all objects of a list that is known to be short.
-    ///
-    /// # Errors
-    /// The errors of [`Server::get`].
-    pub async fn list(&self, what: &str, path: &str) -> Result<Vec<Box<RawValue>>> {
-        let mut items = Vec::new();
-        let mut last: Option<Page> = None;
-        while let Some(mut page) = self.page(what, path, last.as_ref()).await? {
-            items.append(&mut page.items);
-            last = Some(page);
-        }
-        Ok(items)
-    }
-
-    /// Returns the metadata of all objects of a list.
-    ///
-    /// # Errors
-    /// The errors of [`Server::get`].
-    pub async fn list_metadata(&self, what: &str, path: &str) -> Result<Vec<Value>> {
-        let mut items = Vec::new();
-        let mut next = String::new();
-        loop {
-            let separator = if path.contains('?') { '&' } else { '?' };
-            let path = format!("{path}{separator}limit={}&continue={}", limits::PAGE, encode(&next));
-            let call = Call { accept: Some(METADATA_ONLY), ..Call::read() };
-            let mut page: Value = self.send(what, path.trim_end_matches("&continue="), call).await?;
-            if let Some(found) = page["items"].as_array_mut() {
-                items.append(found);
-            }
-            next = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
-            if next.is_empty() {
-                return Ok(items);
-            }
-        }
-    }
-
     async fn send<T: for<'de> Deserialize<'de>>(&self, what: &str, path: &str, call: Call<'_>) -> Result<T> {
-        let unreadable = |source| Error::Answer { server: self.role, what: what.to_owned(), source };
-        let body = call.body.map(serde_json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
+        self.parse(what, &self.text(what, path, call).await?)
+    }
+
+    fn parse<T: for<'de> Deserialize<'de>>(&self, what: &str, text: &[u8]) -> Result<T> {
+        serde_json::from_slice(text).map_err(|source| self.unreadable(what, source))
+    }
+
+    fn unreadable(&self, what: &str, source: serde_json::Error) -> Error {
+        Error::Answer { server: self.role, what: what.to_owned(), source }
+    }
+
+    fn too_large(&self, what: &str, limit: usize) -> Error {
+        Error::TooLarge { server: self.role, what: what.to_owned(), limit }
+    }
+
+    async fn text(&self, what: &str, path: &str, call: Call<'_>) -> Result<Vec<u8>> {
+        let body = call.body.map(serde_json::to_vec).transpose();
+        let body = body.map_err(|source| self.unreadable(what, source))?.unwrap_or_default();
         let mut pause = limits::RETRY_PAUSE;
         let mut attempt = 0;
         loop {
@@ -257,7 +199,8 @@ impl Server {
                 .body(body.clone())
                 .map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;
             match self.once(request).await {
-                Ok(text) => return serde_json::from_slice(&text).map_err(unreadable),
+                Ok(Some(text)) => return Ok(text),
+                Ok(None) => return Err(self.too_large(what, limits::ANSWER)),
                 Err(error) if attempt < self.retries() && is_passing(&error) => {
                     tracing::debug!(server = self.role, what, %error, "trying again");
                 }
@@ -273,9 +216,9 @@ impl Server {
         if self.has_answered.load(Ordering::Relaxed) { limits::RETRIES } else { limits::RETRIES_AT_FIRST }
     }
 
-    async fn once(&self, request: Request<Vec<u8>>) -> Result<Vec<u8>, kube::Error> {
-        let answer = self.ask(request).await?;
-        Ok(answer.into_body().collect().await?.to_bytes().into())
+    /// Sends a request once; `None` if the answer is too large.
+    async fn once(&self, request: Request<Vec<u8>>) -> Result<Option<Vec<u8>>, kube::Error> {
+        read(self.ask(request).await?.into_body(), limits::ANSWER).await
     }
 
     /// Sends a request once. A refusal by the server is an error.
@@ -292,7 +235,7 @@ impl Server {
         if !status.is_client_error() && !status.is_server_error() {
             return Ok(answer);
         }
-        let text = answer.into_body().collect().await?.to_bytes();
+        let text = read(answer.into_body(), limits::REFUSAL).await?.unwrap_or_default();
         let refused = serde_json::from_slice::<kube::core::Status>(&text).unwrap_or_else(|_| {
             let words = String::from_utf8_lossy(&text);
             kube::core::Status::failure(words.trim(), "").with_code(status.as_u16())
@@ -304,6 +247,19 @@ impl Server {
         let has_answered = self.has_answered.load(Ordering::Relaxed);
         Error::Server { server: self.role, what: what.to_owned(), cause: Box::new(source), has_answered }
     }
+}
+
+/// Reads a body; `None` if it has more than `limit` bytes.
+async fn read(mut body: Body, limit: usize) -> Result<Option<Vec<u8>>, kube::Error> {
+    let mut text = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if text.len() + data.len() > limit {
+            return Ok(None);
+        }
+        text.extend_from_slice(&data);
+    }
+    Ok(Some(text))
 }
 
 /// Returns whether the same request may succeed soon.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Server;
 use crate::error::Result;
+use crate::limits;
 
 /// The media type of responses with only the objects' metadata.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -30,16 +31,21 @@ struct Lines {
 }
 
 impl Lines {
-    /// Returns the next complete line; `None` if the server or the network ended the watch, or the line cannot be read.
+    /// Returns the next complete line; `None` if the server or the network ended the watch, or the line cannot be read or is too long.
     async fn next(&mut self) -> Option<Change> {
+        let mut searched = 0;
         loop {
-            if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.text.drain(..=end).collect();
+            if let Some(end) = self.text[searched..].iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.text.drain(..=searched + end).collect();
                 return serde_json::from_slice(&line).ok();
             }
+            searched = self.text.len();
             let frame = self.body.frame().await?.ok()?;
             if let Ok(data) = frame.into_data() {
                 self.text.extend_from_slice(&data);
+            }
+            if self.text.len() > limits::LINE {
+                return None;
             }
         }
     }
