@@ -30,14 +30,35 @@ struct Authority {
     valid: Validity,
 }
 
-/// The first and the last second, since the Unix epoch, in which a certificate is valid.
+/// The first and the last second, since the Unix epoch, in which a certificate, or all of a chain, is valid.
 #[derive(Debug, Clone, Copy)]
-struct Validity {
+pub struct Validity {
     from: i64,
     to: i64,
 }
 
 impl Validity {
+    /// Returns the time in which all certificates of a verified chain, DER, and their authorities are valid. `None` if there is none, or one
+    /// cannot be parsed.
+    pub fn of_chain<'a>(
+        chain: impl IntoIterator<Item = &'a [u8]>,
+        authorities: &Authorities,
+    ) -> Option<Self> {
+        let mut all: Option<Self> = None;
+        for der in chain {
+            let (_, certificate) = X509Certificate::from_der(der).ok()?;
+            let valid = Self::of(&certificate);
+            let issuer = authorities.validity(certificate.issuer().as_raw());
+            all = [all, issuer].into_iter().flatten().fold(valid, Self::and).into();
+        }
+        all
+    }
+
+    /// Returns whether this time includes the present.
+    pub fn is_now(&self, clock: &Clock) -> bool {
+        (self.from..=self.to).contains(&clock.now().timestamp())
+    }
+
     fn of(certificate: &X509Certificate<'_>) -> Self {
         let validity = certificate.validity();
         Self { from: validity.not_before.timestamp(), to: validity.not_after.timestamp() }
@@ -49,14 +70,17 @@ impl Validity {
 }
 
 impl Authorities {
-    /// Reads the certificates of authorities, DER. What cannot be read signs nothing.
-    pub fn new<'a>(certificates: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let read = |der: &'a [u8]| {
+    /// Reads the certificates of authorities, PEM. One that cannot be parsed signs nothing.
+    ///
+    /// # Errors
+    /// [`pki::Error::Pem`].
+    pub fn from_pem(text: &str) -> Result<Self, pki::Error> {
+        let read = |der: &[u8]| {
             let (_, certificate) = X509Certificate::from_der(der).ok()?;
             let subject = certificate.subject().as_raw().to_vec();
             Some(Authority { subject, valid: Validity::of(&certificate) })
         };
-        Self(certificates.into_iter().filter_map(read).collect())
+        Ok(Self(pki::certificates(text)?.iter().filter_map(|der| read(der)).collect()))
     }
 
     /// Returns the time in which the authority called `issuer` is valid. Of several with this name, it is the one that is valid longest:
@@ -71,23 +95,14 @@ impl ClientCertificate {
     /// Reads a verified chain, DER: the client's own certificate, followed by those of intermediate authorities. `None` if it cannot be
     /// parsed, or has no common name.
     pub fn read<'a>(chain: impl IntoIterator<Item = &'a [u8]>, authorities: &Authorities) -> Option<Self> {
-        let mut read: Option<Self> = None;
-        for der in chain {
-            let (_, certificate) = X509Certificate::from_der(der).ok()?;
-            let issuer = authorities.validity(certificate.issuer().as_raw());
-            let valid = issuer.into_iter().fold(Validity::of(&certificate), Validity::and);
-            read = match read {
-                None => Some(Self { user: user(&certificate)?, valid }),
-                Some(read) => Some(Self { valid: read.valid.and(valid), ..read }),
-            };
-        }
-        read
+        let chain: Vec<&[u8]> = chain.into_iter().collect();
+        let (_, own) = X509Certificate::from_der(chain.first()?).ok()?;
+        Some(Self { user: user(&own)?, valid: Validity::of_chain(chain, authorities)? })
     }
 
     /// Returns whether all certificates of the chain are valid now.
     pub fn is_valid(&self, clock: &Clock) -> bool {
-        let now = clock.now().timestamp();
-        self.valid.from <= now && now <= self.valid.to
+        self.valid.is_now(clock)
     }
 }
 

@@ -181,8 +181,7 @@ impl Certificates {
     /// # Errors
     /// Its certificate is damaged.
     pub fn authorities(&self) -> Result<Authorities> {
-        let certificates = pki::certificates(self.authority.certificate())?;
-        Ok(Authorities::new(certificates.iter().map(|certificate| &**certificate)))
+        Ok(Authorities::from_pem(self.authority.certificate())?)
     }
 
     /// Returns the TLS configuration of the listener.

@@ -16,6 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metal_provisioning::http::impatient::{Impatient, Patience};
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -38,9 +39,10 @@ pub(crate) struct Limits {
     pub(crate) stalled_name: &'static str,
 }
 
-/// An extension of requests whose client has presented a certificate, which was verified.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Certified;
+/// An extension of requests whose client has presented a certificate: its chain, which was verified when the connection began. The connection
+/// may last longer than the certificate is valid.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientChain(pub(crate) Arc<[CertificateDer<'static>]>);
 
 /// Listens on `address`, the value of `flag`. Returns `None` if the endpoint is disabled.
 ///
@@ -111,8 +113,8 @@ pub(crate) async fn connection<A, F>(
         Some(tls) => {
             if let Ok(Ok(stream)) = tokio::time::timeout(limits.handshake, tls.accept(stream)).await {
                 let (_, session) = stream.get_ref();
-                let certified = session.peer_certificates().map(|_| Certified);
-                requests(stream, limits, certified, answer).await;
+                let chain = session.peer_certificates().map(|chain| ClientChain(chain.into()));
+                requests(stream, limits, chain, answer).await;
             }
         }
     }
@@ -121,15 +123,15 @@ pub(crate) async fn connection<A, F>(
 async fn requests<A, F>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     limits: Limits,
-    certified: Option<Certified>,
+    chain: Option<ClientChain>,
     answer: A,
 ) where
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Full<Bytes>>>,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
-        if let Some(certified) = certified {
-            request.extensions_mut().insert(certified);
+        if let Some(chain) = &chain {
+            request.extensions_mut().insert(chain.clone());
         }
         let answer = answer(request);
         async move { Ok::<_, Infallible>(answer.await) }

@@ -37,8 +37,7 @@ impl Plane {
         let authority =
             CertificateAuthority::generate("ca", KeyAlgorithm::EcdsaP256, validity, clock.now(), &random)
                 .unwrap();
-        let certificates = pki::certificates(authority.certificate()).unwrap();
-        let authorities = Authorities::new(certificates.iter().map(|certificate| &**certificate));
+        let authorities = Authorities::from_pem(authority.certificate()).unwrap();
         let tls = Tls::new(server_config(&authority, &clock, &random)).with_authorities(authorities);
         let server = Server::builder(registry(&clock).await, clock.clone()).build();
         Self { listener: Listener::new(server, Some(tls)), authority, clock, random }

@@ -79,9 +79,11 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let (clock, random) = (Clock::system(), Random::system());
     let address = address(flags)?;
     let tcp = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-    let authorities =
-        flags.file("client-ca-file")?.map(|text| pki::certificates(&text)).transpose()?.unwrap_or_default();
-    let authorities = Authorities::new(authorities.iter().map(|certificate| &**certificate));
+    let authorities = flags
+        .file("client-ca-file")?
+        .map(|text| Authorities::from_pem(&text))
+        .transpose()?
+        .unwrap_or_default();
     let tls = Tls::new(tls(flags, &clock)?).with_authorities(authorities);
     let server = server(flags, &clock, &random).await?;
     server.registry().advertise(SocketAddr::new(advertised(flags, address)?, address.port()));

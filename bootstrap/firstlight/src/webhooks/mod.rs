@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use access::certificate::Authorities;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use engine::Manager;
@@ -58,11 +59,11 @@ pub struct WebhookOptions {
 }
 
 impl WebhookOptions {
-    fn clients(&self) -> Result<ClientCertificates> {
-        let Some(path) = &self.webhook_client_ca else { return Ok(ClientCertificates::None) };
+    /// Returns the authorities of clients, PEM; `None` if everybody may ask for admission.
+    fn authorities(&self) -> Result<Option<String>> {
+        let Some(path) = &self.webhook_client_ca else { return Ok(None) };
         let text = std::fs::read_to_string(path);
-        let text = text.with_context(|| format!("--webhook-client-ca: cannot read {}", path.display()))?;
-        Ok(ClientCertificates::Optional(text))
+        text.map(Some).with_context(|| format!("--webhook-client-ca: cannot read {}", path.display()))
     }
 }
 
@@ -96,11 +97,18 @@ impl Webhooks {
         let first = certificates.ensure().await?;
         let current = Arc::new(Current::new(&first)?);
         let (sender, authority) = watch::channel(first.authority.certificate.clone());
-        let config = server_config(current.clone(), &options.clients()?, &["http/1.1"], manager.clock())
+        let (clients, authorities) = match options.authorities()? {
+            None => (ClientCertificates::None, None),
+            Some(text) => {
+                let authorities = Authorities::from_pem(&text).context("--webhook-client-ca")?;
+                (ClientCertificates::Optional(text), Some(authorities))
+            }
+        };
+        let config = server_config(current.clone(), &clients, &["http/1.1"], manager.clock())
             .context("the webhooks cannot be served")?;
         let tls = TlsAcceptor::from(Arc::new(config));
         let address = listener.local_addr()?;
-        let site = Arc::new(Site::new(manager, rules, options.webhook_client_ca.is_some())?);
+        let site = Arc::new(Site::new(manager, rules, authorities)?);
         let reached = metrics::Limits::of(manager.all_metrics());
         let answer = move |request| site.clone().answer(request);
         manager.spawn(serve(listener, Some(tls), LIMITS, reached, answer));

@@ -7,6 +7,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use access::certificate::{Authorities, Validity};
 use anyhow::Result;
 use bytes::Bytes;
 use engine::Manager;
@@ -17,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
+use machinery::clock::Clock;
 use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
@@ -31,7 +33,7 @@ use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use crate::admission::ClusterApiAdmission;
 use crate::conversion::ClusterApiConversion;
-use crate::http_server::{Certified, text};
+use crate::http_server::{ClientChain, text};
 use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
 
 /// A refusal of a request, for which there is no answer to a review.
@@ -52,8 +54,9 @@ pub(super) struct Site {
     client: Client,
     memory: Memory,
     limits: Limits,
-    /// Whether only clients with a certificate may ask for admission.
-    wants_certificates: bool,
+    /// Who signs the certificates of the clients that may ask for admission; `None` if everybody may.
+    authorities: Option<Authorities>,
+    clock: Clock,
 }
 
 impl Site {
@@ -64,7 +67,7 @@ impl Site {
     pub(super) fn new(
         manager: &Manager,
         rules: ClusterApiAdmission,
-        wants_certificates: bool,
+        authorities: Option<Authorities>,
     ) -> Result<Self> {
         Ok(Self {
             definitions: Arc::new(Definitions::new(ClusterApiConversion::of(manager.contracts().clone()))?),
@@ -73,7 +76,8 @@ impl Site {
             client: manager.client().clone(),
             memory: Memory::new(REVIEWS_BYTES, CONVERSION_BYTES),
             limits: Limits::of(manager.all_metrics()),
-            wants_certificates,
+            authorities,
+            clock: manager.clock().clone(),
         })
     }
 
@@ -106,10 +110,8 @@ impl Site {
             CONVERSION => (Question::Conversion, CONVERSION_BYTES),
             path => return Err((StatusCode::NOT_FOUND, format!("no webhook is at {path}"))),
         };
-        let is_certified = request.extensions().get::<Certified>().is_some();
-        if self.wants_certificates && !is_certified && matches!(question, Question::Admission(_)) {
-            let why = "the client has presented no certificate of an authority in --webhook-client-ca";
-            return Err((StatusCode::UNAUTHORIZED, why.to_owned()));
+        if matches!(question, Question::Admission(_)) {
+            self.check_certificate(request.extensions().get())?;
         }
         if request.method() != Method::POST {
             return Err((StatusCode::METHOD_NOT_ALLOWED, "reviews are posted".to_owned()));
@@ -119,6 +121,19 @@ impl Site {
         }
         let (body, reservation) = self.read(request.into_body(), most).await?;
         self.reviewed(question, body, reservation).await
+    }
+
+    fn check_certificate(&self, chain: Option<&ClientChain>) -> Result<(), Refusal> {
+        let Some(authorities) = &self.authorities else { return Ok(()) };
+        let valid = chain.and_then(|ClientChain(chain)| {
+            Validity::of_chain(chain.iter().map(|certificate| &**certificate), authorities)
+        });
+        let why = match valid {
+            Some(valid) if valid.is_now(&self.clock) => return Ok(()),
+            Some(_) => "the certificate that the client has presented is not valid now",
+            None => "the client has presented no certificate of an authority in --webhook-client-ca",
+        };
+        Err((StatusCode::UNAUTHORIZED, why.to_owned()))
     }
 
     /// Reads a body of at most this many bytes. Its memory is reserved as it arrives.

@@ -10,7 +10,7 @@ use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use registry::Registry;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use serving::Server;
@@ -26,6 +26,8 @@ use crate::http_server::connection;
 use crate::limits::{WEBHOOK_IDLE, WEBHOOK_STALLED};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// The time for which the certificate of a client is valid where it is asked for.
+const CLIENT_VALID: chrono::Duration = chrono::Duration::seconds(4);
 
 /// The webhooks of a process, and clients of them.
 struct Webhooks {
@@ -37,6 +39,11 @@ struct Webhooks {
 
 impl Webhooks {
     async fn new() -> Self {
+        Self::with(false).await
+    }
+
+    /// Webhooks that everybody may ask for admission, or only clients with a certificate.
+    async fn with(is_closed: bool) -> Self {
         let clock = Clock::simulated(machinery::clock::parse_rfc3339("2026-11-24T00:00:00Z").unwrap());
         let store = Store::open(MemoryEngine::new(), clock.clone()).await.unwrap();
         let options = registry::Options::default();
@@ -55,13 +62,20 @@ impl Webhooks {
             CertificateAuthority::generate("ca", KeyAlgorithm::default(), None, now, random).unwrap();
         let leaf = authority.issue(&Leaf::server("webhooks", vec!["webhooks".to_owned()]), now, random);
         let certificates = Arc::new(ServerCertificates::new(&leaf.unwrap()).unwrap());
-        let config = server_config(certificates, &ClientCertificates::None, &["http/1.1"], &clock).unwrap();
+        let pem = authority.certificate();
+        let clients = ClientCertificates::Optional(pem.to_owned());
+        let config = server_config(certificates, &clients, &["http/1.1"], &clock).unwrap();
         let mut roots = RootCertStore::empty();
-        let root = CertificateDer::from_pem_slice(authority.identity().certificate.as_bytes()).unwrap();
-        roots.add(root).unwrap();
-        let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        roots.add(pki::certificates(pem).unwrap().remove(0)).unwrap();
+        let authorities = is_closed.then(|| Authorities::from_pem(pem).unwrap());
+        let validity = if is_closed { CLIENT_VALID } else { chrono::Duration::days(1) };
+        let leaf = Leaf::client("kube-apiserver", &[]).valid_for(validity);
+        let own = authority.issue(&leaf, now, random).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
+        let client = ClientConfig::builder().with_root_certificates(roots);
+        let client = client.with_client_auth_cert(pki::certificates(&own.certificate).unwrap(), key).unwrap();
         Self {
-            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default(), false).unwrap()),
+            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default(), authorities).unwrap()),
             manager,
             tls: TlsAcceptor::from(Arc::new(config)),
             connector: TlsConnector::from(Arc::new(client)),
@@ -148,6 +162,23 @@ fn conversion_review(bytes: usize) -> Vec<u8> {
     let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
         "request": {"uid": "u", "desiredAPIVersion": format!("{group}/v1beta2"), "objects": [object]}});
     review.to_string().into_bytes()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_counts_at_each_request_while_it_is_valid() {
+    let webhooks = Webhooks::with(true).await;
+    let mut stream = webhooks.connect().await;
+    for (path, code) in [("/rules", 400), ("/rules", 400), ("/rules", 401), ("/conversion", 400)] {
+        let request = format!("POST {path} HTTP/1.1\r\nhost: webhooks\r\ncontent-length: 2\r\n\r\n{{}}");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        let mut answer = [0; 1024];
+        let read = stream.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..read]);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{answer}");
+        assert_eq!(answer.contains("not valid now"), code == 401, "{answer}");
+        webhooks.pass(3 * SECOND).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
