@@ -25,6 +25,11 @@ pub enum KeyAlgorithm {
 }
 
 impl KeyAlgorithm {
+    /// Returns whether it is RSA, whose keys take seconds to make.
+    pub fn is_rsa(self) -> bool {
+        matches!(self, Self::Rsa2048 | Self::Rsa3072 | Self::Rsa4096)
+    }
+
     /// Returns the name in kubeadm's configuration.
     pub fn name(self) -> &'static str {
         match self {

@@ -122,6 +122,29 @@ async fn what_is_not_supported_is_refused_by_name_and_the_certificate_stays() {
             "spec.subject.organizations",
         ),
         (json!({"isCA": null, "subject": null, "dnsNames": ["not a name"]}), "no certificate can be issued"),
+        (json!({"dnsNames": ["a.p.svc"], "ipAddresses": ["localhost"]}), "spec.ipAddresses: \"localhost\""),
+        (
+            json!({"ipAddresses": null, "duration": "1ns"}),
+            "spec.duration: \"1ns\" is shorter than 60 minutes",
+        ),
+        (json!({"duration": "-48h"}), "spec.duration: \"-48h\" is no duration"),
+        (json!({"duration": "soon"}), "spec.duration: \"soon\" is no duration"),
+        (json!({"duration": "9999999h"}), "or is too long"),
+        (json!({"duration": "1h", "renewBefore": "1h"}), "spec.renewBefore must be shorter"),
+        (json!({"renewBefore": "1m"}), "spec.renewBefore: \"1m\" is shorter than 5 minutes"),
+        (json!({"renewBefore": "30m", "renewBeforePercentage": 50}), "exclude each other"),
+        (json!({"renewBefore": null, "renewBeforePercentage": 100}), "spec.renewBeforePercentage: 100"),
+        (json!({"renewBeforePercentage": 1}), "spec.renewBeforePercentage: 1 is refused"),
+        (
+            json!({"renewBeforePercentage": null, "duration": null, "secretName": "../../etc"}),
+            "\"../../etc\" is no name of a Secret",
+        ),
+        (json!({"secretName": "a".repeat(300)}), "is no name of a Secret"),
+        (json!({"secretName": ""}), "spec.secretName is empty"),
+        (
+            json!({"secretName": "other", "secretTemplate": {"labels": {"a": "not a value!"}}}),
+            "the Secret is refused",
+        ),
     ];
     for (spec, named) in refused {
         change(&world, spec).await;
@@ -132,7 +155,7 @@ async fn what_is_not_supported_is_refused_by_name_and_the_certificate_stays() {
         world.until(named, is_refused).await;
         assert_eq!(issued(&world).await, present, "{named}");
     }
-    change(&world, json!({"dnsNames": ["a.p.svc"]})).await;
+    change(&world, json!({"dnsNames": ["a.p.svc"], "secretName": "c-tls", "secretTemplate": null})).await;
     until_ready(&world, "as before", "True").await;
     assert_eq!(issued(&world).await, present, "nothing has changed");
 }
@@ -153,4 +176,76 @@ async fn an_authority_is_not_signed_by_another() {
     world.until("it says so", |manager| ready(manager)["reason"] == "Unsupported").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(issued(&world).await, "");
+}
+
+/// What the certificate says in its own form is no change.
+#[tokio::test(start_paused = true)]
+async fn what_a_certificate_says_in_another_form_is_issued_once() {
+    let world = world().await;
+    let spec = json!({
+        "secretName": "c-tls", "issuerRef": {"name": "self"}, "commonName": "c", "dnsNames": ["a.p.svc", "a.p.svc", "*.p.svc"],
+        "ipAddresses": ["::0001", "2001:DB8::1", "127.0.0.1"], "duration": "100h", "renewBeforePercentage": 25,
+    });
+    world.create(json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "c"}, "spec": spec})).await;
+    until_ready(&world, "it is issued", "True").await;
+    let present = issued(&world).await;
+    tokio::time::sleep(Duration::from_secs(74 * 3600)).await;
+    assert_eq!(issued(&world).await, present);
+    tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
+    assert_ne!(issued(&world).await, present, "a quarter before its end");
+}
+
+/// Without an owner, both would write the Secret for ever.
+#[tokio::test(start_paused = true)]
+async fn of_certificates_with_one_secret_one_has_it_until_it_is_gone() {
+    let world = world().await;
+    let certificate = |name: &str| {
+        let spec = json!({"secretName": "c-tls", "dnsNames": [format!("{name}.p.svc")], "issuerRef": {"name": "self"}});
+        json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": name}, "spec": spec})
+    };
+    world.create(certificate("first")).await;
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if !issued(&world).await.is_empty() {
+            break;
+        }
+    }
+    let present = issued(&world).await;
+    assert_eq!(pki::inspect(&present).unwrap().names, ["first.p.svc"]);
+    world.create(certificate("c")).await;
+    until_ready(&world, "it is refused", "False").await;
+    let said = ready(&world.manager);
+    assert_eq!(said["reason"], "IncorrectCertificate");
+    assert_eq!(said["message"], "spec.secretName: the Secret \"c-tls\" is that of the Certificate \"first\"");
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(issued(&world).await, present);
+    api(&world).delete("first", &Default::default()).await.unwrap();
+    until_ready(&world, "the other one has it", "True").await;
+    assert_eq!(pki::inspect(&issued(&world).await).unwrap().names, ["c.p.svc"]);
+}
+
+/// A certificate that becomes the authority of its own issuer would be replaced each time.
+#[tokio::test(start_paused = true)]
+async fn only_an_authority_signs_and_none_signs_itself() {
+    let world = world().await;
+    let issuer = |name: &str, secret: &str| json!({"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": {"name": name}, "spec": {"ca": {"secretName": secret}}});
+    let spec = json!({"secretName": "c-tls", "dnsNames": ["a.p.svc"], "issuerRef": {"name": "self"}});
+    world.create(json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "c"}, "spec": spec})).await;
+    until_ready(&world, "it is issued", "True").await;
+    let present = issued(&world).await;
+    world.create(issuer("own", "c-tls")).await;
+    change(&world, json!({"issuerRef": {"name": "own"}})).await;
+    world
+        .until("it does not sign itself", |manager| {
+            ready(manager).to_string().contains("of this certificate itself")
+        })
+        .await;
+    let leaf = json!({"secretName": "leaf", "dnsNames": ["b.p.svc"], "issuerRef": {"name": "self"}});
+    world.create(json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "leaf"}, "spec": leaf})).await;
+    world.create(issuer("leaf", "leaf")).await;
+    change(&world, json!({"issuerRef": {"name": "leaf"}})).await;
+    world
+        .until("a leaf signs nothing", |manager| ready(manager).to_string().contains("may not sign others"))
+        .await;
+    assert_eq!(issued(&world).await, present);
 }

@@ -2,10 +2,12 @@
 
 mod found;
 mod plan;
+mod rivals;
 mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{
     Action, Controller, Descriptor, Error, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request,
@@ -17,8 +19,9 @@ use kube::api::{DynamicObject, PostParams};
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use pki::{CertificateAuthority, Identity, PrivateKey};
+use pki::{Identity, PrivateKey};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::cluster::{Definitions, Secrets, is_ours, secret};
 use crate::issuer::with_ready;
@@ -28,6 +31,9 @@ use wanted::Wanted;
 
 /// The namespace in which a ClusterIssuer looks for the Secret of its authority.
 const CLUSTER_NAMESPACE: &str = "cert-manager";
+
+/// How soon a Certificate with an RSA key is looked at again while the key of another one is made.
+const RSA_TURN: Duration = Duration::from_secs(1);
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -45,6 +51,8 @@ struct Certificates {
     definitions: Definitions,
     clock: Clock,
     random: Random,
+    /// One RSA key is made at a time, which takes seconds: no number of them delays other certificates, or the end of the process.
+    rsa: Semaphore,
 }
 
 fn start(manager: &Manager) {
@@ -57,11 +65,12 @@ fn start(manager: &Manager) {
         definitions: manager.objects(),
         clock: manager.clock().clone(),
         random: manager.random().clone(),
+        rsa: Semaphore::new(1),
     };
-    let (of_issuer, of_cluster_issuer, of_secret) =
-        (this.certificates.clone(), this.certificates.clone(), this.certificates.clone());
+    let [of_issuer, of_cluster_issuer, of_secret, of_rival] = [(); 4].map(|()| this.certificates.clone());
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.certificates)
+        .watches(&this.certificates, move |change| rivals::of_change(&of_rival, change))
         .watches(&this.issuers, move |change| named(&of_issuer, "issuerRef/name", &change.name().name))
         .watches(&this.cluster_issuers, move |change| {
             named(&of_cluster_issuer, "issuerRef/name", &change.name().name)
@@ -88,52 +97,59 @@ impl Reconciler for Certificates {
         let wanted = match Wanted::of(&certificate) {
             Ok(wanted) => wanted,
             // A certificate that is there stays: the clients of a webhook go on, and the condition says what has not followed.
-            Err(why) => {
-                self.report(&certificate, json!({}), "False", ("Unsupported", &why)).await?;
-                return Ok(Action::done());
-            }
+            Err(why) => return self.refuse(&certificate, ("Unsupported", &why)).await,
         };
-        let signer = self.signer(&certificate).await?;
         let secret = secret(&self.client, &NamespacedName::new(&request.namespace, &wanted.secret)).await?;
+        let all = self.certificates.cache().in_namespace(&request.namespace);
+        if let Some(owner) = rivals::owner(&certificate, &all, secret.as_deref()) {
+            let why = format!(
+                "spec.secretName: the Secret {:?} is that of the Certificate {owner:?}",
+                wanted.secret
+            );
+            return self.refuse(&certificate, ("IncorrectCertificate", &why)).await;
+        }
+        let signer = self.signer(&certificate, &wanted.secret).await?;
         let now = self.clock.now();
         match plan::plan(&wanted, signer, secret.as_deref(), now) {
-            Plan::Wait(reason, message) => {
-                self.report(&certificate, json!({}), "False", (reason, &message)).await?;
-                Ok(Action::done())
-            }
+            Plan::Wait(reason, message) => self.refuse(&certificate, (reason, &message)).await,
             Plan::Keep { status, renew_in } => {
-                self.report(
-                    &certificate,
-                    status,
-                    "True",
-                    ("Ready", "Certificate is up to date and has not expired"),
-                )
-                .await?;
+                let words = ("Ready", "Certificate is up to date and has not expired");
+                self.report(&certificate, status, "True", words).await?;
                 Ok(Action::requeue_after(renew_in))
             }
             Plan::Issue { signer, bundle, why } => {
+                let turn = wanted.algorithm.is_rsa().then(|| self.rsa.try_acquire());
+                if matches!(turn, Some(Err(_))) {
+                    return Ok(Action::requeue_after(RSA_TURN));
+                }
                 tracing::info!(certificate = %request, why, "a certificate is issued");
-                let issued = engine::aside(|| plan::issue(&wanted, &signer, now, &self.random));
-                let (identity, authority) = match issued {
-                    Ok(issued) => issued,
-                    Err(error) => {
-                        let message = format!("no certificate can be issued: {error}");
-                        self.report(&certificate, json!({}), "False", ("Failed", &message)).await?;
-                        return Ok(Action::done());
-                    }
+                let made =
+                    engine::aside(|| self.make(&certificate, &wanted, &signer, &bundle, secret.as_deref()));
+                let made = match made {
+                    Ok(made) => made,
+                    Err(why) => return self.refuse(&certificate, ("Failed", &why)).await,
                 };
-                let bundle = format!("{authority}{bundle}");
-                self.store(&certificate, &wanted, secret, &identity, &bundle).await?;
+                let written = self.store(&made, secret.is_some()).await;
+                if let Err(error) = &written
+                    && error.status().is_some_and(|status| matches!(status.code, 400 | 403 | 422))
+                {
+                    let why = format!("the Secret is refused: {error}");
+                    self.refuse(&certificate, ("Failed", &why)).await?;
+                }
                 // The event of the Secret leads here again, and then the status is written.
-                Ok(Action::done())
+                written.map(|()| Action::done())
             }
         }
     }
 }
 
 impl Certificates {
-    /// Returns who signs a certificate, or why nobody does.
-    async fn signer(&self, certificate: &DynamicObject) -> Result<std::result::Result<Signer, String>> {
+    /// Returns who signs a certificate for the Secret `own`, or why nobody does.
+    async fn signer(
+        &self,
+        certificate: &DynamicObject,
+        own: &str,
+    ) -> Result<std::result::Result<Signer, String>> {
         let reference = &certificate.data["spec"]["issuerRef"];
         let name = reference["name"].as_str().unwrap_or_default();
         let namespace = certificate.namespace().unwrap_or_default();
@@ -150,45 +166,69 @@ impl Certificates {
         let Some(secret_name) = spec["ca"]["secretName"].as_str() else {
             return Ok(Err(format!("the issuer {name:?} is neither selfSigned nor ca")));
         };
+        if secret_name == own && certificate.namespace().as_deref() == Some(of_secret.as_str()) {
+            return Ok(Err(format!(
+                "the issuer {name:?} signs with the Secret {own:?} of this certificate itself"
+            )));
+        }
         let found = secret(&self.client, &NamespacedName::new(of_secret, secret_name)).await?;
         let Some(found) = found else {
             return Ok(Err(format!("the Secret {secret_name:?} of the issuer {name:?} does not exist")));
         };
-        let (certificate, key) = (plan::text(&found, "tls.crt"), plan::text(&found, "tls.key"));
-        let authority = CertificateAuthority::from_pem(&certificate, &key);
-        Ok(authority.map(|authority| Signer::Authority(Arc::new(authority))).map_err(|error| {
-            format!("the Secret {secret_name:?} of the issuer {name:?} has no authority: {error}")
-        }))
+        let has_none = |why: String| {
+            format!("the Secret {secret_name:?} of the issuer {name:?} has no authority: {why}")
+        };
+        Ok(plan::authority(&found).map(|authority| Signer::Authority(Arc::new(authority))).map_err(has_none))
     }
 
-    async fn store(
+    /// Issues a certificate and returns the Secret with it, which replaces `old`.
+    ///
+    /// # Errors
+    /// Why no certificate can be issued as it is wanted.
+    fn make(
         &self,
-        certificate: &Arc<DynamicObject>,
+        certificate: &DynamicObject,
         wanted: &Wanted,
-        old: Option<Arc<Secret>>,
-        identity: &Identity,
+        signer: &Signer,
         bundle: &str,
-    ) -> Result<()> {
-        let mut secret = old.as_deref().cloned().unwrap_or_default();
-        let key = NamespacedName::new(certificate.namespace().unwrap_or_default(), &wanted.secret);
-        secret.metadata.name = Some(key.name.clone());
-        secret.metadata.namespace = Some(key.namespace.clone());
+        old: Option<&Secret>,
+    ) -> std::result::Result<Secret, String> {
+        let cannot = |why: String| format!("no certificate can be issued: {why}");
+        let now = self.clock.now();
+        let issued = plan::issue(wanted, signer, now, &self.random);
+        let (identity, authority) = issued.map_err(|error| cannot(error.to_string()))?;
+        let private = encoded(certificate, &identity).map_err(cannot)?;
+        let mut secret = old.cloned().unwrap_or_default();
+        secret.metadata.name = Some(wanted.secret.clone());
+        secret.metadata.namespace = certificate.namespace();
         secret.annotations_mut().extend(wanted.annotations.clone());
         secret.annotations_mut().insert(CERTIFICATE_NAME.to_owned(), certificate.name_any());
         secret.labels_mut().extend(wanted.labels.clone());
         secret.type_.get_or_insert_with(|| "kubernetes.io/tls".to_owned());
-        let private = encoded(certificate, identity)?;
+        let bundle = format!("{authority}{bundle}");
         let data: BTreeMap<String, ByteString> =
-            [("tls.crt", identity.certificate.as_str()), ("tls.key", private.as_str()), ("ca.crt", bundle)]
+            [("tls.crt", identity.certificate.as_str()), ("tls.key", private.as_str()), ("ca.crt", &bundle)]
                 .map(|(name, text)| (name.to_owned(), ByteString(text.as_bytes().to_vec())))
                 .into();
         secret.data.get_or_insert_default().extend(data);
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &key.namespace);
-        let written = match old {
-            Some(_) => secrets.replace(&key.name, &PostParams::default(), &secret).await,
-            None => secrets.create(&PostParams::default(), &secret).await,
+        plan::check(wanted, signer, &secret, now).map_err(|why| cannot(format!("of a new one, {why}")))?;
+        Ok(secret)
+    }
+
+    async fn store(&self, secret: &Secret, exists: bool) -> Result<()> {
+        let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &namespace);
+        let written = match exists {
+            true => secrets.replace(&name, &PostParams::default(), secret).await,
+            false => secrets.create(&PostParams::default(), secret).await,
         };
-        written.map(drop).map_err(|error| Error::api(format!("write Secret {key}"), error))
+        written.map(drop).map_err(|error| Error::api(format!("write Secret {namespace}/{name}"), error))
+    }
+
+    /// Says why there is no certificate, or why that which is there has not followed.
+    async fn refuse(&self, certificate: &DynamicObject, words: (&str, &str)) -> Result<Action> {
+        self.report(certificate, json!({}), "False", words).await?;
+        Ok(Action::done())
     }
 
     async fn report(
@@ -216,12 +256,11 @@ impl Certificates {
 }
 
 /// Returns the private key in the form of `spec.privateKey.encoding`: by default that of its algorithm, as cert-manager writes it.
-fn encoded(certificate: &DynamicObject, identity: &Identity) -> Result<String> {
+fn encoded(certificate: &DynamicObject, identity: &Identity) -> std::result::Result<String, String> {
     match certificate.data["spec"]["privateKey"]["encoding"].as_str() {
         Some("PKCS8") => {
             let key = PrivateKey::from_pem(&identity.key);
-            let key = key.map_err(|error| Error::Terminal(format!("cannot encode the key: {error}")))?;
-            Ok(key.to_pkcs8_pem())
+            Ok(key.map_err(|error| format!("cannot encode the key: {error}"))?.to_pkcs8_pem())
         }
         _ => Ok(identity.key.clone()),
     }

@@ -51,9 +51,6 @@ pub fn plan(
     secret: Option<&Secret>,
     now: DateTime<Utc>,
 ) -> Plan {
-    if wanted.secret.is_empty() {
-        return Plan::Wait("Invalid", "spec.secretName is empty".to_owned());
-    }
     let signer = match signer {
         Ok(signer) => signer,
         Err(message) => return Plan::Wait("IssuerNotFound", message),
@@ -122,6 +119,20 @@ fn current(wanted: &Wanted, secret: Option<&Secret>, signer: &Signer) -> Result<
     }
 }
 
+/// Checks a certificate that was issued: one that is not as wanted would be replaced by another one for ever.
+///
+/// # Errors
+/// What is not as wanted.
+pub fn check(
+    wanted: &Wanted,
+    signer: &Signer,
+    issued: &Secret,
+    now: DateTime<Utc>,
+) -> Result<(), &'static str> {
+    let facts = current(wanted, Some(issued), signer)?;
+    if now < facts.not_after - wanted.renew_before { Ok(()) } else { Err("it is due for renewal at once") }
+}
+
 /// Returns whether a certificate is valid for the wanted time, besides the minutes before its creation. Certificates count in seconds.
 fn is_about(validity: TimeDelta, wanted: TimeDelta) -> bool {
     (validity - TimeDelta::minutes(BACKDATE_MINUTES) - wanted).abs() <= TimeDelta::seconds(1)
@@ -172,6 +183,17 @@ pub fn issue(
         algorithm: wanted.algorithm,
     };
     Ok((authority.issue(&leaf, now, random)?, authority.certificate().to_owned()))
+}
+
+/// Reads the authority in a Secret.
+///
+/// # Errors
+/// There is none, or its certificate may not sign others.
+pub fn authority(secret: &Secret) -> Result<CertificateAuthority, String> {
+    let (certificate, key) = (text(secret, "tls.crt"), text(secret, "tls.key"));
+    let authority = CertificateAuthority::from_pem(&certificate, &key).map_err(|error| error.to_string())?;
+    let facts = inspect(&certificate).map_err(|error| error.to_string())?;
+    if facts.is_authority { Ok(authority) } else { Err("its certificate may not sign others".to_owned()) }
 }
 
 /// Returns a value of a Secret as text.

@@ -1,14 +1,20 @@
 //! What a Certificate asks for, and what of it is not supported.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use chrono::TimeDelta;
 use kube::api::DynamicObject;
+use machinery::names::dns1123_subdomain;
 use pki::{KeyAlgorithm, Usage};
 use serde_json::Value;
 
 /// The validity of a certificate that names none; that of cert-manager.
 const VALIDITY: TimeDelta = TimeDelta::days(90);
+/// The shortest validity; that of cert-manager's webhook.
+const VALIDITY_MIN: TimeDelta = TimeDelta::hours(1);
+/// The shortest time before its end at which a certificate is renewed; that of cert-manager's webhook.
+const RENEW_BEFORE_MIN: TimeDelta = TimeDelta::minutes(5);
 
 /// Fields of the specification that ask for what no certificate of this process has.
 const NOT_SUPPORTED: &[&str] = &[
@@ -46,20 +52,20 @@ impl Wanted {
     /// Reads a Certificate.
     ///
     /// # Errors
-    /// A sentence: a field asks for what is not supported.
+    /// A sentence: a field asks for what is not supported or makes no sense.
     pub fn of(certificate: &DynamicObject) -> Result<Self, String> {
         let spec = &certificate.data["spec"];
-        let names: Vec<String> =
-            texts(&spec["dnsNames"]).into_iter().chain(texts(&spec["ipAddresses"])).collect();
+        let mut names = texts(&spec["dnsNames"]);
+        names.extend(addresses(&spec["ipAddresses"])?);
         let is_authority = spec["isCA"] == true;
         let common_name = match text(&spec["commonName"]) {
             empty if empty.is_empty() => names.first().cloned().unwrap_or_default(),
             name => name,
         };
         refuse(spec, is_authority)?;
-        let validity = duration(&spec["duration"]).unwrap_or(VALIDITY);
+        let validity = duration(spec, "duration", VALIDITY_MIN)?.unwrap_or(VALIDITY);
         Ok(Self {
-            secret: text(&spec["secretName"]),
+            secret: secret_name(&spec["secretName"])?,
             labels: map(&spec["secretTemplate"]["labels"]),
             annotations: map(&spec["secretTemplate"]["annotations"]),
             common_name,
@@ -69,9 +75,7 @@ impl Wanted {
             is_authority,
             algorithm: algorithm(&spec["privateKey"])?,
             validity,
-            renew_before: duration(&spec["renewBefore"])
-                .filter(|before| *before < validity)
-                .unwrap_or(validity / 3),
+            renew_before: renew_before(spec, validity)?,
         })
     }
 }
@@ -158,7 +162,62 @@ fn algorithm(key: &Value) -> Result<KeyAlgorithm, String> {
     }
 }
 
-fn duration(value: &Value) -> Option<TimeDelta> {
-    let parsed = machinery::duration::parse(value.as_str()?)?;
-    TimeDelta::from_std(parsed).ok().filter(|duration| *duration > TimeDelta::zero())
+/// Returns the name of the Secret, which becomes a part of a path.
+fn secret_name(value: &Value) -> Result<String, String> {
+    let name = text(value);
+    if name.is_empty() {
+        return Err("spec.secretName is empty".to_owned());
+    }
+    match dns1123_subdomain(&name).first() {
+        None => Ok(name),
+        Some(problem) => Err(format!("spec.secretName: {name:?} is no name of a Secret: {problem}")),
+    }
+}
+
+/// Returns addresses in the form in which a certificate has them.
+fn addresses(value: &Value) -> Result<Vec<String>, String> {
+    let canonical = |address: String| match address.parse::<IpAddr>() {
+        Ok(parsed) => Ok(parsed.to_string()),
+        Err(_) => Err(format!("spec.ipAddresses: {address:?} is no IP address")),
+    };
+    texts(value).into_iter().map(canonical).collect()
+}
+
+/// Returns how long before its end a certificate is renewed: a third of its validity unless the specification says it.
+fn renew_before(spec: &Value, validity: TimeDelta) -> Result<TimeDelta, String> {
+    let before = duration(spec, "renewBefore", RENEW_BEFORE_MIN)?;
+    match (before, &spec["renewBeforePercentage"]) {
+        (None, Value::Null) => Ok(validity / 3),
+        (Some(_), percentage) if !percentage.is_null() => {
+            Err("spec.renewBefore and spec.renewBeforePercentage exclude each other".to_owned())
+        }
+        (Some(before), _) if before < validity => Ok(before),
+        (Some(_), _) => {
+            Err("spec.renewBefore must be shorter than spec.duration, which is 2160h by default".to_owned())
+        }
+        (None, percentage) => {
+            let part = percentage.as_i64().and_then(|part| i32::try_from(part).ok());
+            let before = part.filter(|part| (1..100).contains(part)).map(|part| validity / 100 * part);
+            before.filter(|before| *before >= RENEW_BEFORE_MIN).ok_or_else(|| {
+                format!(
+                    "spec.renewBeforePercentage: {percentage} is refused: it is from 1 to 99, of at least 5m"
+                )
+            })
+        }
+    }
+}
+
+/// Reads a duration of the specification; `None` if it is not given.
+fn duration(spec: &Value, field: &str, least: TimeDelta) -> Result<Option<TimeDelta>, String> {
+    let value = &spec[field];
+    if value.is_null() {
+        return Ok(None);
+    }
+    let parsed = value.as_str().and_then(machinery::duration::parse);
+    let parsed = parsed.and_then(|parsed| TimeDelta::from_std(parsed).ok());
+    match parsed {
+        Some(parsed) if parsed >= least => Ok(Some(parsed)),
+        Some(_) => Err(format!("spec.{field}: {value} is shorter than {} minutes", least.num_minutes())),
+        None => Err(format!("spec.{field}: {value} is no duration, as 2160h is one, or is too long")),
+    }
 }
