@@ -159,6 +159,110 @@ fn each_value_stands_on_one_line() {
     assert!(found, "{}", place.text());
 }
 
+/// Whoever stops last leaves the user's own context, or no file if there was none.
+#[test]
+fn servers_that_stop_in_any_order_go_back_to_the_context_of_the_user() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for (order, has_own) in orders.into_iter().flat_map(|order| [(order, true), (order, false)]) {
+        let places = ["firstlight-one", "firstlight-two", "firstlight-three"].map(Place::new);
+        let theirs = &places[0].theirs;
+        if has_own {
+            places[0]
+                .have("current-context: mine\ncontexts:\n- name: mine\n  context: {cluster: c, user: u}\n");
+        }
+        for place in &places {
+            merge(&place.directory, &place.ours, theirs, true).unwrap();
+        }
+        let mut left = vec!["firstlight-one", "firstlight-two", "firstlight-three"];
+        for stopped in order {
+            unmerge(&places[stopped].directory).unwrap();
+            left.retain(|name| *name != ["firstlight-one", "firstlight-two", "firstlight-three"][stopped]);
+            if let (Some(last), true) = (left.last(), theirs.exists()) {
+                assert_eq!(places[0].value()["current-context"], **last, "{order:?}");
+            }
+        }
+        match has_own {
+            true => assert_eq!(places[0].value()["current-context"], "mine", "{order:?}"),
+            false => assert!(!theirs.exists(), "{order:?}"),
+        }
+    }
+}
+
+/// As when a machine starts several servers.
+#[test]
+fn servers_that_start_and_stop_at_once_take_turns() {
+    let places: Vec<Place> = (0..8).map(|number| Place::new(&format!("firstlight-{number}"))).collect();
+    places[0].have("current-context: mine\ncontexts:\n- name: mine\n  context: {cluster: c, user: u}\n");
+    let theirs = &places[0].theirs;
+    let at_once = |act: &(dyn Fn(&Place) + Sync)| {
+        std::thread::scope(|scope| {
+            for place in &places {
+                scope.spawn(|| act(place));
+            }
+        });
+    };
+    for _ in 0..5 {
+        at_once(&|place| drop(merge(&place.directory, &place.ours, theirs, true).unwrap()));
+        assert_eq!(names(&places[0].value(), "contexts").len(), 1 + places.len());
+        at_once(&|place| drop(unmerge(&place.directory).unwrap().unwrap()));
+        assert_eq!(names(&places[0].value(), "contexts"), ["mine"]);
+        assert_eq!(places[0].value()["current-context"], "mine");
+    }
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_stays() {
+    let place = Place::new("firstlight-data");
+    let link = place.theirs.with_file_name("link");
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("config", &link).unwrap();
+    merge(&place.directory, &place.ours, &link, true).unwrap();
+    assert!(link.is_symlink() && !place.theirs.is_symlink());
+    assert_eq!(place.value()["current-context"], "firstlight-data");
+    assert!(unmerge(&place.directory).unwrap().is_some());
+    assert!(link.is_symlink() && !place.theirs.exists());
+    let round = place.theirs.with_file_name("round");
+    std::os::unix::fs::symlink("round", &round).unwrap();
+    merge(&place.directory, &place.ours, &round, true).unwrap_err();
+}
+
+#[test]
+fn a_data_directory_that_was_moved_keeps_its_entries_and_a_copy_has_none() {
+    let place = Place::new("firstlight-data");
+    place.have("current-context: mine\ncontexts:\n- name: mine\n  context: {cluster: c, user: u}\n");
+    place.merge().unwrap();
+    let at = |name: &str| DataDirectory::locate(Some(&place.directory.path().with_file_name(name))).unwrap();
+    let copy = at("copy");
+    copy.create().unwrap();
+    for file in ["merged.json", "kubeconfig"] {
+        std::fs::copy(place.directory.path().join(file), copy.path().join(file)).unwrap();
+    }
+    assert_eq!(unmerge(&copy).unwrap(), None);
+    assert_eq!(place.value()["current-context"], "firstlight-data");
+    let moved = at("moved");
+    std::fs::rename(place.directory.path(), moved.path()).unwrap();
+    merge(&moved, &moved.kubeconfig(), &place.theirs, true).unwrap();
+    assert_eq!(names(&place.value(), "contexts"), ["mine", "firstlight-data"]);
+    assert!(place.text().contains(moved.path().to_str().unwrap()));
+    let again = at("again");
+    std::fs::rename(moved.path(), again.path()).unwrap();
+    assert!(unmerge(&again).unwrap().is_some());
+    assert_eq!(names(&place.value(), "contexts"), ["mine"]);
+    assert_eq!(place.value()["current-context"], "mine");
+}
+
+#[test]
+fn a_server_goes_back_to_the_new_name_of_another() {
+    let (one, two) = (Place::new("firstlight-one"), Place::new("firstlight-two"));
+    one.merge().unwrap();
+    merge(&two.directory, &two.ours, &one.theirs, true).unwrap();
+    one.serve_as("firstlight-first", "https://127.0.0.1:1");
+    merge(&one.directory, &one.ours, &one.theirs, false).unwrap();
+    assert_eq!(one.value()["current-context"], "firstlight-two");
+    unmerge(&two.directory).unwrap();
+    assert_eq!(one.value()["current-context"], "firstlight-first");
+}
+
 #[test]
 fn a_file_that_was_made_for_the_entries_goes_with_them() {
     let place = Place::new("firstlight-one");

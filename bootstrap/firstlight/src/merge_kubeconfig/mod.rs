@@ -6,23 +6,24 @@
 mod edit;
 mod layout;
 mod lock;
+mod owner;
 mod record;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use self::lock::Lock;
+use self::owner::{identity, mark, others, owned};
 use self::record::Record;
 use crate::data_directory::{DataDirectory, write_private};
 
 /// The lists of a kubeconfig; the entries of each have unique names.
 const LISTS: [&str; 3] = ["clusters", "users", "contexts"];
 const CURRENT: &str = "current-context";
-/// The name of the extension of a context that names the data directory.
-const EXTENSION: &str = "firstlight";
-const DIRECTORY: &str = "data-directory";
+/// The number of links that are followed, as by the kernel.
+const LINKS: usize = 40;
 /// A kubeconfig without entries.
 const EMPTY: &str = "apiVersion: v1\nkind: Config\n";
 
@@ -98,6 +99,12 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
         let entries = ours.get(list).and_then(Value::as_array);
         entries.into_iter().flatten().try_for_each(|entry| change.set(list, entry))?;
     }
+    for (other, mut theirs) in others(&before, directory, &into) {
+        if owned.is_some() && theirs.former == owned {
+            theirs.former = Some(name.clone());
+            theirs.write(&other)?;
+        }
+    }
     let current = text(&before, CURRENT);
     let is_ours = current.is_some() && (current.as_ref() == Some(&name) || current == owned);
     if make_current || is_ours {
@@ -105,7 +112,9 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
     }
     let earlier = Record::of(directory)?.unwrap_or_else(|| Record { created, ..Record::default() });
     let former = if is_ours { earlier.former } else { current };
-    Record { file: into.clone(), former, created: earlier.created }.write(directory)?;
+    let directory_now = Some(identity(directory));
+    Record { file: into.clone(), former, created: earlier.created, directory: directory_now }
+        .write(directory)?;
     change.write()?;
     Ok(name)
 }
@@ -115,6 +124,14 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
 fn whole_path(file: &Path) -> Result<PathBuf> {
     if let Ok(path) = file.canonicalize() {
         return Ok(path);
+    }
+    // A link may lead to a file that does not exist yet.
+    let mut links = 0;
+    let mut file = file.to_owned();
+    while let Ok(to) = std::fs::read_link(&file) {
+        links += 1;
+        ensure!(links < LINKS, "{} is a link that leads to itself", file.display());
+        file = file.parent().unwrap_or(Path::new("")).join(to);
     }
     let name = file.file_name().with_context(|| format!("{} is not the name of a file", file.display()))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -129,23 +146,32 @@ fn whole_path(file: &Path) -> Result<PathBuf> {
 /// # Errors
 /// The file cannot be read, is not a kubeconfig, or is locked. Then it is unchanged.
 pub fn unmerge(directory: &DataDirectory) -> Result<Option<PathBuf>> {
-    let Some(record) = Record::of(directory)? else { return Ok(None) };
-    let file = record.file;
+    let Some(file) = merged_into(directory)? else { return Ok(None) };
     if !file.exists() {
         Record::remove(directory)?;
         return Ok(None);
     }
     let _lock = Lock::take(&file)?;
+    // Another server that stopped meanwhile may have changed the record.
+    let Some(record) = Record::of(directory)? else { return Ok(None) };
     let old = read(&file)?;
     let before = config(&file, &old)?;
     let Some(name) = owned(&before, directory) else {
         Record::remove(directory)?;
         return Ok(None);
     };
+    for (other, mut theirs) in others(&before, directory, &file) {
+        if theirs.former.as_ref() == Some(&name) {
+            theirs.former.clone_from(&record.former);
+        }
+        theirs.created |= record.created;
+        theirs.write(&other)?;
+    }
     let mut change = Change::new(&file, &old)?;
     LISTS.iter().try_for_each(|list| change.remove(list, &name))?;
     if text(&before, CURRENT).as_ref() == Some(&name) {
-        change.set_current(&record.former.unwrap_or_default())?;
+        let former = record.former.filter(|former| entry(&before, "contexts", former).is_some());
+        change.set_current(&former.unwrap_or_default())?;
     }
     if record.created && change.is_empty() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
@@ -218,32 +244,6 @@ impl<'a> Change<'a> {
     fn write(&self) -> Result<()> {
         write_private(self.file, self.text.as_bytes())
     }
-}
-
-/// Adds the extension that names the data directory to the contexts of a kubeconfig.
-fn mark(config: &mut Map<String, Value>, directory: &DataDirectory) {
-    let extension = json!([{"name": EXTENSION, "extension": {DIRECTORY: identity(directory)}}]);
-    for entry in config.get_mut("contexts").and_then(Value::as_array_mut).into_iter().flatten() {
-        entry["context"]["extensions"] = extension.clone();
-    }
-}
-
-/// Returns the name of the context that belongs to the server on `directory`.
-fn owned(config: &Map<String, Value>, directory: &DataDirectory) -> Option<String> {
-    let identity = identity(directory);
-    let is_ours = |entry: &&Value| {
-        let extensions = entry["context"]["extensions"].as_array();
-        extensions.into_iter().flatten().any(|one| {
-            one["name"] == EXTENSION && one["extension"][DIRECTORY].as_str() == Some(identity.as_str())
-        })
-    };
-    let entry = config.get("contexts")?.as_array()?.iter().find(is_ours)?;
-    entry["name"].as_str().map(str::to_owned)
-}
-
-fn identity(directory: &DataDirectory) -> String {
-    let path = directory.path();
-    path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 fn entry<'a>(config: &'a Map<String, Value>, list: &str, name: &str) -> Option<&'a Value> {

@@ -17,6 +17,9 @@ pub(super) struct Record {
     pub(super) former: Option<String>,
     /// Whether the file did not exist before.
     pub(super) created: bool,
+    /// The path of the data directory when its server was merged; `None` if a version wrote the record that did not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) directory: Option<String>,
 }
 
 impl Record {
@@ -36,6 +39,16 @@ impl Record {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| failed(&path)),
         }
+    }
+
+    /// Returns the records of those of the data directories `all` whose servers are merged into `file`. What cannot be read is left out.
+    pub(super) fn in_file(file: &Path, all: impl Iterator<Item = String>) -> Vec<(DataDirectory, Self)> {
+        let directories = all.filter_map(|path| DataDirectory::locate(Some(Path::new(&path))).ok());
+        let records = directories.filter_map(|directory| {
+            let record = Self::of(&directory).ok()??;
+            (record.file == file).then_some((directory, record))
+        });
+        records.collect()
     }
 
     pub(super) fn write(&self, directory: &DataDirectory) -> Result<()> {
