@@ -8,7 +8,7 @@ pub const MAX_DEPTH: usize = 224;
 /// Maximum depth of nested schemas. Below `properties`, each takes two levels of a document.
 pub const MAX_SCHEMA_DEPTH: usize = 128;
 
-/// Maximum size of the defaults that the schema of a class's variable gives to a value, or to all variables of a Cluster,
+/// Maximum size of the defaults that a schema gives to one object, or that of a class's variable to a value or to all variables of a Cluster,
 /// in bytes of JSON. An object of the API cannot be larger.
 pub const MAX_DEFAULTS_SIZE: usize = 3 * 1024 * 1024;
 
@@ -54,6 +54,9 @@ pub const MAX_PATH_FILTERS: usize = 16;
 /// Maximum approximate number of states of one pattern, in which repetitions multiply their operand.
 pub const MAX_PATTERN_SIZE: u64 = 200_000;
 
+/// Maximum number of versions of one CustomResourceDefinition, and of its webhook's reviews.
+pub const MAX_VERSIONS: usize = 1_000;
+
 /// Maximum number of states of all patterns of one CustomResourceDefinition.
 pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
 
@@ -73,5 +76,6 @@ pub const MAX_VALIDATION_WORK: u64 = 8_000_000;
 /// Size in bytes after which an error lists no further allowed values.
 pub const MAX_ALLOWED_TEXT: usize = 16 * 1024;
 
-/// Maximum number of errors that validation of one object collects. Users do not read more.
+/// Number of errors of one object after which its validation stops, and which its refusal lists. Users do not read more, and two bytes may
+/// cause several.
 pub const MAX_FIELD_ERRORS: usize = 1000;

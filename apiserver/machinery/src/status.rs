@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::field::{FieldError, aggregate};
+use crate::limits::MAX_FIELD_ERRORS;
 
 /// An error of the API server as clients receive it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,10 +83,15 @@ impl Status {
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
-    /// Returns the 422 with one cause for each field error. `kind` is the kind, not the resource.
+    /// Returns the 422 with one cause for each field error, up to [`MAX_FIELD_ERRORS`]. `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let resource = GroupResource { group, resource: kind };
-        let list = aggregate(&errors.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let errors = &errors[..errors.len().min(MAX_FIELD_ERRORS)];
+        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        if errors.len() == MAX_FIELD_ERRORS {
+            texts.push(format!("the validation stops after {MAX_FIELD_ERRORS} errors"));
+        }
+        let list = aggregate(&texts);
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = format!("{qualified} \"{name}\" is invalid: {list}");
         let mut status = Self::new(422, "Invalid", message).about(resource, name);

@@ -8,3 +8,7 @@ pub const OBJECT_WORK_BYTES: usize = 32;
 
 /// Work in bytes after which a list that runs in place lets other tasks run.
 pub const YIELD_BYTES: usize = 16 * 1024;
+
+/// Maximum number of items in all lists of an object of a built-in kind. A `{}` of two bytes gets defaults and errors of a kilobyte, and an
+/// object that is in use has thousands at most.
+pub const LIST_ITEMS_MAX: usize = 100_000;

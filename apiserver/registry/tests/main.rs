@@ -1,6 +1,7 @@
 //! Tests of the registry through its public interface: verbs, conversion, rules, housekeeping, and random requests
 //! against a model.
 
+mod amplified;
 mod common;
 mod conversion;
 mod depth;

@@ -1,6 +1,7 @@
 //! Validation of a whole CustomResourceDefinition.
 
-use machinery::field::FieldError;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::limits::MAX_VERSIONS;
 use machinery::names::dns1035_label;
 use machinery::pattern;
 use serde_json::Value;
@@ -74,10 +75,23 @@ pub fn validate_status_update(new: &Value) -> Vec<FieldError> {
     names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames")
 }
 
+/// Refuses lists of versions that no definition has. Each version has several errors, and is compared with the others.
+fn too_many_versions(spec: &Value) -> Option<FieldError> {
+    let lists = [
+        ("/versions", "spec.versions"),
+        ("/conversion/webhook/conversionReviewVersions", "spec.conversion.webhook.conversionReviewVersions"),
+    ];
+    let (_, field) = lists.into_iter().find(|(pointer, _)| list(spec, pointer).len() > MAX_VERSIONS)?;
+    Some(FieldError::bare(FieldErrorKind::TooMany, field, format!("must have at most {MAX_VERSIONS} items")))
+}
+
 fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let versions = list(spec, "/versions");
-    let mut errors = Vec::new();
+    let mut errors = Vec::from_iter(too_many_versions(spec));
+    if !errors.is_empty() {
+        return errors;
+    }
     match text(spec, "/scope") {
         "" => errors.push(required("spec.scope", "")),
         "Cluster" | "Namespaced" => {}

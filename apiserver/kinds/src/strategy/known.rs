@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use crate::types;
 use machinery::apply::Reset;
 use machinery::field::FieldError;
+use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::meta;
 use serde_json::Value;
 
@@ -52,6 +53,9 @@ impl Known {
 
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
+        if errors.len() >= MAX_FIELD_ERRORS {
+            return errors;
+        }
         // The rules repeat some errors of the structural validation, which must appear once.
         let said: HashSet<String> = errors.iter().map(ToString::to_string).collect();
         let others = (self.kind.rules.validate)(object).into_iter();

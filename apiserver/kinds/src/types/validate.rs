@@ -6,6 +6,7 @@ use super::checks;
 use super::index::{find, values};
 use super::structure::{Field, FieldType, Type};
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::schema::Presence;
 
 /// Validates `object` against the type of that name. `metadata` has its own rules, and controllers write `status`, so
@@ -21,7 +22,7 @@ pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
 
 /// Validates a struct. `outer` is the type into which `ty` is inlined, or `ty` itself.
 fn structure(ty: &Type, outer: &'static str, object: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    if !object.is_object() {
+    if !object.is_object() || errors.len() >= MAX_FIELD_ERRORS {
         return;
     }
     for declared in &ty.fields {

@@ -116,7 +116,8 @@ impl Registry {
             decode::strictness(context, unknown).map_err(|problem| decode::refused(served, &problem))?;
         } else {
             // Validation refuses null in an applied configuration; in other bodies, null is dropped.
-            machinery::schema::default(&served.version.schema, object);
+            let filled = decode::fill(&served.version.schema, object);
+            filled.map_err(|problem| decode::refused(served, &problem))?;
             served.strategy().normalize(object);
         }
         context.warnings.extend(metadata::dedup_owners(object));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kinds::definition::{Definition, Version};
 use kinds::events::shape;
+use machinery::limits::MAX_DEFAULTS_SIZE;
 use machinery::meta;
 use machinery::splice;
 use machinery::status::Status;
@@ -21,6 +22,7 @@ use crate::registry::Registry;
 use crate::storage::document;
 use crate::storage::entries::Entry;
 use crate::storage::keys;
+use crate::write::decode;
 
 /// Returns whether clients of this version get the stored bytes unchanged.
 ///
@@ -84,7 +86,9 @@ fn read(definition: &Definition, object: &mut Value) {
     let known = definition.version(version).or_else(|| definition.version(&definition.storage_version));
     if let Some(version) = known.filter(|_| !definition.built_in) {
         machinery::schema::prune(&version.schema, object);
-        machinery::schema::default(&version.schema, object);
+        // More defaults than an object may have follow only from a schema that has changed since. A part of them is set then.
+        let _is_filled =
+            machinery::schema::default_within(&version.schema, object, &mut { MAX_DEFAULTS_SIZE });
     }
 }
 
@@ -294,7 +298,8 @@ impl Registry {
         // every version.
         if let Some(storage) = definition.version(&definition.storage_version) {
             machinery::schema::prune(&storage.schema, &mut object);
-            machinery::schema::default(&storage.schema, &mut object);
+            let filled = decode::fill(&storage.schema, &mut object);
+            filled.map_err(|problem| decode::refused(served, &problem))?;
         }
         Ok(object)
     }

@@ -2,11 +2,13 @@
 //! are removed, and defaults are set.
 
 use kinds::decode::empty;
+use machinery::limits::MAX_DEFAULTS_SIZE;
 use machinery::schema::Schema;
 use machinery::status::Status;
 use serde_json::{Map, Value};
 
 use crate::context::{Context, FieldValidation, Input};
+use crate::limits::LIST_ITEMS_MAX;
 use crate::versions::definitions::Served;
 
 /// Decodes the body of a create or an update.
@@ -43,6 +45,9 @@ pub fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), St
 /// decoding; the error describes a value of a wrong type.
 pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
     let schema = &served.version.schema;
+    if served.definition.built_in && !has_few_items(object, &mut { LIST_ITEMS_MAX }) {
+        return Err(format!("its lists have more than {LIST_ITEMS_MAX} items"));
+    }
     let unknown = if crate::versions::definitions::is_crd(served) {
         definition(served, object)?
     } else if served.definition.built_in {
@@ -51,12 +56,36 @@ pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, 
         machinery::schema::coerce(schema, object)?
     };
     metadata(object);
-    machinery::schema::default(schema, object);
+    fill(schema, object)?;
     if served.definition.built_in {
         write_nulls(schema, object);
     }
     served.strategy().normalize(object);
     Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
+}
+
+/// Sets the defaults of a schema.
+///
+/// # Errors
+/// The object would be larger than any that can be stored: each item of a list may get many defaults.
+pub(crate) fn fill(schema: &Schema, object: &mut Value) -> Result<(), String> {
+    match machinery::schema::default_within(schema, object, &mut { MAX_DEFAULTS_SIZE }) {
+        true => Ok(()),
+        false => Err(format!("its defaults have more than {MAX_DEFAULTS_SIZE} bytes")),
+    }
+}
+
+/// Returns whether the lists in a value have at most `left` items, which are taken off.
+fn has_few_items(value: &Value, left: &mut usize) -> bool {
+    match value {
+        Value::Array(items) => {
+            let enough = items.len() <= *left;
+            *left = left.saturating_sub(items.len());
+            enough && items.iter().all(|item| has_few_items(item, left))
+        }
+        Value::Object(fields) => fields.values().all(|field| has_few_items(field, left)),
+        _ => true,
+    }
 }
 
 /// Decodes a CustomResourceDefinition. No schema describes the schemas that it contains, so only `metadata` is decoded

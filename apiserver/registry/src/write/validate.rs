@@ -6,6 +6,7 @@ use kinds::Subresource;
 use kinds::definition::Structure;
 use kinds::strategy::Strategy;
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::meta;
 use serde_json::Value;
 
@@ -62,7 +63,7 @@ pub(crate) fn validate(
             let mut errors = [errors.clone(), errors].concat();
             let (content, finalizers) = metadata_repeats(strategy, target.subresource);
             // If there are no errors so far, repeated validation finds none.
-            let content = if errors.is_empty() { 0 } else { content };
+            let content = if errors.is_empty() || errors.len() >= MAX_FIELD_ERRORS { 0 } else { content };
             for _ in 0..content {
                 errors.extend(metadata::validate_content(object));
             }
@@ -72,6 +73,9 @@ pub(crate) fn validate(
             errors
         }
     };
+    if errors.len() >= MAX_FIELD_ERRORS {
+        return errors;
+    }
     if definition.built_in {
         errors.extend(match old {
             None => strategy.validate(object),

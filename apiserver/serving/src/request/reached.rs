@@ -29,6 +29,7 @@ static MESSAGES: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
         ("actual cost limit exceeded", "max_cel_call_cost"),
         ("running out of cost budget", "max_cel_call_cost"),
         ("with the defaults inside of it, it is larger than", "max_defaults_size"),
+        ("its defaults have more than", "max_defaults_size"),
         ("defaults of the class would make the variables larger", "max_defaults_size"),
         ("exceeds budget by factor of", "max_cel_estimate"),
         ("spec.variables: Too many", "max_cel_variables"),
