@@ -57,7 +57,7 @@ async fn a_stored_status_counts_when_the_controllers_have_confirmed_it() {
     objects.wait_until_synced().await;
     let manager = connection::manager(client.clone());
     let view = View::of_server(&manager, &client);
-    view.ready().await;
+    view.ready().await.unwrap();
     let held = view.objects();
     assert!(held.clusters.len() == 1 && !all_available(&held), "{:?}", held.unconfirmed);
     let cause = &held.unconfirmed.unconfirmed[0].cause;

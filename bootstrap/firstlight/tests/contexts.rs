@@ -129,7 +129,7 @@ fn a_server_that_was_killed_is_told_and_taken_out() {
     let (code, printed) = home.run(&["status"], Some("data"));
     assert_eq!(code, Some(1), "{printed}");
     assert!(printed.contains("was killed") && printed.contains("continues"), "{printed}");
-    assert_eq!(home.list()[0].1, "stopped");
+    assert_eq!(home.list()[0].1, "killed");
     // The next server goes on with the context, at its new address.
     home.done(&SERVE, "data");
     let server =

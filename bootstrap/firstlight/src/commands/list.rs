@@ -36,7 +36,7 @@ pub struct ListOptions {
 struct Server {
     /// The name, of which the context in a kubeconfig is made.
     name: String,
-    /// `running` or `stopped`; `unreadable` if it is another user's.
+    /// `running` or `stopped`; `killed` if it did not end by itself, and `unreadable` if it is another user's.
     state: &'static str,
     /// The URL of a running server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ async fn look(directory: DataDirectory) -> Server {
     match directory.running() {
         Err(_) => server.state = "unreadable",
         Ok(None) => {}
-        Ok(Some(_)) if !directory.is_locked().unwrap_or_default() => {}
+        Ok(Some(_)) if !directory.is_locked().unwrap_or_default() => server.state = "killed",
         Ok(Some(running)) => {
             server.state = "running";
             server.clusters = tokio::time::timeout(PATIENCE, clusters(&running)).await.ok().flatten();

@@ -63,7 +63,7 @@ async fn look(running: &Running, pivot: Option<PivotState>, options: &StatusOpti
         version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
     let manager = connection::manager(client.clone());
     let view = View::of_server(&manager, &client);
-    view.ready().await;
+    view.ready().await?;
     let status = Status { running: running.clone(), version: version.git_version, pivot };
     let outcome = status.show(&view, options).await;
     manager.stop().await;

@@ -41,13 +41,13 @@ pub async fn run(options: &WaitOptions) -> Result<()> {
     let reached = reach(options.goal, &view, &client);
     let limited = async {
         match options.timeout {
-            None => Some(reached.await),
-            Some(limit) => tokio::time::timeout(limit, reached).await.ok(),
+            None => reached.await.map(Some),
+            Some(limit) => tokio::time::timeout(limit, reached).await.ok().transpose(),
         }
     };
     let reached = tokio::select! {
         biased;
-        reached = limited => reached,
+        reached = limited => reached?,
         error = directory.server_ended(&running) => return Err(error),
     };
     let objects = match reached {
@@ -63,8 +63,11 @@ pub async fn run(options: &WaitOptions) -> Result<()> {
 }
 
 /// Waits for the goal, and returns the objects that have reached it.
-async fn reach(goal: Goal, view: &View, client: &Client) -> Objects {
-    view.ready().await;
+///
+/// # Errors
+/// The server does not serve a kind of the clusters.
+async fn reach(goal: Goal, view: &View, client: &Client) -> Result<Objects> {
+    view.ready().await?;
     loop {
         while !goal.is_reached(&view.objects()) {
             view.changed().await;
@@ -73,11 +76,11 @@ async fn reach(goal: Goal, view: &View, client: &Client) -> Objects {
         // all of it.
         let manager = connection::manager(client.clone());
         let latest = View::new(&manager);
-        latest.ready().await;
+        latest.ready().await?;
         let objects = latest.objects();
         manager.stop().await;
         if goal.is_reached(&objects) {
-            return objects;
+            return Ok(objects);
         }
         view.changed().await;
     }

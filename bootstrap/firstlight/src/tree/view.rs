@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use engine::object::Kind;
 use engine::startup::{Report, Startup};
 use engine::{Manager, Objects as Cached};
 use kube::Client;
+use machinery::clock::Clock;
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 use schemas::controlplane::KubeadmControlPlane;
@@ -25,6 +27,9 @@ use crate::confirmation;
 const REDRAW: Duration = Duration::from_millis(100);
 /// The interval at which a terminal is redrawn without changes, to update the ages. Without a terminal it is five times as long.
 const TICK: Duration = Duration::from_secs(1);
+
+/// The interval at which the kinds are looked for that the server should serve, while their objects are not known.
+const LOOK_FOR_KINDS: Duration = Duration::from_secs(1);
 
 /// The pause before a server that did not answer is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -54,6 +59,7 @@ pub struct View {
     /// What those of another process have not confirmed.
     server: Option<Arc<Answers>>,
     changed: Arc<Notify>,
+    clock: Clock,
 }
 
 impl View {
@@ -73,6 +79,7 @@ impl View {
             startup: manager.startup().clone(),
             server: None,
             changed: Arc::new(Notify::new()),
+            clock: manager.clock().clone(),
         };
         view.follow(&view.clusters);
         view.follow(&view.control_planes);
@@ -123,7 +130,20 @@ impl View {
     }
 
     /// Waits until all caches are synced, and another process has said what its controllers have not confirmed.
-    pub async fn ready(&self) {
+    ///
+    /// # Errors
+    /// The server does not have one of the kinds, whose definition was deleted. Without it, the tree would not be true.
+    pub async fn ready(&self) -> Result<()> {
+        tokio::select! {
+            biased;
+            () = self.synced() => Ok(()),
+            missing = self.missing_kind() => bail!(
+                "the server does not serve {missing}, so nothing can be said about the clusters; the next start of the server creates its CustomResourceDefinition again"
+            ),
+        }
+    }
+
+    async fn synced(&self) {
         self.clusters.wait_until_synced().await;
         self.control_planes.wait_until_synced().await;
         self.infrastructure.wait_until_synced().await;
@@ -137,6 +157,40 @@ impl View {
         if let Some(server) = &self.server {
             server.known.wait().await;
         }
+    }
+
+    /// Returns a kind of the tree that the server does not serve. It does not end while all of them are served.
+    async fn missing_kind(&self) -> String {
+        loop {
+            self.clock.sleep(LOOK_FOR_KINDS).await;
+            for (api_version, kind) in self.unsynced() {
+                let is_missing = match self.clusters.client().list_api_group_resources(&api_version).await {
+                    Ok(served) => served.resources.iter().all(|resource| resource.kind != kind),
+                    Err(kube::Error::Api(status)) => status.code == 404,
+                    Err(_) => false,
+                };
+                if is_missing {
+                    return format!("{kind} ({api_version})");
+                }
+            }
+        }
+    }
+
+    /// Returns version and name of the kinds whose objects are not known yet.
+    fn unsynced(&self) -> impl Iterator<Item = (String, String)> {
+        let all = [
+            unsynced(&self.clusters),
+            unsynced(&self.control_planes),
+            unsynced(&self.infrastructure),
+            unsynced(&self.machine_deployments),
+            unsynced(&self.machine_sets),
+            unsynced(&self.machine_pools),
+            unsynced(&self.machines),
+            unsynced(&self.dev_machines),
+            unsynced(&self.hosts),
+            unsynced(&self.agents),
+        ];
+        all.into_iter().flatten()
     }
 
     /// Returns the current objects.
@@ -163,6 +217,11 @@ impl View {
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
+}
+
+fn unsynced<K: Kind>(objects: &Cached<K>) -> Option<(String, String)> {
+    let kind = objects.dynamic_type();
+    (!objects.is_synced()).then(|| (K::api_version(kind).into_owned(), K::kind(kind).into_owned()))
 }
 
 fn all<K: Kind>(objects: &Cached<K>) -> Vec<K> {

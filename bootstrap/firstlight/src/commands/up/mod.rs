@@ -188,7 +188,7 @@ async fn follow(
     screen: &mut Screen,
 ) -> Result<()> {
     let view = View::new(&process.manager);
-    view.ready().await;
+    view.ready().await?;
     let reached = AtomicBool::new(false);
     tokio::select! {
         biased;
