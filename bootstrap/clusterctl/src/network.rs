@@ -55,7 +55,7 @@ pub trait Network: Send + Sync {
 }
 
 /// What somebody can do whose machine does not reach a repository.
-const WAYS_OUT: &str = "take providers from a bundle with --bundle, name a local folder as the provider's url in clusterctl's configuration, or name a proxy with HTTPS_PROXY";
+const WAYS_OUT: &str = "name a local file; providers can also come from a bundle (--bundle) or a local folder (the url in clusterctl's configuration); behind a proxy, set HTTPS_PROXY";
 /// What is added to an error of TLS whose authority is not known.
 const INSPECTED: &str =
     "a proxy that inspects TLS has an authority of its own: name its file with SSL_CERT_FILE";
@@ -122,7 +122,7 @@ fn unanswered(url: &str, error: &net::Failure) -> Error {
 
 /// What to do without a name.
 fn without_name(reason: &net::Error) -> String {
-    format!("{reason}. Without this name: {WAYS_OUT}")
+    format!("{reason}. Without a network: {WAYS_OUT}")
 }
 
 /// The error of a registry.

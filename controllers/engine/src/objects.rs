@@ -224,9 +224,11 @@ impl<K: Kind> Objects<K> {
             Some(subresource) => request.patch_subresource(subresource, &key.name, parameters, patch),
             None => request.patch(&key.name, parameters, patch),
         };
+        let is_new = matches!(patch, Patch::Apply(_)) && self.cache.get(key).is_none();
         let patched = self.send(self.what("patch", key), request).await?;
         if subresource.is_none() {
-            tracing::info!("changed {} {key}", self.kind());
+            let did = if is_new { "created" } else { "changed" };
+            tracing::info!("{did} {} {key}", self.kind());
         }
         // The patch removed the last finalizer of a deleting object: the response is its last state.
         if object::is_deleting(&patched) && patched.meta().finalizers.as_ref().is_none_or(Vec::is_empty) {

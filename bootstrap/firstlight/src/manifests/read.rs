@@ -260,9 +260,18 @@ fn parse_one(file: &str, line: usize, text: &str) -> Result<Value, ReadError> {
         // The parser counts lines from the beginning of the document.
         let reason =
             reason.split_once(&format!("line {row} column {column}: ")).map_or(reason, |(_, what)| what);
-        let reason = reason.to_owned();
+        let reason = in_words(reason);
         ReadError::Syntax { file: file.to_owned(), line: line + row - 1, column, reason }
     })
+}
+
+/// Returns the words of the parser without its own names.
+fn in_words(reason: &str) -> String {
+    if reason.starts_with("budget breached") {
+        return "it is larger or deeper, or has more values or aliases, than any manifest".to_owned();
+    }
+    let (reason, _) = reason.split_once(", set DuplicateKeyPolicy").unwrap_or((reason, ""));
+    reason.to_owned()
 }
 
 fn flatten(
@@ -327,6 +336,17 @@ mod tests {
         ];
         for (field, expected) in cases {
             assert_eq!(document.line_of(field), expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn errors_have_no_names_of_the_parser() {
+        let values = format!("apiVersion: v1\nkind: A\nspec: [{}]\n", "0, ".repeat(300_000));
+        let deep = format!("apiVersion: v1\nkind: A\nspec: {}\n", "[".repeat(5000));
+        for text in [&values, &deep, "apiVersion: v1\nkind: A\nkind: B\n"] {
+            let error = parse("x.yaml", text).unwrap_err().to_string();
+            let has_none = ["budget", "Policy", "Options", "{"].iter().all(|word| !error.contains(word));
+            assert!(error.starts_with("x.yaml:") && has_none, "{error}");
         }
     }
 

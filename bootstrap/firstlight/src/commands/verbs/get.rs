@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::output::say_document;
+use crate::output::{say_document, tell};
 use crate::target::TargetOptions;
 
 /// Commands under `get`.
@@ -34,5 +34,9 @@ pub async fn run(get: Get) -> Result<()> {
     let connection = options.target.connect().await?;
     let namespace = options.namespace.filter(|namespace| !namespace.is_empty());
     let text = clusterctl::kubeconfig::of(&connection, namespace.as_deref(), &options.name).await?;
+    if let Err(error) = pki::kubeconfig::Kubeconfig::parse(&text) {
+        // Whoever may write Secrets beside the Cluster could have clients of this user run a command, for example.
+        tell(&format!("Warning: look at this kubeconfig before a client uses it: {error}"));
+    }
     say_document(&format!("{text}\n"))
 }

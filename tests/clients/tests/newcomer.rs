@@ -1,0 +1,179 @@
+//! What a newcomer does first, in a terminal of 80 columns and 24 lines, with nothing but the README: its commands; the same behind a
+//! proxy that is dead, and without a network; and files with nothing in them.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test, which says why it skips")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use clients::session::{Tools, root};
+use tempfile::TempDir;
+use test_terminal::Terminal;
+
+const SCREEN: (u16, u16) = (80, 24);
+/// How the README calls the program.
+const FROM_SOURCES: [&str; 2] = ["cargo run --release -q -- ", "cargo run --release -- "];
+/// The time within which a refusal comes that needs no network, with room for a busy machine. Without one, some took 101 s.
+const AT_ONCE: Duration = Duration::from_secs(30);
+/// The longest time of a command.
+const DEADLINE: &str = "120";
+/// A proxy at which nobody listens.
+const DEAD_PROXY: (&str, &str) = ("HTTPS_PROXY", "http://127.0.0.1:1");
+
+/// A newcomer with an empty home, whose working directory has the examples.
+struct Newcomer {
+    home: TempDir,
+    path: String,
+    variables: Vec<(&'static str, &'static str)>,
+    /// Whether the commands run where there is no network but loopback.
+    is_offline: bool,
+}
+
+impl Newcomer {
+    /// `None` if there are no clients, which is a failure in CI.
+    fn new() -> Option<Self> {
+        let tools = Tools::find().map_err(|why| eprintln!("skipped: {why}")).ok()?;
+        let home = tempfile::tempdir().unwrap();
+        let programs = home.path().join("bin");
+        fs::create_dir(&programs).unwrap();
+        std::os::unix::fs::symlink(fs::canonicalize(&tools.firstlight).unwrap(), programs.join("firstlight"))
+            .unwrap();
+        std::os::unix::fs::symlink(root().join("examples"), home.path().join("examples")).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{}:{path}", programs.display(), tools.clients.display());
+        Some(Self { home, path, variables: Vec::new(), is_offline: false })
+    }
+
+    fn shell(&self, script: &str) -> Command {
+        let mut command = match self.is_offline {
+            true => {
+                let mut command = Command::new("unshare");
+                command.args(["--net", "sh", "-c", "ip link set lo up && exec sh -c \"$0\""]);
+                command
+            }
+            false => {
+                let mut command = Command::new("sh");
+                command.arg("-c");
+                command
+            }
+        };
+        command.arg(script).env_clear().current_dir(self.home.path());
+        command.env("HOME", self.home.path()).env("PATH", &self.path).envs(self.variables.iter().copied());
+        command
+    }
+
+    fn terminal(&self, script: &str) -> Terminal {
+        Terminal::start(SCREEN, &mut self.shell(&format!("exec {script}")), &[])
+    }
+
+    /// Runs a script and returns what it has written.
+    fn run(&self, script: &str) -> Output {
+        self.shell(&format!("timeout {DEADLINE} {script}")).output().unwrap()
+    }
+
+    /// Runs a script that succeeds, and returns what it has written to standard output.
+    fn succeed(&self, script: &str) -> String {
+        let output = self.run(script);
+        assert!(output.status.success(), "{script}: {}", text(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Returns the commands of the README's block of shell commands below a heading, for the program in the path.
+fn commands(heading: &str) -> Vec<String> {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, section) = readme.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, block) = section.split_once("```sh\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let short = |line: &str| {
+        FROM_SOURCES.iter().fold(line.to_owned(), |line, long| line.replace(long, "firstlight "))
+    };
+    block.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(short).collect()
+}
+
+fn has(lines: &[String], start: &str) -> bool {
+    lines.iter().any(|line| line.starts_with(start))
+}
+
+/// Brings up the cluster of the README, does what it says to try next, and starts the same once more.
+fn follows_the_readme(newcomer: &Newcomer) {
+    let up = commands("Two commands").remove(0);
+    let terminal = newcomer.terminal(&up);
+    terminal.wait(|lines| has(lines, "Available after"));
+    // The whole of it fits the screen.
+    let lines = terminal.wait(|lines| has(lines, "All machines are there after"));
+    for start in ["firstlight is up at", "✓ Cluster default/first"] {
+        assert!(has(&lines, start), "{start}:\n{}", lines.join("\n"));
+    }
+    // A watch has no end of its own.
+    let next: Vec<String> = commands("What to try next").iter().map(|line| line.replace(" -w", "")).collect();
+    assert!(next.len() > 8 && next[0].starts_with("export KUBECONFIG="), "{next:?}");
+    let output = newcomer.succeed(&format!("sh -euxc '{}'", next.join("\n").replace('\'', "'\\''")));
+    assert!(output.contains("cluster.cluster.x-k8s.io \"first\" deleted"), "{output}");
+    terminal.wait(|lines| has(lines, "No clusters"));
+    assert_eq!(terminal.interrupt(), Some(0));
+    let terminal = newcomer.terminal(&up);
+    terminal.wait(|lines| has(lines, "All machines are there after"));
+    assert_eq!(terminal.interrupt(), Some(0));
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let Some(newcomer) = Newcomer::new() else { return };
+    follows_the_readme(&newcomer);
+}
+
+#[test]
+fn the_commands_of_the_readme_work_behind_a_dead_proxy() {
+    let Some(mut newcomer) = Newcomer::new() else { return };
+    newcomer.variables.push(DEAD_PROXY);
+    follows_the_readme(&newcomer);
+}
+
+#[test]
+fn the_commands_of_the_readme_work_without_a_network() {
+    let Some(mut newcomer) = Newcomer::new() else { return };
+    newcomer.is_offline = true;
+    follows_the_readme(&newcomer);
+}
+
+#[test]
+fn what_needs_a_network_says_at_once_that_there_is_none() {
+    let Some(mut newcomer) = Newcomer::new() else { return };
+    newcomer.is_offline = true;
+    for command in [
+        "generate provider --infrastructure docker",
+        "generate cluster c --from https://github.com/a/b/blob/main/c.yaml --target-namespace default",
+        "up -f https://example.com/cluster.yaml",
+    ] {
+        let begun = Instant::now();
+        let output = newcomer.run(&format!("firstlight {command}"));
+        assert!(begun.elapsed() < AT_ONCE, "{command}: {:?}", begun.elapsed());
+        let said = text(&output);
+        assert!(!output.status.success(), "{command}: {said}");
+        for way in ["cannot resolve", "local file", "--bundle", "HTTPS_PROXY"] {
+            assert!(said.contains(way), "{command}, {way}: {said}");
+        }
+    }
+}
+
+#[test]
+fn files_with_nothing_in_them_are_refused_at_once() {
+    let Some(newcomer) = Newcomer::new() else { return };
+    let file = |name: &str, content: &str| fs::write(newcomer.home.path().join(name), content).unwrap();
+    file("empty.yaml", "");
+    file("comments.yaml", "# a cluster\n---\n# and another\n");
+    for input in ["empty.yaml", "comments.yaml", "/dev/null"] {
+        let mut terminal = newcomer.terminal(&format!("firstlight up -f {input}"));
+        assert_eq!(terminal.ended(), Some(1), "{input}");
+        terminal.wait(|lines| lines.iter().any(|line| line.contains("no objects")));
+    }
+    // No server was begun for them.
+    assert!(!Path::new(&newcomer.home.path().join(".local")).exists());
+}
