@@ -1,0 +1,151 @@
+//! The part of jinja that bootstrap data uses: variables of the metadata, comments and `{% raw %}`.
+//!
+//! As in cloud-init (`templater.py`), only a text whose first line is `## template: jinja` is a template. What is
+//! unknown is an error, where cloud-init would write `CI_MISSING_JINJA_VAR/NAME` into the files.
+
+use crate::error::Error;
+use crate::metadata::Metadata;
+use crate::steps::shown;
+
+/// Renders a template. Other text is returned as it is. Lines keep their numbers.
+pub fn render(text: &str, metadata: &Metadata) -> Result<String, Error> {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let Some(kind) = template_kind(first) else { return Ok(text.to_owned()) };
+    match kind.as_str() {
+        "jinja" => Template { text: rest, at: 0, metadata, out: String::from("\n") }.render(),
+        "basic" => Ok(format!("\n{rest}")),
+        other => {
+            let why = format!("the template {:?} is not known: use jinja", shown(other, 40));
+            Err(Error::Line { line: 1, why })
+        }
+    }
+}
+
+/// Returns the kind of the template in lower case, if the line says that the text is one.
+fn template_kind(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("##")?.trim_start().to_ascii_lowercase();
+    Some(rest.strip_prefix("template:")?.trim().to_owned())
+}
+
+struct Template<'t> {
+    text: &'t str,
+    at: usize,
+    metadata: &'t Metadata,
+    out: String,
+}
+
+impl<'t> Template<'t> {
+    fn render(mut self) -> Result<String, Error> {
+        while let Some(found) = self.next_tag() {
+            self.out.push_str(&self.text[self.at..found]);
+            self.at = found;
+            match &self.text[found..found + 2] {
+                "{{" => self.variable()?,
+                "{#" => {
+                    let inside = self.until("#}", "a comment")?;
+                    // Lines keep their numbers.
+                    self.out.extend(inside.chars().filter(|c| *c == '\n'));
+                }
+                _ => self.block()?,
+            }
+        }
+        self.out.push_str(&self.text[self.at..]);
+        Ok(self.out)
+    }
+
+    fn next_tag(&self) -> Option<usize> {
+        let rest = &self.text[self.at..];
+        let first = ["{{", "{%", "{#"].iter().filter_map(|tag| rest.find(tag)).min()?;
+        Some(self.at + first)
+    }
+
+    /// Takes the tag up to its end, and returns what is inside.
+    fn until(&mut self, end: &str, what: &str) -> Result<&'t str, Error> {
+        let inside = &self.text[self.at + 2..];
+        let length = inside.find(end).ok_or_else(|| self.error(&format!("{what} of jinja has no {end}")))?;
+        self.at += 2 + length + end.len();
+        Ok(&inside[..length])
+    }
+
+    fn variable(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        let inside = self.until("}}", "a variable")?;
+        let path = path(inside.trim_matches(|c: char| c == '-' || c.is_whitespace()));
+        let value = path.as_deref().and_then(|path| self.metadata.variable(path));
+        let Some(value) = value else {
+            self.at = start;
+            return Err(self.error(&format!(
+                "{{{{{}}}}} is not known in a node: use {{{{ ds.meta_data.local_hostname }}}}, or write \
+                 {{% raw %}} and {{% endraw %}} around braces that are meant as text",
+                shown(inside, 60)
+            )));
+        };
+        self.out.push_str(value);
+        Ok(())
+    }
+
+    /// Takes `{% raw %}` with all up to `{% endraw %}`.
+    fn block(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        let word = self.until("%}", "a block")?.trim_matches(|c: char| c == '-' || c.is_whitespace());
+        if word != "raw" {
+            self.at = start;
+            return Err(self.error(&format!("{{% {} %}} cannot be rendered in a node", shown(word, 60))));
+        }
+        self.line_break_of_block();
+        let (mut search, rest) = (0, &self.text[self.at..]);
+        while let Some(open) = rest[search..].find("{%").map(|found| found + search) {
+            let Some(close) = rest[open..].find("%}").map(|found| found + open) else { break };
+            if rest[open + 2..close].trim_matches(|c: char| c == '-' || c.is_whitespace()) == "endraw" {
+                self.out.push_str(&rest[..open]);
+                self.at += close + 2;
+                self.line_break_of_block();
+                return Ok(());
+            }
+            search = open + 2;
+        }
+        self.at = start;
+        Err(self.error("{% raw %} has no {% endraw %}"))
+    }
+
+    /// Drops the line break behind a block, as cloud-init's environment does (`trim_blocks`).
+    fn line_break_of_block(&mut self) {
+        if self.text[self.at..].starts_with('\n') {
+            self.at += 1;
+        }
+    }
+
+    fn error(&self, why: &str) -> Error {
+        // The header is line 1.
+        let line = self.text[..self.at].matches('\n').count() + 2;
+        Error::Line { line, why: why.to_owned() }
+    }
+}
+
+/// Reads `a.b['c']["d"]`. Hyphens are underscores, as in cloud-init's aliases.
+fn path(text: &str) -> Option<Vec<String>> {
+    let mut rest = text;
+    let mut names = Vec::new();
+    loop {
+        let name = if names.is_empty() || rest.starts_with('.') {
+            rest = rest.strip_prefix('.').filter(|_| !names.is_empty()).unwrap_or(rest);
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let (name, behind) = rest.split_at(end);
+            rest = behind;
+            name
+        } else {
+            let inside = rest.strip_prefix('[')?.trim_start();
+            let quote = inside.chars().next().filter(|c| *c == '\'' || *c == '"')?;
+            let (name, behind) = inside[1..].split_once(quote)?;
+            rest = behind.trim_start().strip_prefix(']')?;
+            name
+        };
+        if name.is_empty() {
+            return None;
+        }
+        names.push(name.replace('-', "_"));
+        if rest.is_empty() {
+            return Some(names);
+        }
+    }
+}
