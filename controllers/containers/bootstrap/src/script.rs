@@ -70,7 +70,9 @@ pub fn script(bootstrap: &Bootstrap, place: &Place, limit: std::time::Duration) 
 fn write_step(out: &mut String, number: usize, step: &Step, place: &Place) {
     out.push_str(&format!("\nbegin {number} {}\n", quote(&shown(&step.what, WHAT_MAX))));
     match &step.action {
-        Action::Run(Command::Shell(text)) => out.push_str(&format!("run /bin/sh -c {}\n", always_quoted(text))),
+        Action::Run(Command::Shell(text)) => {
+            out.push_str(&format!("run /bin/sh -c {}\n", always_quoted(text)))
+        }
         Action::Run(Command::Arguments(words)) => {
             let words: Vec<String> = words.iter().map(|word| always_quoted(word)).collect();
             out.push_str(&format!("run {}\n", words.join(" ")));
@@ -89,7 +91,8 @@ fn always_quoted(text: &str) -> String {
 /// takes away the bits for other users.
 fn write_file(out: &mut String, file: &WriteFile, place: &Place) {
     let path = place.file(&file.path);
-    let folder = path.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    let folder =
+        path.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
     let path = quote(&path);
     out.push_str(&format!("{{\nplace {path} {} &&\n", quote(folder)));
     if file.mode.is_some() {

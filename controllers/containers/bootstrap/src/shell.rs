@@ -6,7 +6,9 @@ pub use scan::{Word, commands};
 
 /// Returns `text` as one word of a POSIX shell. It must not have NUL bytes.
 pub fn quote(text: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '=' | ',' | '+' | '@');
+    let safe = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '=' | ',' | '+' | '@')
+    };
     if !text.is_empty() && text.chars().all(safe) {
         return text.to_owned();
     }

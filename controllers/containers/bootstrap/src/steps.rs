@@ -108,9 +108,8 @@ impl Bootstrap {
     /// Adds the step that looks for the success file, if the data mentions it: a bootstrap that leaves its own mark out
     /// has failed, whatever its exit codes. `wait` says that units make the file, maybe later.
     pub(crate) fn expect_success_file(&mut self, wait: bool) {
-        let mentions = |text: &[u8]| {
-            text.windows(SUCCESS_FILE.len()).any(|window| window == SUCCESS_FILE.as_bytes())
-        };
+        let mentions =
+            |text: &[u8]| text.windows(SUCCESS_FILE.len()).any(|window| window == SUCCESS_FILE.as_bytes());
         let expected = self.steps.iter().any(|step| match &step.action {
             Action::WriteFile(file) => mentions(&file.content),
             Action::Run(Command::Shell(text)) => mentions(text.as_bytes()),
@@ -152,7 +151,10 @@ impl Bootstrap {
                     if words.first().is_none_or(String::is_empty) {
                         return Err(Error::field(named(), "the command has no program"));
                     }
-                    words.iter().try_for_each(|word| check_text(word)).map_err(|why| Error::field(named(), why))?;
+                    words
+                        .iter()
+                        .try_for_each(|word| check_text(word))
+                        .map_err(|why| Error::field(named(), why))?;
                 }
             }
         }

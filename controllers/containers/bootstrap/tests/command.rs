@@ -129,7 +129,10 @@ fn errors_that_are_ignored_already_are_joined() {
             "kubeadm init --ignore-preflight-errors=\"Mem\" --config x",
             format!("kubeadm init --ignore-preflight-errors=\"Mem\",{ERRORS} --config x"),
         ),
-        ("kubeadm init --ignore-preflight-errors=", format!("kubeadm init --ignore-preflight-errors={ERRORS}")),
+        (
+            "kubeadm init --ignore-preflight-errors=",
+            format!("kubeadm init --ignore-preflight-errors={ERRORS}"),
+        ),
         (
             "kubeadm init --ignore-preflight-errors=$MORE",
             format!("kubeadm init --ignore-preflight-errors={ERRORS} --ignore-preflight-errors=$MORE"),
@@ -152,11 +155,10 @@ fn lists_keep_their_words() {
         (&["sudo", "A=b c", "kubeadm", "join"], vec!["sudo", "A=b c", "kubeadm", "join", &flag]),
         (&["echo", "kubeadm", "init"], vec!["echo", "kubeadm", "init"]),
         (&["echo", "; kubeadm init"], vec!["echo", "; kubeadm init"]),
-        (&["kubeadm", "join", "--ignore-preflight-errors=all"], vec![
-            "kubeadm",
-            "join",
-            "--ignore-preflight-errors=all",
-        ]),
+        (
+            &["kubeadm", "join", "--ignore-preflight-errors=all"],
+            vec!["kubeadm", "join", "--ignore-preflight-errors=all"],
+        ),
         (&["sh", "-c", "echo kubeadm init"], vec!["sh", "-c", "echo kubeadm init"]),
         (&["kubeadm", "token", "list"], vec!["kubeadm", "token", "list"]),
     ];

@@ -29,7 +29,9 @@ fn flags(document: &Value) -> Vec<String> {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
             list.iter().map(|flag| format!("{}={}", text(&flag["name"]), text(&flag["value"]))).collect()
         }
-        Value::Object(map) => map.iter().map(|(name, value)| format!("{name}={}", value.as_str().unwrap())).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(name, value)| format!("{name}={}", value.as_str().unwrap())).collect()
+        }
         other => panic!("{other}"),
     }
 }
@@ -108,9 +110,17 @@ fn any_number_of_documents_is_read() {
     let init = "---\napiVersion: kubeadm.k8s.io/v1beta3\nkind: InitConfiguration\n";
     let join = "---\napiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\n";
     let cases: [(&str, String, &[&str]); 5] = [
-        ("cluster alone", cluster.to_owned(), &["ClusterConfiguration", "InitConfiguration", "KubeProxyConfiguration"]),
+        (
+            "cluster alone",
+            cluster.to_owned(),
+            &["ClusterConfiguration", "InitConfiguration", "KubeProxyConfiguration"],
+        ),
         ("init alone", init.to_owned(), &["InitConfiguration", "KubeProxyConfiguration"]),
-        ("both", format!("{cluster}{init}"), &["ClusterConfiguration", "InitConfiguration", "KubeProxyConfiguration"]),
+        (
+            "both",
+            format!("{cluster}{init}"),
+            &["ClusterConfiguration", "InitConfiguration", "KubeProxyConfiguration"],
+        ),
         (
             "other order, a comment, an empty document",
             format!("# a comment\n{init}---\n\n{cluster}---\n"),
@@ -149,7 +159,8 @@ fn the_proxy_leaves_the_machine_alone() {
 
 #[test]
 fn documents_that_need_no_change_keep_their_text() {
-    let cluster = "---\n# kept\napiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName:   blue\n";
+    let cluster =
+        "---\n# kept\napiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName:   blue\n";
     let text = format!("{cluster}---\napiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n");
     let adapted = try_adapt(INIT, &text, NodeOptions::default()).unwrap();
     assert!(adapted.starts_with(cluster), "{adapted}");

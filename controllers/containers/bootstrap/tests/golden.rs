@@ -97,8 +97,14 @@ fn cloud_config_becomes_what_was_recorded() {
             include_str!("data/recorded/join-control-plane.cloud-config"),
             include_str!("data/recorded/join-control-plane.json"),
         ),
-        (include_str!("data/recorded/worker-files.cloud-config"), include_str!("data/recorded/worker-files.json")),
-        (include_str!("data/recorded/worker-pool.cloud-config"), include_str!("data/recorded/worker-pool.json")),
+        (
+            include_str!("data/recorded/worker-files.cloud-config"),
+            include_str!("data/recorded/worker-files.json"),
+        ),
+        (
+            include_str!("data/recorded/worker-pool.cloud-config"),
+            include_str!("data/recorded/worker-pool.json"),
+        ),
     ];
     for (data, calls) in cases {
         let (files, commands) = replayed(&recorded(calls));
@@ -112,7 +118,8 @@ fn cloud_config_becomes_what_was_recorded() {
         let (last, run) = run.split_last().unwrap();
         assert_eq!(last.what, "look for /run/cluster-api/bootstrap-success.complete");
         let ours: Vec<Action> = run.iter().map(|step| step.action.clone()).collect();
-        let theirs: Vec<Action> = commands.into_iter().map(|text| Action::Run(Command::Shell(text))).collect();
+        let theirs: Vec<Action> =
+            commands.into_iter().map(|text| Action::Run(Command::Shell(text))).collect();
         let shown: Vec<&str> = run.iter().map(|step| step.what.as_str()).collect();
         assert_eq!(ours, theirs, "{shown:?}");
     }
@@ -145,7 +152,10 @@ fn ignition_becomes_what_was_recorded() {
             "/etc/kubeadm.sh" => {
                 let flag = "--ignore-preflight-errors=SystemVerification,Swap,\
                             FileContent--proc-sys-net-bridge-bridge-nf-call-iptables";
-                assert!(text.contains(&format!("\nkubeadm join {flag} --config /etc/kubeadm.yml\n")), "{text}");
+                assert!(
+                    text.contains(&format!("\nkubeadm join {flag} --config /etc/kubeadm.yml\n")),
+                    "{text}"
+                );
             }
             "/etc/kubeadm.yml" => {
                 let document = &documents(&ours.content)[0];
@@ -166,7 +176,10 @@ fn all_that_the_kubeadm_controllers_write_is_read() {
     assert_eq!(what[what.len() - 6], "make the user admin");
     assert_eq!(what[what.len() - 5], "hostnamectl set-hostname \"d1-cp-pch7q\"");
     assert_eq!(what[what.len() - 4], "echo 'quoted' \"text\": # and more");
-    assert!(what[what.len() - 3].starts_with("kubeadm init --ignore-preflight-errors=SystemVerification,"), "{what:?}");
+    assert!(
+        what[what.len() - 3].starts_with("kubeadm init --ignore-preflight-errors=SystemVerification,"),
+        "{what:?}"
+    );
     assert_eq!(
         whole.warnings,
         [

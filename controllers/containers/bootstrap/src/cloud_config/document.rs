@@ -107,18 +107,24 @@ pub fn read<'t, T: Deserialize<'t> + Default>(text: &'t str) -> Result<T, Error>
     }
 }
 
-/// Returns an error of the YAML reader without values of the document, which it puts into quotes.
+/// Returns an error of the YAML reader without its place, and without values of the document, which it puts into quotes.
 fn why(message: &str) -> String {
     let first = message.lines().next().unwrap_or_default();
+    let first = first.split(" at line ").next().unwrap_or_default();
     if first.contains("UTF-8") {
         return "the content is no text: give it as base64 with encoding: b64, without !!binary".to_owned();
     }
-    let is_value = |word: &str| first.contains(word);
-    if is_value("invalid type") || is_value("invalid value") || is_value("unexpected") {
-        let expected = first.split_once("expected ").map_or("another type", |(_, rest)| rest);
-        return format!("the value must be {}", outside_of_quotes(expected));
+    if first.contains("duplicate mapping key") {
+        return "the name is there already: write each section and field once".to_owned();
     }
-    format!("it is no YAML: {}", outside_of_quotes(first))
+    let expected = first.split_once("expected ").map(|(_, rest)| outside_of_quotes(rest));
+    match expected.as_deref() {
+        Some("sequence start") => "the value must be a list".to_owned(),
+        Some("mapping start") => "the value must be a mapping of names to values".to_owned(),
+        Some("string scalar") => "the value must be a text".to_owned(),
+        Some(expected) if first.contains("invalid type") => format!("the value must be {expected}"),
+        _ => format!("it is no YAML: {}", outside_of_quotes(first)),
+    }
 }
 
 fn outside_of_quotes(text: &str) -> String {
@@ -164,7 +170,11 @@ impl<'de> Visitor<'de> for EntryVisitor {
     }
 
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Entry, E> {
-        if value { Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self)) } else { Ok(Entry::Nothing) }
+        if value {
+            Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self))
+        } else {
+            Ok(Entry::Nothing)
+        }
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Entry, E> {

@@ -42,9 +42,7 @@ fn file(entry: File, field: &str) -> Result<WriteFile, Error> {
     let content = content::decode(&entry.content.unwrap_or_default(), &encoding)
         .map_err(|why| Error::field(field, format!("{path}: {why}")))?;
     let mode = match entry.permissions.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-        Some(digits) => {
-            Some(mode(digits).map_err(|why| Error::field(format!("{field}.permissions"), why))?)
-        }
+        Some(digits) => Some(mode(digits).map_err(|why| Error::field(format!("{field}.permissions"), why))?),
         None => None,
     };
     let owner = entry.owner.as_deref().map(owner).filter(|owner| !owner.is_empty());

@@ -47,7 +47,9 @@ fn refuse_other_kinds(text: &str) -> Result<(), Error> {
         _ if first.starts_with("#cloud-boothook") => "a boot hook",
         _ if first.starts_with("#cloud-config-archive") => "an archive of cloud-config",
         _ if first.starts_with("#cloud-config-jsonp") => "a patch of cloud-config",
-        _ if first.to_ascii_lowercase().starts_with("content-type:") || first.starts_with("MIME-Version:") => {
+        _ if first.to_ascii_lowercase().starts_with("content-type:")
+            || first.starts_with("MIME-Version:") =>
+        {
             "a MIME message"
         }
         _ => return Ok(()),

@@ -69,7 +69,9 @@ fn asks_for_nothing(name: &str, value: &Value, metadata: &Metadata) -> bool {
         Value::Object(fields) if name == "ntp" => fields.get("enabled") == Some(&Value::Bool(false)),
         Value::Object(fields) => fields.is_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::String(host) if name == "hostname" || name == "fqdn" => Some(host.as_str()) == metadata.hostname(),
+        Value::String(host) if name == "hostname" || name == "fqdn" => {
+            Some(host.as_str()) == metadata.hostname()
+        }
         _ => false,
     }
 }

@@ -124,7 +124,11 @@ fn read(contents: &Contents) -> Result<Option<Vec<u8>>, String> {
 fn data_url(text: &str) -> Result<Vec<u8>, String> {
     let (kind, data) = text.split_once(',').ok_or("the data: URL has no comma before its data")?;
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(data).collect();
-    if kind.trim_end().to_ascii_lowercase().ends_with(";base64") { content::base64(&bytes) } else { Ok(bytes) }
+    if kind.trim_end().to_ascii_lowercase().ends_with(";base64") {
+        content::base64(&bytes)
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn make_directory(directory: &File, field: &str) -> Result<Step, Error> {
@@ -133,7 +137,8 @@ fn make_directory(directory: &File, field: &str) -> Result<Step, Error> {
     let mode = mode(directory, field)?.unwrap_or(0o755);
     let mut text = format!("mkdir -p -- {path} && chmod {mode:04o} -- {path}");
     if let Some(owner) = owner(directory.user.as_ref(), directory.group.as_ref()) {
-        text = format!("mkdir -p -- {path} && chown -- {} {path} && chmod {mode:04o} -- {path}", quote(&owner));
+        text =
+            format!("mkdir -p -- {path} && chown -- {} {path} && chmod {mode:04o} -- {path}", quote(&owner));
     }
     Ok(Step::own(format!("make the directory {}", shown(shown_path, 200)), text))
 }
@@ -144,12 +149,9 @@ fn make_link(link: &Link, field: &str) -> Result<Step, Error> {
         return Err(Error::field(format!("{field}.target"), "the target is missing"));
     }
     let kind = if link.hard == Some(true) { "-fT" } else { "-sfT" };
-    let folder = path.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
-    let text = format!(
-        "mkdir -p -- {} && ln {kind} -- {} {}",
-        quote(folder),
-        quote(&link.target),
-        quote(path)
-    );
+    let folder =
+        path.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    let text =
+        format!("mkdir -p -- {} && ln {kind} -- {} {}", quote(folder), quote(&link.target), quote(path));
     Ok(Step::own(format!("link {}", shown(path, 200)), text))
 }

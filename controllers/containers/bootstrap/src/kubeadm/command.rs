@@ -159,7 +159,10 @@ fn find(words: &[Option<&str>]) -> Found {
         let option = words.iter().skip(start + 1).position(|word| {
             word.is_some_and(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
         });
-        return option.map(|at| start + at + 2).filter(|at| *at < words.len()).map_or(Found::Other, Found::Shell);
+        return option
+            .map(|at| start + at + 2)
+            .filter(|at| *at < words.len())
+            .map_or(Found::Other, Found::Shell);
     }
     if name != "kubeadm" {
         return Found::Other;

@@ -23,11 +23,7 @@ type Flag = (&'static str, &'static str, Option<&'static str>);
 /// For each node. The disk belongs to the machine: a kubelet that makes room on it would only remove images.
 const ALWAYS: &[Flag] = &[
     ("image-gc-high-threshold", "100", Some("imageGCHighThresholdPercent")),
-    (
-        "eviction-hard",
-        "nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
-        Some("evictionHard"),
-    ),
+    ("eviction-hard", "nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%", Some("evictionHard")),
     ("fail-swap-on", "false", Some("failSwapOn")),
 ];
 /// For nodes with a control group namespace of their own.
@@ -64,7 +60,8 @@ pub fn adapt(text: &str, settings: Settings) -> Result<String, String> {
     let kubelet = documents.iter().find(|document| document.is("KubeletConfiguration"));
     let flags = flags(settings, kubelet.map(|document| &document.value));
     let mut added = Vec::new();
-    let is_node = |document: &&mut Document<'_>| document.is("InitConfiguration") || document.is("JoinConfiguration");
+    let is_node =
+        |document: &&mut Document<'_>| document.is("InitConfiguration") || document.is("JoinConfiguration");
     let mut nodes = 0;
     for document in documents.iter_mut().filter(is_node) {
         document.changed |= registration(&mut document.value, &flags)?;
@@ -91,7 +88,8 @@ fn read(text: &str) -> Result<Vec<Document<'_>>, String> {
     let (mut start, mut at) = (0, 0);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for (index, line) in lines.iter().enumerate() {
-        let rest = line.strip_prefix("---").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        let rest =
+            line.strip_prefix("---").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
         if rest.is_some() {
             documents.push(document(text, start..at)?);
             start = at;

@@ -44,8 +44,11 @@ end() {
 		return
 	fi
 	uptime
-	# The codes of `timeout` after it has ended or killed the command.
-	if { [ "$2" -eq 124 ] || [ "$2" -eq 137 ]; } && [ "$up" -ge "$deadline" ]; then
+	# The codes of `timeout` after it has ended or killed the command: those of coreutils, and one of busybox.
+	case $2 in
+	124 | 137 | 143) [ "$up" -lt "$deadline" ] || set -- "$1" time ;;
+	esac
+	if [ "$2" = time ]; then
 		record timeout "$1"
 	else
 		record end "$1" "$2"

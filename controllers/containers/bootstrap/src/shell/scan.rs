@@ -25,7 +25,8 @@ pub struct Word {
 
 /// Returns the simple commands of `text` in the order of their ends, with those in command substitutions.
 pub fn commands(text: &str) -> Vec<Command> {
-    let mut scan = Scan { text, bytes: text.as_bytes(), at: 0, depth: 0, found: Vec::new(), documents: Vec::new() };
+    let mut scan =
+        Scan { text, bytes: text.as_bytes(), at: 0, depth: 0, found: Vec::new(), documents: Vec::new() };
     scan.list(None);
     scan.found
 }
@@ -57,7 +58,7 @@ impl Scan<'_> {
             match byte {
                 b' ' | b'\t' | b'\r' => self.at += 1,
                 b'\\' if self.peek(1) == Some(b'\n') => self.at += 2,
-                b'#' => self.to_line_end(),
+                b'#' => self.skip_line(),
                 b'\n' => {
                     self.at += 1;
                     self.skip_documents();
@@ -88,7 +89,8 @@ impl Scan<'_> {
 
     fn next_word(&mut self, command: &mut Command, closer: Option<u8>) {
         let word = self.word(closer);
-        let is_number = word.value.as_deref().is_some_and(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_number =
+            word.value.as_deref().is_some_and(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
         // The number of a redirection is not a word of the command.
         if !(is_number && matches!(self.peek(0), Some(b'<' | b'>'))) {
             command.words.push(word);
@@ -126,7 +128,7 @@ impl Scan<'_> {
         for (end, tabs) in std::mem::take(&mut self.documents) {
             while self.at < self.bytes.len() {
                 let start = self.at;
-                self.to_line_end();
+                self.skip_line();
                 let line = &self.text[start..self.at];
                 self.at = (self.at + 1).min(self.bytes.len());
                 let line = if tabs { line.trim_start_matches('\t') } else { line };
@@ -137,7 +139,7 @@ impl Scan<'_> {
         }
     }
 
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         let rest = &self.bytes[self.at..];
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     }
@@ -146,7 +148,8 @@ impl Scan<'_> {
         let start = self.at;
         let mut value = Some(Vec::new());
         while let Some(byte) = self.peek(0) {
-            let ends = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>');
+            let ends =
+                matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>');
             // A word has at least one byte, so that the scan always goes on.
             if (ends || Some(byte) == closer) && self.at > start {
                 break;
