@@ -4,7 +4,7 @@ use std::process::Command as Process;
 
 use machinery::random::Random;
 use node_bootstrap::{
-    Action, Command, Error, Format, Metadata, Outcome, Place, Step, WriteFile, parse, script,
+    Action, Command, Error, Format, Metadata, NodeOptions, Outcome, Place, Step, WriteFile, parse, script,
 };
 
 use crate::node::{LONG, Node, bootstrap, file, shell, shells};
@@ -196,6 +196,19 @@ fn what_no_shell_can_take_is_refused() {
 }
 
 #[test]
+fn deep_texts_are_read() {
+    for piece in
+        ["$(", "\"$(", "`", "${x:-", "${x:-\"", "\"${x:-$(", "$((", "(", "{", "sh -c '", "<(", "a<<b\n", "\\"]
+    {
+        let deep = piece.repeat(100_000 / piece.len());
+        let adapted =
+            bootstrap(vec![shell(&format!("kubeadm init; {deep}"))]).adapt(NodeOptions::default()).unwrap();
+        let Action::Run(Command::Shell(text)) = &adapted.steps[0].action else { panic!("{piece}") };
+        assert!(text.starts_with("kubeadm init --ignore-preflight-errors="), "{piece}");
+    }
+}
+
+#[test]
 fn no_bytes_stop_the_parsers() {
     let seeds: [(&[u8], Format); 3] = [
         (include_bytes!("data/whole.cloud-config"), Format::CloudConfig),
@@ -217,7 +230,7 @@ fn no_bytes_stop_the_parsers() {
             }
         }
         if let Ok(bootstrap) = parse(&data, format, &metadata)
-            && let Ok(bootstrap) = bootstrap.adapt(node_bootstrap::NodeOptions::default())
+            && let Ok(bootstrap) = bootstrap.adapt(NodeOptions::default())
         {
             script(&bootstrap, &Place::default(), LONG).unwrap();
         }

@@ -4,6 +4,7 @@
 mod cloud_config;
 mod command;
 mod configuration;
+mod differential;
 mod golden;
 mod hostile;
 mod ignition;
@@ -12,4 +13,5 @@ mod node;
 mod report;
 mod run;
 mod template;
+mod units;
 mod users;

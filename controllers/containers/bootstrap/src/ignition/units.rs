@@ -70,7 +70,8 @@ fn write(path: String, contents: &str) -> Step {
 }
 
 /// Enables and starts a unit. A unit that is not there, and a mount of what a node has not, are warnings. Another one that
-/// fails is shown with the end of its log, because `systemctl` only says that it failed.
+/// fails is shown with the end of its log, because `systemctl` only says that it failed. When the time ends, it is stopped:
+/// systemd runs it, so that it is not in the process group of the step.
 fn start(name: &str, is_mount: bool) -> Step {
     let unit = quote(name);
     let missing = quote(&format!("{name} is not started: the node image has no such unit"));
@@ -80,8 +81,10 @@ fn start(name: &str, is_mount: bool) -> Step {
     } else {
         format!("journalctl --no-pager -q -o cat -n {LOG_LINES} -u {unit} >&2; exit \"$code\"")
     };
+    let stop = quote(&format!("systemctl stop --no-block -- {unit}; exit 143"));
     let text = format!(
         "systemctl cat -- {unit} >/dev/null 2>&1 || {{ printf '%s\\n' {missing} >>\"${WARNINGS_VARIABLE}\"; exit 0; }}\n\
+         trap {stop} TERM\n\
          systemctl enable --now -- {unit} || {{ code=$?; {failed}; }}\n"
     );
     Step::own(format!("systemctl enable --now {name}"), text)

@@ -221,7 +221,7 @@ impl Scan<'_> {
             }
             (_, Some(b'(')) if third == Some(b'(') => {
                 *value = None;
-                self.balanced(b'(', b')');
+                self.arithmetic();
             }
             (_, Some(b'(')) => {
                 *value = None;
@@ -230,7 +230,8 @@ impl Scan<'_> {
             }
             (_, Some(b'{')) => {
                 *value = None;
-                self.balanced(b'{', b'}');
+                self.at += 1;
+                self.parameter();
             }
             (_, Some(next)) if next.is_ascii_alphanumeric() || b"_@*#?-$!'".contains(&next) => *value = None,
             _ => push(value, b'$'),
@@ -245,18 +246,38 @@ impl Scan<'_> {
         }
     }
 
-    /// Skips from the opening byte to the closing one that belongs to it.
-    fn balanced(&mut self, open: u8, close: u8) {
+    /// Skips the rest of `${NAME:-WORD}`. The commands in its word are found, too.
+    fn parameter(&mut self) {
+        if self.depth >= MAX_SHELL_DEPTH {
+            self.at = self.bytes.len();
+            return;
+        }
+        self.depth += 1;
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'}' => {
+                    self.at += 1;
+                    break;
+                }
+                b'\\' => self.at = (self.at + 2).min(self.bytes.len()),
+                b'"' => self.double_quoted(&mut None),
+                b'$' | b'`' => self.expansion(&mut None),
+                _ => self.at += 1,
+            }
+        }
+        self.depth -= 1;
+    }
+
+    /// Skips the rest of `$((…))` from its first parenthesis on.
+    fn arithmetic(&mut self) {
         let mut depth = 0usize;
         while let Some(byte) = self.peek(0) {
             self.at += 1;
-            if byte == open {
-                depth += 1;
-            } else if byte == close {
-                depth -= 1;
-                if depth == 0 {
-                    return;
-                }
+            match byte {
+                b'(' => depth += 1,
+                b')' if depth <= 1 => return,
+                b')' => depth -= 1,
+                _ => {}
             }
         }
     }
