@@ -15,6 +15,11 @@ const LINE_MAX: usize = 1000;
 pub enum Outcome {
     /// Nobody has started the script.
     NotStarted,
+    /// Cluster API's own provider has run kubeadm in this node, before it was taken over.
+    Foreign {
+        /// Whether the bootstrap has written its success file.
+        succeeded: bool,
+    },
     /// The script runs.
     Running(At),
     /// All steps have succeeded.
@@ -78,8 +83,13 @@ impl Report {
         let (first, rest) = line(output).ok_or_else(cut)?;
         let words: Vec<&str> = first.split(' ').collect();
         let ["runner", life, total] = words.as_slice() else { return Err(cut()) };
-        if *life == "none" {
-            return Ok(Self { outcome: Outcome::NotStarted, warnings: Vec::new() });
+        let without_steps = match *life {
+            "none" => Some(Outcome::NotStarted),
+            "foreign" => Some(Outcome::Foreign { succeeded: *total == "1" }),
+            _ => None,
+        };
+        if let Some(outcome) = without_steps {
+            return Ok(Self { outcome, warnings: Vec::new() });
         }
         let sections = sections(rest).ok_or_else(cut)?;
         let text = |name: &str| String::from_utf8_lossy(sections.get(name).copied().unwrap_or_default());
@@ -180,7 +190,12 @@ impl Outcome {
         match self {
             Self::NotStarted => "Bootstrap has not started".to_owned(),
             Self::Running(at) => format!("{} ({} of {})", at.running(), at.step, at.of),
-            Self::Completed => String::new(),
+            Self::Completed | Self::Foreign { succeeded: true } => String::new(),
+            Self::Foreign { succeeded: false } => {
+                "ERROR: another provider has begun to run kubeadm in this node, and it \
+                has not succeeded. Delete the Machine, so that another takes its place"
+                    .to_owned()
+            }
             Self::Failed { at, code, output } => {
                 format!("{}\nERROR: exited with status: {code}\n{}", at.running(), output.message())
             }

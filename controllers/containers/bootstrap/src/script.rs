@@ -3,13 +3,19 @@
 use crate::error::Error;
 use crate::limits::MAX_OUTPUT;
 use crate::shell::quote;
-use crate::steps::{Action, Bootstrap, Command, Step, WriteFile, shown};
+use crate::steps::{Action, Bootstrap, Command, SUCCESS_FILE, Step, WriteFile, shown};
 
 /// The variable with the file into which steps write what they could not do, one line each.
 pub(crate) const WARNINGS_VARIABLE: &str = "BOOTSTRAP_WARNINGS";
 
 /// Characters of what a step does that the journal keeps.
 const WHAT_MAX: usize = 400;
+
+/// Seconds between the two signals with which a command ends whose time is over.
+const GRACE: u64 = 10;
+
+/// The file that Cluster API's own provider leaves before it runs kubeadm.
+const FOREIGN: &str = "/run/cluster-api/capd.bootstrap.started";
 
 /// Bytes of content in one `printf`.
 const CHUNK: usize = 4096;
@@ -57,7 +63,11 @@ pub fn script(bootstrap: &Bootstrap, place: &Place, limit: std::time::Duration) 
     let bootstrap = bootstrap.clone().check()?;
     let mut out = String::from("#!/bin/sh\n");
     out.push_str(&format!("state={}\n", quote(&place.folder())));
-    out.push_str(&format!("limit={}\ntotal={}\n", limit.as_secs().max(1), bootstrap.steps.len()));
+    out.push_str(&format!(
+        "limit={}\ngrace={GRACE}\ntotal={}\n",
+        limit.as_secs().max(1),
+        bootstrap.steps.len()
+    ));
     out.push_str(include_str!("script/runner.sh"));
     out.push_str(&format!("mkdir -p -- {}\n", quote(&place.file("/run/cluster-api"))));
     for (index, step) in bootstrap.steps.iter().enumerate() {
@@ -156,6 +166,11 @@ pub fn start_command(place: &Place) -> Vec<String> {
 
 /// Returns the command whose output [`Report::parse`](crate::Report::parse) reads. It changes nothing.
 pub fn status_command(place: &Place) -> Vec<String> {
-    let head = format!("state={}\nlimit={MAX_OUTPUT}\n", quote(&place.folder()));
+    let head = format!(
+        "state={}\nlimit={MAX_OUTPUT}\nforeign={}\nsuccess={}\n",
+        quote(&place.folder()),
+        quote(&place.file(FOREIGN)),
+        quote(&place.file(SUCCESS_FILE))
+    );
     vec!["/bin/sh".to_owned(), "-c".to_owned(), head + include_str!("script/status.sh")]
 }

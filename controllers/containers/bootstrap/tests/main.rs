@@ -15,3 +15,4 @@ mod run;
 mod template;
 mod units;
 mod users;
+mod whole;

@@ -204,6 +204,30 @@ fn the_time_ends_the_group_of_the_command() {
 }
 
 #[test]
+fn a_command_that_does_not_listen_is_killed() {
+    let node = Node::new();
+    let text = script(
+        &bootstrap(vec![shell("trap '' TERM; while :; do :; done")]),
+        &node.place(),
+        Duration::from_secs(1),
+    );
+    let text = text.unwrap().replace("\ngrace=10\n", "\ngrace=1\n");
+    assert!(node.deliver_text(&text, text.as_bytes()).status.success());
+    assert_eq!(node.start().wait().unwrap().code(), Some(1));
+    assert!(matches!(node.report().outcome, Outcome::TimedOut { .. }), "{:?}", node.report());
+}
+
+#[test]
+fn a_node_of_another_provider_is_known() {
+    let node = Node::new();
+    fs::create_dir_all(node.path("/run/cluster-api")).unwrap();
+    fs::write(node.path("/run/cluster-api/capd.bootstrap.started"), "started\n").unwrap();
+    assert_eq!(node.report().outcome, Outcome::Foreign { succeeded: false });
+    fs::write(node.path("/run/cluster-api/bootstrap-success.complete"), "success\n").unwrap();
+    assert_eq!(node.report().outcome, Outcome::Foreign { succeeded: true });
+}
+
+#[test]
 fn no_step_begins_after_the_time() {
     // The time is over when the first step has ended, although that took no notice of it.
     let node = Node::new();

@@ -1,7 +1,7 @@
 //! Reads cloud-init's `#cloud-config`.
 //!
 //! The steps have the order in which cloud-init takes them, whatever the order of the sections in the text: in
-//! `config/cloud.cfg.tmpl` of cloud-init 25, the stage `init` has bootcmd, `write_files`, `users_groups`; `config` makes
+//! `config/cloud.cfg.tmpl` of cloud-init 26.2, the stage `init` has bootcmd, `write_files`, `users_groups`; `config` makes
 //! of runcmd a script; `final` writes the files with `defer` and then runs this script. Unlike there, each entry of
 //! runcmd has a shell of its own, and the first that fails ends the bootstrap, as Cluster API's provider does it.
 

@@ -58,7 +58,7 @@ end() {
 
 # PROGRAM ARGUMENTS...: runs a command in a process group of its own, which ends with the time.
 run() {
-	timeout -k 10 "$left" "$@" </dev/null >"$state/stdout" 2>"$state/stderr"
+	timeout -k "$grace" "$left" "$@" </dev/null >"$state/stdout" 2>"$state/stderr"
 }
 
 # PATH FOLDER: makes the folder of a file.

@@ -1,7 +1,13 @@
 # Whether the script lives is looked at before the journal is read: a script that ends between the two is complete, and
 # not interrupted.
 if [ ! -e "$state/runner" ]; then
-	echo 'runner none 0'
+	if [ ! -e "$foreign" ]; then
+		echo 'runner none 0'
+	elif [ -e "$success" ]; then
+		echo 'runner foreign 1'
+	else
+		echo 'runner foreign 0'
+	fi
 	exit 0
 fi
 read -r pid start boot total <"$state/runner"
