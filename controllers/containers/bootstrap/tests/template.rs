@@ -20,7 +20,7 @@ fn variables_are_replaced() {
         ("{{ ds[\"meta_data\"]['local_hostname'] }}", "node-1"),
         ("{{ v1.local_hostname }}", "node-1"),
         ("{{ local_hostname }}", "node-1"),
-        ("{{- v1.instance_id -}}", "i-1"),
+        ("x {{- v1.instance_id -}} y", "xi-1y"),
         ("{{ ds.meta_data.instance_id }}", "i-1"),
         ("{{ ds.meta_data.failure_domain }}", "fd1"),
         ("a {{ v1.local_hostname }} b {{ v1.instance_id }} c", "a node-1 b i-1 c"),
@@ -85,6 +85,32 @@ fn only_the_first_line_makes_a_template() {
         assert_eq!(read(&text), expected, "{text}");
     }
     // A line of the document is a line of the template.
-    let error = read("## template: jinja\n#cloud-config\n{# a\ncomment #}\nruncmd: {a: b}\n").unwrap_err();
-    assert!(error.starts_with("line 5 "), "{error}");
+    let error =
+        read("## template: jinja\n#cloud-config\n# {{ local_hostname }}\nruncmd: {a: b}\n").unwrap_err();
+    assert!(error.starts_with("line 4 "), "{error}");
+}
+
+/// The results are those of cloud-init 26.2 for the same texts.
+#[test]
+fn white_space_is_jinjas() {
+    let cases = [
+        ("{% raw %}\nx\n{% endraw %}\ny\n", "\nx\ny\n"),
+        ("a\n{{- local_hostname -}}\nb", "anode-1b"),
+        ("a\n{# x #}\nb", "a\nb"),
+        ("a\n{#- x -#}\nb", "ab"),
+        ("  {%- raw %} x {% endraw -%}  y", " x y"),
+        ("  {%- raw -%} x {%- endraw -%}  y", "xy"),
+        ("{% raw -%}\n\n x{% endraw %}", "x"),
+        ("{{ local_hostname }}\nb\n\n", "node-1\nb\n\n"),
+    ];
+    for (text, expected) in cases {
+        let data = format!("## template: jinja\nruncmd: [\"@{text}@\"]\n");
+        let read = |data: &str| {
+            let bootstrap =
+                parse(data.as_bytes(), Format::CloudConfig, &Metadata::new("node-1", "i-1")).unwrap();
+            bootstrap.steps[0].action.clone()
+        };
+        let plain = format!("runcmd: [\"@{expected}@\"]\n");
+        assert_eq!(read(&data), read(&plain), "{text:?}");
+    }
 }

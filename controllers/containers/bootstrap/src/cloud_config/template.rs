@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::metadata::Metadata;
 use crate::steps::shown;
 
-/// Renders a template. Other text is returned as it is. Lines keep their numbers.
+/// Renders a template. Other text is returned as it is. Lines keep their numbers up to the first comment.
 pub fn render(text: &str, metadata: &Metadata) -> Result<String, Error> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let Some(kind) = template_kind(first) else { return Ok(text.to_owned()) };
@@ -42,9 +42,8 @@ impl<'t> Template<'t> {
             match &self.text[found..found + 2] {
                 "{{" => self.variable()?,
                 "{#" => {
-                    let inside = self.until("#}", "a comment")?;
-                    // Lines keep their numbers.
-                    self.out.extend(inside.chars().filter(|c| *c == '\n'));
+                    self.until("#}", "a comment")?;
+                    self.line_break();
                 }
                 _ => self.block()?,
             }
@@ -59,18 +58,26 @@ impl<'t> Template<'t> {
         Some(self.at + first)
     }
 
-    /// Takes the tag up to its end, and returns what is inside.
+    /// Takes the tag up to its end, and returns what is inside. A hyphen at either end takes the white space there.
     fn until(&mut self, end: &str, what: &str) -> Result<&'t str, Error> {
         let inside = &self.text[self.at + 2..];
         let length = inside.find(end).ok_or_else(|| self.error(&format!("{what} of jinja has no {end}")))?;
+        let inside = &inside[..length];
         self.at += 2 + length + end.len();
-        Ok(&inside[..length])
+        if inside.starts_with('-') {
+            self.out.truncate(self.out.trim_end().len());
+        }
+        if inside.len() > 1 && inside.ends_with('-') {
+            let rest = &self.text[self.at..];
+            self.at += rest.len() - rest.trim_start().len();
+        }
+        Ok(inside)
     }
 
     fn variable(&mut self) -> Result<(), Error> {
         let start = self.at;
         let inside = self.until("}}", "a variable")?;
-        let path = path(inside.trim_matches(|c: char| c == '-' || c.is_whitespace()));
+        let path = path(without_hyphens(inside));
         let value = path.as_deref().and_then(|path| self.metadata.variable(path));
         let Some(value) = value else {
             self.at = start;
@@ -87,19 +94,19 @@ impl<'t> Template<'t> {
     /// Takes `{% raw %}` with all up to `{% endraw %}`.
     fn block(&mut self) -> Result<(), Error> {
         let start = self.at;
-        let word = self.until("%}", "a block")?.trim_matches(|c: char| c == '-' || c.is_whitespace());
+        let word = without_hyphens(self.until("%}", "a block")?);
         if word != "raw" {
             self.at = start;
             return Err(self.error(&format!("{{% {} %}} cannot be rendered in a node", shown(word, 60))));
         }
-        self.line_break_of_block();
-        let (mut search, rest) = (0, &self.text[self.at..]);
-        while let Some(open) = rest[search..].find("{%").map(|found| found + search) {
-            let Some(close) = rest[open..].find("%}").map(|found| found + open) else { break };
-            if rest[open + 2..close].trim_matches(|c: char| c == '-' || c.is_whitespace()) == "endraw" {
-                self.out.push_str(&rest[..open]);
-                self.at += close + 2;
-                self.line_break_of_block();
+        let (mut search, text) = (self.at, self.text);
+        while let Some(open) = text[search..].find("{%").map(|found| found + search) {
+            let Some(close) = text[open..].find("%}").map(|found| found + open) else { break };
+            if without_hyphens(&text[open + 2..close]) == "endraw" {
+                self.out.push_str(&text[self.at..open]);
+                self.at = open;
+                self.until("%}", "a block")?;
+                self.line_break();
                 return Ok(());
             }
             search = open + 2;
@@ -108,8 +115,8 @@ impl<'t> Template<'t> {
         Err(self.error("{% raw %} has no {% endraw %}"))
     }
 
-    /// Drops the line break behind a block, as cloud-init's environment does (`trim_blocks`).
-    fn line_break_of_block(&mut self) {
+    /// Drops the line break behind a comment or a block, as cloud-init's environment does (`trim_blocks`).
+    fn line_break(&mut self) {
         if self.text[self.at..].starts_with('\n') {
             self.at += 1;
         }
@@ -120,6 +127,11 @@ impl<'t> Template<'t> {
         let line = self.text[..self.at].matches('\n').count() + 2;
         Error::Line { line, why: why.to_owned() }
     }
+}
+
+fn without_hyphens(inside: &str) -> &str {
+    let inside = inside.strip_prefix('-').unwrap_or(inside);
+    inside.strip_suffix('-').unwrap_or(inside).trim()
 }
 
 /// Reads `a.b['c']["d"]`. Hyphens are underscores, as in cloud-init's aliases.
