@@ -18,3 +18,9 @@ pub const MAX_SHELL_DEPTH: usize = 32;
 
 /// Maximum size in bytes of what the status of a bootstrap shows of each output.
 pub const MAX_OUTPUT: usize = 16 * 1024;
+
+/// Maximum size of kubeadm's configuration file in bytes.
+pub const MAX_CONFIGURATION: usize = 1024 * 1024;
+
+/// Maximum number of documents in kubeadm's configuration file.
+pub const MAX_DOCUMENTS: usize = 100;

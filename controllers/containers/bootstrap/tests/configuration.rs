@@ -186,6 +186,8 @@ fn what_is_wrong_is_said_without_values() {
             "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nnodeRegistration: s3cret\n",
             "/run/kubeadm/kubeadm.yaml: InitConfiguration: nodeRegistration is no object",
         ),
+        (&"---\n".repeat(200_000), "/run/kubeadm/kubeadm.yaml: it has more than 100 documents"),
+        (&"# comment\n".repeat(110_000), "/run/kubeadm/kubeadm.yaml: it is larger than 1048576 bytes"),
     ];
     for (text, expected) in cases {
         let error = try_adapt(INIT, text, NodeOptions::default()).unwrap_err();

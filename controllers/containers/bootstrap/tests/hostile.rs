@@ -208,6 +208,32 @@ fn deep_texts_are_read() {
     }
 }
 
+/// The work for a text is linear in its bytes, or these would take hours.
+#[test]
+fn large_texts_are_read() {
+    let metadata = Metadata::new("node-1", "i-1");
+    let template =
+        |text: &str| parse(text.as_bytes(), Format::CloudConfig, &metadata).map(|read| read.steps.len());
+    let head = "## template: jinja\n#cloud-config\n";
+    let bodies = [
+        format!("# {}\n", "{{v1.local_hostname}}".repeat(100_000)),
+        format!("# {{% raw %}}{}{{% endraw %}}\n", "{%".repeat(1_000_000)),
+        format!("# {{% raw %}}{}{{% endraw %}}\n", "%}".repeat(1_000_000)),
+        format!("# {{% raw %}}{}{{% endraw %}}\n", "{% x %}".repeat(300_000)),
+        format!("# {}\n", "{# #}".repeat(400_000)),
+        format!("# {}\n", "{ { ".repeat(500_000)),
+        format!("# {}\n", "{{- v1.local_hostname -}}\n".repeat(100_000)),
+    ];
+    for body in bodies {
+        assert_eq!(template(&format!("{head}{body}")), Ok(0));
+    }
+    let mention = "/run/cluster-api/bootstrap-success.complet/";
+    let text = format!("write_files:\n- path: /x\n  content: \"{}\"\n", mention.repeat(60_000));
+    assert_eq!(template(&text), Ok(1));
+    let users = format!("users: [{}]", "{name: a, groups: 'b,c', ssh_authorized_keys: [k]},".repeat(9_000));
+    assert_eq!(template(&users), Ok(9_000));
+}
+
 #[test]
 fn no_bytes_stop_the_parsers() {
     let seeds: [(&[u8], Format); 3] = [

@@ -53,9 +53,9 @@ impl<'t> Template<'t> {
     }
 
     fn next_tag(&self) -> Option<usize> {
-        let rest = &self.text[self.at..];
-        let first = ["{{", "{%", "{#"].iter().filter_map(|tag| rest.find(tag)).min()?;
-        Some(self.at + first)
+        let pairs = self.text.as_bytes()[self.at..].windows(2);
+        let mut tags = pairs.enumerate().filter(|(_, pair)| matches!(pair, [b'{', b'{' | b'%' | b'#']));
+        tags.next().map(|(found, _)| self.at + found)
     }
 
     /// Takes the tag up to its end, and returns what is inside. A hyphen at either end takes the white space there.
@@ -100,16 +100,16 @@ impl<'t> Template<'t> {
             return Err(self.error(&format!("{{% {} %}} cannot be rendered in a node", shown(word, 60))));
         }
         let (mut search, text) = (self.at, self.text);
-        while let Some(open) = text[search..].find("{%").map(|found| found + search) {
-            let Some(close) = text[open..].find("%}").map(|found| found + open) else { break };
-            if without_hyphens(&text[open + 2..close]) == "endraw" {
+        while let Some(close) = text[search..].find("%}").map(|found| found + search) {
+            let open = text[search..close].rfind("{%").map(|found| found + search);
+            if let Some(open) = open.filter(|open| without_hyphens(&text[open + 2..close]) == "endraw") {
                 self.out.push_str(&text[self.at..open]);
                 self.at = open;
                 self.until("%}", "a block")?;
                 self.line_break();
                 return Ok(());
             }
-            search = open + 2;
+            search = close + 2;
         }
         self.at = start;
         Err(self.error("{% raw %} has no {% endraw %}"))

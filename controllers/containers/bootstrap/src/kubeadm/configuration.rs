@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::limits::{MAX_CONFIGURATION, MAX_DOCUMENTS};
+
 /// The settings that depend on where a node runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -84,29 +86,31 @@ pub fn adapt(text: &str, settings: Settings) -> Result<String, String> {
 
 /// Reads the documents. Their texts follow each other without gaps.
 fn read(text: &str) -> Result<Vec<Document<'_>>, String> {
-    let mut documents = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    for (index, line) in lines.iter().enumerate() {
-        let rest =
-            line.strip_prefix("---").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
-        if rest.is_some() {
-            documents.push(document(text, start..at)?);
-            start = at;
+    if text.len() > MAX_CONFIGURATION {
+        return Err(format!("it is larger than {MAX_CONFIGURATION} bytes"));
+    }
+    let is_start = |line: &str| {
+        line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    // The first byte and the first line of each document.
+    let mut starts = vec![(0, 1)];
+    let mut at = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if at > 0 && is_start(line) {
+            starts.push((at, index + 1));
         }
         at += line.len();
-        if index + 1 == lines.len() {
-            documents.push(document(text, start..at)?);
-        }
     }
-    Ok(documents)
+    if starts.len() > MAX_DOCUMENTS {
+        return Err(format!("it has more than {MAX_DOCUMENTS} documents"));
+    }
+    let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([text.len()]);
+    starts.iter().zip(ends).map(|((start, line), end)| document(&text[*start..end], *line)).collect()
 }
 
-fn document(text: &str, range: std::ops::Range<usize>) -> Result<Document<'_>, String> {
-    let lines = text[..range.start].matches('\n').count();
-    let text = &text[range];
+fn document(text: &str, line: usize) -> Result<Document<'_>, String> {
     let decoded = machinery::decode::yaml(text.as_bytes())
-        .map_err(|why| format!("the document that begins at line {}: {why}", lines + 1))?;
+        .map_err(|why| format!("the document that begins at line {line}: {why}"))?;
     Ok(Document { text, value: decoded.value, changed: false })
 }
 

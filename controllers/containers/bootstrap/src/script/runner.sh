@@ -18,8 +18,9 @@ uptime() {
 	up=${up%.*}
 }
 
+# Also what deliveries and starts have left that were cut.
 finish() {
-	rm -f -- "$state/script"
+	rm -f -- "$state/script" "$state"/script.* "$state"/runner.*
 	exit "$1"
 }
 
