@@ -1,7 +1,7 @@
 //! The bootstrap data of a Machine as steps, and a shell script that takes them in a node.
 //!
 //! Nodes in containers have no cloud-init and no Ignition. [`parse`] reads the data into an ordered list of steps,
-//! [`Bootstrap::adapt`] makes kubeadm's configuration and commands fit for a node in a container, and [`script`] makes of
+//! [`Bootstrap::adapt`] makes kubeadm's configuration and commands fit for a node in a container, and [`script()`] makes of
 //! the steps one shell script that runs in the node: each step once, strictly in order. Progress and outcome stay in the
 //! node, so that [`Report`] reads them whoever started the script, and however often the reader was restarted since.
 //!
