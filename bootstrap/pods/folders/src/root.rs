@@ -57,6 +57,18 @@ impl Root {
         Ok(file.metadata().with_context(cannot)?.is_file().then_some(file))
     }
 
+    /// Opens a folder; `None` if it does not exist or is no folder.
+    ///
+    /// # Errors
+    /// It may not be searched.
+    pub fn folder(&self, path: &str) -> Result<Option<OwnedFd>> {
+        match fs::openat2(&self.folder, path, FOLDER, Mode::empty(), WITHIN) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot open {path} of the image")),
+        }
+    }
+
     /// Returns the content of a small file; `None` if it does not exist or is no file.
     ///
     /// # Errors

@@ -1,0 +1,24 @@
+//! System containers: a whole Linux with an init of its own, from the root folder of an image. [`Runtime`] is what their user knows, and
+//! [`Own`] makes them without a container runtime: namespaces, overlayfs, control groups, and a bridge.
+//!
+//! A container outlives the server. Its parent is a supervisor ([`supervisor`]), this same program started again, which keeps its exit code and
+//! its console, and which every later server finds by files in the data directory. `docs/ARCHITECTURE.md` has the processes and their order.
+//!
+//! Invariant: all mounts of a container are in its own namespace, and everything else that it needs of the machine has a name which is made of
+//! its record alone. So a server that ends at any step leaves nothing that [`Runtime::remove`] does not find.
+
+mod groups;
+pub mod limits;
+mod network;
+mod own;
+mod preflight;
+mod process;
+mod runtime;
+mod spec;
+pub mod supervisor;
+
+pub use network::Range;
+pub use own::{Options, Own};
+pub use preflight::{Finding, Weight};
+pub use runtime::{Captured, Exec, Exit, Runtime, run};
+pub use spec::{Container, Mount, Spec, State};

@@ -1,0 +1,16 @@
+//! Limits.
+
+use std::time::Duration;
+
+/// The most bytes of a console that are kept: half of it in the file that is written, half in the one before.
+pub const CONSOLE: u64 = 8 << 20;
+/// How long a start of a container may take until its init runs.
+pub const START: Duration = Duration::from_secs(30);
+/// How long an operation waits for another one on the same container, for example for a copy of a volume.
+pub const WAIT: Duration = Duration::from_secs(120);
+/// How long the end of a killed container may take.
+pub const END: Duration = Duration::from_secs(30);
+/// The longest name of a container, which is also its host name, in bytes.
+pub const NAME: usize = 63;
+/// The most bytes of the output that [`crate::run`] keeps, of each of both streams.
+pub const CAPTURED: usize = 4 << 20;

@@ -1,0 +1,121 @@
+//! The creation of a container: its record, then its files. Nothing of the machine is changed.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use pod_folders::Root;
+
+use super::{Folder, Own, Record, copy, image, record};
+use crate::network::{self, Range};
+use crate::process::boot;
+use crate::spec::{Container, Spec};
+
+impl Own {
+    pub(super) async fn create_container(&self, spec: &Spec) -> Result<Container> {
+        spec.check()?;
+        image::check(&spec.image, spec.command.first().map_or("/sbin/init", String::as_str))?;
+        let name = spec.name.as_str();
+        let lock = self.lock(name).await?;
+        let folder = self.folder(name);
+        let existing = folder.read()?;
+        if existing.is_some_and(|record| record.prepared.is_some() && !record.is_removing) {
+            bail!("name: there is a container of this name: remove it first, or use another name");
+        }
+        if folder.path().exists() {
+            self.remove_all_of(name).await.context("what an earlier creation has left cannot be removed")?;
+        }
+        let created = self.fill(spec).await;
+        if created.is_err() {
+            // What cannot be removed now has a record, and is removed with it later.
+            self.remove_all_of(name).await.ok();
+            lock.remove();
+        }
+        created
+    }
+
+    async fn fill(&self, spec: &Spec) -> Result<Container> {
+        let folder = self.folder(&spec.name);
+        let mut record = self.write_record(spec).await?;
+        self.step("record");
+        let (image, volumes, target) = (spec.image.clone(), spec.volumes.clone(), folder.clone());
+        let filled = tokio::task::spawn_blocking(move || fill(&image, &volumes, &target)).await;
+        filled.context("the copy was interrupted")??;
+        self.step("volumes");
+        record.prepared = Some(boot()?);
+        folder.write(&record)?;
+        self.step("prepared");
+        let path = folder.path().to_owned();
+        // Nobody waits until gigabytes are on the disk. Before that, the container lasts only until the machine loses power.
+        tokio::task::spawn_blocking(move || make_durable(&path));
+        self.find(&spec.name)?.context("it was removed")
+    }
+
+    /// Takes an address and writes the record, before which there is nothing to remove.
+    async fn write_record(&self, spec: &Spec) -> Result<Record> {
+        let _lock = self.lock_all().await?;
+        let range = self.range().await?;
+        let mut taken = Vec::new();
+        for name in self.names()? {
+            taken.extend(self.folder(&name).read()?.map(|record| record.address));
+        }
+        let record = Record {
+            spec: spec.clone(),
+            identity: self.identity.clone(),
+            range,
+            address: range.free(spec.address, &taken)?,
+            created: self.clock.now(),
+            prepared: None,
+            is_removing: false,
+        };
+        self.folder(&spec.name).write(&record)?;
+        Ok(record)
+    }
+
+    /// Returns the range of the network, which is chosen with the first container.
+    async fn range(&self) -> Result<Range> {
+        let path = self.data.join(super::NETWORK);
+        if let Some(range) = record::read(&path)? {
+            return Ok(range);
+        }
+        let range = network::find_range(self.range, &self.identity).await?;
+        record::write(&path, &range)?;
+        Ok(range)
+    }
+}
+
+/// Makes the folders of a container and copies its volumes.
+fn fill(image: &Path, volumes: &[String], folder: &Folder) -> Result<()> {
+    for path in [folder.root(), folder.upper(), folder.work(), folder.private(""), folder.volumes()] {
+        fs::create_dir_all(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
+    }
+    let found = fs::metadata(image).with_context(|| format!("cannot read {}", image.display()))?;
+    // The root folder of an overlay has the owner and the mode of its upper folder.
+    let like_image = chown(folder.upper(), Some(found.uid()), Some(found.gid())).and_then(|()| {
+        fs::set_permissions(folder.upper(), fs::Permissions::from_mode(found.mode() & 0o7777))
+    });
+    like_image.with_context(|| format!("cannot change {}", folder.upper().display()))?;
+    let root = Root::open(image)?;
+    for (number, volume) in volumes.iter().enumerate() {
+        copy::volume(&root, volume, &folder.volume(number))
+            .with_context(|| format!("cannot copy the volume {volume} of the image: is the disk full?"))?;
+    }
+    Ok(())
+}
+
+/// The file that says that everything of a container is on the disk.
+const DURABLE: &str = "durable";
+
+fn make_durable(folder: &Path) -> Option<()> {
+    let opened = fs::File::open(folder).ok()?;
+    rustix::fs::syncfs(&opened).ok()?;
+    // Not with its folder, which may have been removed in the meantime.
+    let marker = fs::File::create(folder.join(DURABLE)).ok()?;
+    marker.sync_all().ok()
+}
+
+/// Returns whether everything of a container is on the disk.
+pub(super) fn is_durable(folder: &Path) -> bool {
+    folder.join(DURABLE).exists()
+}

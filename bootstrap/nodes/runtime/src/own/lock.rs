@@ -1,0 +1,101 @@
+//! Locks between operations, also those of other processes. The kernel releases a lock with the process that has it.
+
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use machinery::clock::Clock;
+use machinery::random::Random;
+
+use super::Own;
+use crate::limits;
+
+/// The pause between two attempts to get a lock.
+const AGAIN: Duration = Duration::from_millis(10);
+/// The number of hexadecimal digits of an identity: the names of links have room for no more.
+const DIGITS: usize = 7;
+
+/// A lock, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Returns the locked file. Whoever inherits it has the lock.
+    pub(super) fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Removes the file of the lock. Whoever waits for it makes another one.
+    pub(super) fn remove(self) {
+        fs::remove_file(&self.path).ok();
+    }
+}
+
+impl Own {
+    /// Waits until no other operation changes the container.
+    pub(super) async fn lock(&self, name: &str) -> Result<Lock> {
+        take(&self.clock, &self.data.join("locks").join(name), limits::WAIT).await
+    }
+
+    /// Waits until no other operation changes what all containers share.
+    pub(super) async fn lock_all(&self) -> Result<Lock> {
+        // No container has this name.
+        self.lock("_all").await
+    }
+}
+
+/// Waits for a lock.
+pub(super) async fn take(clock: &Clock, path: &Path, time: Duration) -> Result<Lock> {
+    let deadline = clock.monotonic() + time;
+    loop {
+        if let Some(lock) = attempt(path)? {
+            return Ok(lock);
+        }
+        if clock.monotonic() >= deadline {
+            bail!(
+                "another operation has {} for more than {} s: wait for its end",
+                path.display(),
+                time.as_secs()
+            );
+        }
+        clock.sleep(AGAIN).await;
+    }
+}
+
+/// Takes a lock; `None` if somebody has it.
+pub(super) fn attempt(path: &Path) -> Result<Option<Lock>> {
+    let cannot = || format!("cannot lock {}", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+    }
+    // The file may have been removed in the meantime, so that another process could lock a new one.
+    let is_same =
+        fs::metadata(path).is_ok_and(|found| file.metadata().is_ok_and(|own| own.ino() == found.ino()));
+    Ok(is_same.then(|| Lock { file, path: path.to_owned() }))
+}
+
+/// Returns the identity of a data directory, and makes one if it has none. It moves with the directory.
+pub(super) fn identity(data: &Path, random: &Random) -> Result<String> {
+    let path = data.join("identity");
+    if !path.exists() {
+        let mut bytes = [0; 4];
+        random.fill(&mut bytes);
+        let digits = format!("{:08x}", u32::from_be_bytes(bytes));
+        files::write(&path, 0o600, digits[..DIGITS].as_bytes())?;
+    }
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let is_identity = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ensure!(is_identity, "{} is damaged: remove it if the directory has no containers", path.display());
+    Ok(text)
+}

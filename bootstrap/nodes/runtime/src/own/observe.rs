@@ -1,0 +1,128 @@
+//! What containers do: from their records, their supervisors, and the kernel. Nothing is remembered in this process.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::{Context, Result};
+
+use super::{Folder, Own, Record, Supervised};
+use crate::groups::Groups;
+use crate::spec::{Container, State, check_name};
+use crate::supervisor::before;
+
+impl Own {
+    /// Returns the record of a container.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn record(&self, name: &str) -> Result<Record> {
+        self.folder(name).read()?.context("there is no such container: create it first")
+    }
+
+    /// Returns a container; `None` if there is none.
+    pub(super) fn find(&self, name: &str) -> Result<Option<Container>> {
+        let folder = self.folder(name);
+        match folder.read()? {
+            Some(record) => Ok(Some(self.observe(&folder, record)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the names of all folders of containers, also of those that have no record.
+    pub(super) fn names(&self) -> Result<Vec<String>> {
+        let folder = self.data.join("containers");
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the containers that have all these labels.
+    pub(super) fn all(&self, labels: &BTreeMap<String, String>) -> Result<Vec<Container>> {
+        let mut found = Vec::new();
+        for name in self.names()? {
+            let container = self.find(&name).with_context(|| format!("container {name} cannot be read"))?;
+            let has = |container: &Container| {
+                labels.iter().all(|(key, value)| container.labels.get(key) == Some(value))
+            };
+            found.extend(container.filter(has));
+        }
+        Ok(found)
+    }
+
+    fn observe(&self, folder: &Folder, record: Record) -> Result<Container> {
+        let supervised = folder.read_supervised()?;
+        let is_running = |state: &Supervised| {
+            state.started.is_some() && state.init.as_ref().is_some_and(|init| init.is_alive())
+        };
+        let pid = supervised
+            .as_ref()
+            .filter(|state| is_running(state))
+            .and_then(|state| Some(state.init.as_ref()?.pid));
+        let state = self.state(&record, supervised.as_ref(), pid.is_some());
+        Ok(Container {
+            name: record.spec.name,
+            labels: record.spec.labels,
+            image: record.spec.image,
+            address: record.address,
+            state,
+            pid,
+            created: record.created,
+            started: supervised.and_then(|state| state.started),
+        })
+    }
+
+    fn state(&self, record: &Record, supervised: Option<&Supervised>, is_running: bool) -> State {
+        if record.is_removing {
+            return State::Removing;
+        }
+        if record.prepared.is_none() {
+            return State::Creating;
+        }
+        let Some(supervised) = supervised else { return State::Created };
+        let is_frozen =
+            || Groups::find(&record.identity).is_ok_and(|groups| groups.group(&record.spec.name).is_frozen());
+        match supervised {
+            _ if is_running && is_frozen() => State::Paused,
+            _ if is_running => State::Running,
+            // It has not said yet how the init ended.
+            state if state.supervisor.is_alive() && state.started.is_some() && state.code.is_none() => {
+                State::Running
+            }
+            state if state.supervisor.is_alive() && state.started.is_none() && state.error.is_none() => {
+                State::Starting
+            }
+            state => State::Stopped { code: state.code, error: state.error.clone() },
+        }
+    }
+
+    /// Returns the end of the console.
+    pub(super) fn read_console(&self, name: &str, most: usize) -> Result<Vec<u8>> {
+        self.record(name)?;
+        let path = self.folder(name).console();
+        let mut newest = tail(&path, most)?;
+        if newest.len() < most {
+            let mut whole = tail(&before(&path), most - newest.len())?;
+            whole.append(&mut newest);
+            return Ok(whole);
+        }
+        Ok(newest)
+    }
+}
+
+/// Returns at most the last `most` bytes of a file; nothing if there is none.
+fn tail(path: &std::path::Path, most: usize) -> Result<Vec<u8>> {
+    let cannot = || format!("cannot read {}", path.display());
+    let Ok(mut file) = File::open(path) else { return Ok(Vec::new()) };
+    let most = u64::try_from(most)?;
+    let length = file.metadata().with_context(cannot)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most))).with_context(cannot)?;
+    let mut content = Vec::new();
+    file.take(most).read_to_end(&mut content).with_context(cannot)?;
+    Ok(content)
+}

@@ -1,0 +1,152 @@
+//! What the data directory remembers of a container.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Network, Range};
+use crate::process::ProcessId;
+use crate::spec::Spec;
+
+/// Only root reads what a container is made of.
+const MODE: u32 = 0o600;
+
+/// What the server decides: it is written before anything of the machine is changed for the container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) spec: Spec,
+    /// The identity of the data directory.
+    pub(crate) identity: String,
+    /// The network, and the address in it, which stays.
+    pub(crate) range: Range,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) created: DateTime<Utc>,
+    /// The start of the machine in which its volumes were copied completely; `None` if they were not.
+    #[serde(default)]
+    pub(crate) prepared: Option<String>,
+    /// Whether its removal has begun.
+    #[serde(default)]
+    pub(crate) is_removing: bool,
+}
+
+/// What its supervisor says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Supervised {
+    pub(crate) supervisor: ProcessId,
+    /// The first process of the container.
+    pub(crate) init: Option<ProcessId>,
+    /// When the init began to run.
+    pub(crate) started: Option<DateTime<Utc>>,
+    /// The exit code of the init.
+    pub(crate) code: Option<i32>,
+    /// Why it could not start.
+    pub(crate) error: Option<String>,
+}
+
+impl Record {
+    pub(crate) fn network(&self) -> Network {
+        Network { identity: self.identity.clone(), range: self.range }
+    }
+}
+
+/// The folder of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where the root folder of the container is mounted, in its own namespace.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.0.join("root")
+    }
+
+    /// What the container has changed of its image, and the folder that overlayfs needs beside it.
+    pub(crate) fn upper(&self) -> PathBuf {
+        self.0.join("overlay/upper")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.0.join("overlay/work")
+    }
+
+    pub(crate) fn volumes(&self) -> PathBuf {
+        self.0.join("volumes")
+    }
+
+    pub(crate) fn volume(&self, number: usize) -> PathBuf {
+        self.volumes().join(number.to_string())
+    }
+
+    /// Files that are mounted over those of the image or of the kernel.
+    pub(crate) fn private(&self, name: &str) -> PathBuf {
+        self.0.join("private").join(name)
+    }
+
+    pub(crate) fn console(&self) -> PathBuf {
+        self.0.join("console.log")
+    }
+
+    /// The file that the supervisor has locked as long as it lives.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    fn record(&self) -> PathBuf {
+        self.0.join(RECORD)
+    }
+
+    fn supervised(&self) -> PathBuf {
+        self.0.join("state.json")
+    }
+
+    /// Returns the record; `None` if there is none.
+    pub(crate) fn read(&self) -> Result<Option<Record>> {
+        read(&self.record())
+    }
+
+    pub(crate) fn write(&self, record: &Record) -> Result<()> {
+        write(&self.record(), record)
+    }
+
+    /// Returns what the supervisor of the last start has said; `None` if there was none.
+    pub(crate) fn read_supervised(&self) -> Result<Option<Supervised>> {
+        read(&self.supervised())
+    }
+
+    pub(crate) fn write_supervised(&self, state: &Supervised) -> Result<()> {
+        write(&self.supervised(), state)
+    }
+}
+
+/// The name of the record's file, which is removed at last.
+pub(crate) const RECORD: &str = "record.json";
+
+/// Reads a JSON file; `None` if it does not exist.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let parsed = serde_json::from_slice(&text);
+    parsed.map(Some).with_context(|| format!("{} is damaged: remove it with its folder", path.display()))
+}
+
+/// Writes a JSON file, so that a power failure leaves the old or the new one.
+pub(crate) fn write(path: &Path, content: &impl Serialize) -> Result<()> {
+    files::write(path, MODE, &serde_json::to_vec_pretty(content)?)
+}

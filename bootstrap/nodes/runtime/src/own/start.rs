@@ -1,0 +1,77 @@
+//! The start of a container.
+
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+
+use super::{Folder, Own, Record, create, lock};
+use crate::process::boot;
+use crate::spec::{Container, State};
+use crate::{limits, network, supervisor};
+
+/// How long the supervisor may need besides what its parts may need.
+const GRACE: Duration = Duration::from_secs(10);
+/// The most bytes of what a supervisor says.
+const WORDS: u64 = 64 << 10;
+
+impl Own {
+    pub(super) async fn start_container(&self, name: &str) -> Result<Container> {
+        let _lock = self.lock(name).await?;
+        let record = self.record(name)?;
+        let folder = self.folder(name);
+        let container = self.find(name)?.context("it was removed")?;
+        match container.state {
+            State::Running | State::Paused if container.pid.is_some() => return Ok(container),
+            State::Creating => bail!("it was not created completely: create it again"),
+            State::Removing => bail!("its removal has begun: remove it, and create it again"),
+            _ => {}
+        }
+        let is_whole = record.prepared.as_ref() == Some(&boot()?) || create::is_durable(folder.path());
+        ensure!(
+            is_whole,
+            "the machine was started anew before its files were on the disk, so they may be damaged: remove it, and create it again"
+        );
+        self.make_network(&record).await?;
+        self.step("network");
+        self.supervise(&folder).await?;
+        let container = self.find(name)?.context("it was removed")?;
+        match &container.state {
+            State::Stopped { error: Some(error), .. } => bail!("{error}"),
+            State::Stopped { code: None, .. } => bail!("its supervisor was killed: start it again"),
+            _ => Ok(container),
+        }
+    }
+
+    async fn make_network(&self, record: &Record) -> Result<()> {
+        let _lock = self.lock_all().await?;
+        network::make(&record.network()).await
+    }
+
+    /// Starts the supervisor, and waits until it says that the init runs.
+    async fn supervise(&self, folder: &Folder) -> Result<()> {
+        // An earlier one may be about to end.
+        let locked = lock::take(&self.clock, &folder.lock(), limits::END).await?;
+        let (read, write) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).context("cannot make a pipe")?;
+        let mut command = supervisor::command(supervisor::SUPERVISOR)?;
+        command.arg(folder.path()).stdin(OwnedFd::from(locked.into_file()));
+        command.stdout(write).stderr(Stdio::null());
+        let child = command.spawn().context("cannot start its supervisor")?;
+        // It has copies of the lock and of the pipe, which would stay open here.
+        drop(command);
+        self.children.lock().push(child);
+        self.step("supervised");
+        let read = Receiver::from_owned_fd(read).context("cannot read from its supervisor")?;
+        let mut words = String::new();
+        let said = async { read.take(WORDS).read_to_string(&mut words).await };
+        let said = tokio::time::timeout(limits::START + GRACE, said).await;
+        said.context("its supervisor does not answer: remove the container")?
+            .context("cannot read from its supervisor")?;
+        ensure!(words.is_empty(), "{}", words.trim_end());
+        Ok(())
+    }
+}
