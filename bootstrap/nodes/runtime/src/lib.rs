@@ -7,18 +7,17 @@
 //! Invariant: all mounts of a container are in its own namespace, and everything else that it needs of the machine has a name which is made of
 //! its record alone. So a server that ends at any step leaves nothing that [`Runtime::remove`] does not find.
 
-mod groups;
+pub mod groups;
 pub mod limits;
 mod network;
 mod own;
-mod preflight;
+pub mod preflight;
 mod process;
 mod runtime;
 mod spec;
 pub mod supervisor;
 
-pub use network::Range;
+pub use network::{Range, choose};
 pub use own::{Options, Own};
-pub use preflight::{Finding, Weight};
 pub use runtime::{Captured, Exec, Exit, Runtime, run};
 pub use spec::{Container, Mount, Spec, State};

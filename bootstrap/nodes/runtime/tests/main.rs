@@ -1,1 +1,17 @@
-//! Tests of system containers.
+//! Tests of system containers. Those that start some need root, `unshare`, `nsenter`, `ip` and Debian's busybox-static.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends where something is not as it must be"
+)]
+
+mod collisions;
+mod exec;
+mod images;
+mod kills;
+mod life;
+mod network;
+mod preflight;
+mod pure;
+mod world;

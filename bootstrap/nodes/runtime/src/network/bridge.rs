@@ -36,6 +36,15 @@ pub(super) async fn make(links: &Links, network: &Network) -> Result<()> {
     links.up(index, &name).await
 }
 
+/// Makes a bridge and a link, to find out whether the kernel has them.
+pub(super) async fn detect() -> Result<()> {
+    let links = Links::open()?;
+    let bridge = links.handle.link().add(LinkBridge::new("trial").build()).execute().await;
+    bridge.context("the kernel has no bridges: load them with `modprobe bridge`")?;
+    let link = links.handle.link().add(LinkVeth::new("trial0", "trial1").build()).execute().await;
+    link.context("the kernel has no links between networks: load them with `modprobe veth`")
+}
+
 fn kind(link: &LinkMessage) -> Option<&InfoKind> {
     let info = link.attributes.iter().find_map(|attribute| match attribute {
         LinkAttribute::LinkInfo(info) => Some(info),

@@ -11,7 +11,7 @@ mod range;
 
 use std::net::Ipv4Addr;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use futures::TryStreamExt;
 use rtnetlink::packet_route::link::{LinkAttribute, LinkMessage};
 use rtnetlink::{Handle, LinkUnspec};
@@ -55,7 +55,7 @@ pub(crate) async fn make(network: &Network) -> Result<()> {
     let links = Links::open()?;
     bridge::make(&links, network).await?;
     forwarding::allow(&links, network).await?;
-    nat::make(network).await
+    nat::make(network)
 }
 
 /// Removes everything that containers share. Nothing happens if it is not there.
@@ -64,7 +64,7 @@ pub(crate) async fn make(network: &Network) -> Result<()> {
 /// The kernel refuses something.
 pub(crate) async fn remove(network: &Network) -> Result<()> {
     let links = Links::open()?;
-    nat::remove(network).await?;
+    nat::remove(network)?;
     forwarding::restore(&links, network).await?;
     links.remove(&network.bridge()).await
 }
@@ -76,6 +76,28 @@ pub(crate) async fn remove(network: &Network) -> Result<()> {
 pub(crate) async fn find_range(wanted: Option<Range>, identity: &str) -> Result<Range> {
     let links = Links::open()?;
     choose(wanted, identity, &links.used().await?)
+}
+
+/// Returns why the kernel can make no network for containers: nothing if it can. A bridge and a link are made in a network of their own, which
+/// nobody sees, and are gone with it.
+pub(crate) async fn detect() -> Vec<String> {
+    let tried = tokio::task::spawn_blocking(|| {
+        // This thread is never used again for anything else, because it ends in another network.
+        let tried = std::thread::spawn(|| -> Result<()> {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET)
+                .context("this process may not make network namespaces: it needs CAP_SYS_ADMIN")?;
+            nat::detect()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+            runtime.context("cannot wait for the kernel")?.block_on(bridge::detect())
+        });
+        tried.join().unwrap_or_else(|_| Err(anyhow!("the trial of the network ended")))
+    });
+    let error = match tried.await {
+        Ok(Ok(())) => return Vec::new(),
+        Ok(Err(error)) => error,
+        Err(error) => error.into(),
+    };
+    vec![format!("{error:#}")]
 }
 
 /// The kernel's network, over netlink.

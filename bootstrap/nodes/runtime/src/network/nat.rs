@@ -18,7 +18,7 @@ use rtnetlink::packet_core::{
 };
 use std::os::fd::AsRawFd;
 
-use super::Network;
+use super::{Network, Range};
 
 /// The chain in the table.
 const CHAIN: &str = "outside";
@@ -37,7 +37,7 @@ const NFTABLES: u16 = 10;
 const ANSWER: usize = 16 << 10;
 
 /// Makes the table, or makes it anew, in one step.
-pub(super) async fn make(network: &Network) -> Result<()> {
+pub(super) fn make(network: &Network) -> Result<()> {
     let table = network.table();
     // The first one makes the deletion possible.
     let messages = vec![
@@ -51,7 +51,7 @@ pub(super) async fn make(network: &Network) -> Result<()> {
 }
 
 /// Removes the table, if there is one.
-pub(super) async fn remove(network: &Network) -> Result<()> {
+pub(super) fn remove(network: &Network) -> Result<()> {
     let table = network.table();
     match perform(vec![NfTablesMessage::DeleteTable(named(&table))]) {
         // A kernel without nftables has none.
@@ -60,12 +60,11 @@ pub(super) async fn remove(network: &Network) -> Result<()> {
     }
 }
 
-/// Finds out whether the kernel has nftables: an empty list of changes.
-///
-/// # Errors
-/// It has not, or refuses it.
-pub(crate) fn detect() -> Result<()> {
-    perform(Vec::new()).map_err(|errno| failed(errno, "firstlight"))
+/// Makes a table, to find out whether the kernel has everything for it.
+pub(super) fn detect() -> Result<()> {
+    let network =
+        Network { identity: "trial".to_owned(), range: Range { address: [10, 0, 0, 0].into(), length: 24 } };
+    make(&network)
 }
 
 fn failed(errno: Errno, table: &str) -> anyhow::Error {

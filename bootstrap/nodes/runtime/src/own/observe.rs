@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::{Folder, Own, Record, Supervised};
 use crate::groups::Groups;
+use crate::process::ProcessId;
 use crate::spec::{Container, State, check_name};
 use crate::supervisor::before;
 
@@ -57,8 +58,10 @@ impl Own {
 
     fn observe(&self, folder: &Folder, record: Record) -> Result<Container> {
         let supervised = folder.read_supervised()?;
+        // An init whose supervisor has ended is about to end.
         let is_running = |state: &Supervised| {
-            state.started.is_some() && state.init.as_ref().is_some_and(|init| init.is_alive())
+            let is_alive = state.init.as_ref().is_some_and(ProcessId::is_alive);
+            state.started.is_some() && is_alive && state.supervisor.is_alive()
         };
         let pid = supervised
             .as_ref()

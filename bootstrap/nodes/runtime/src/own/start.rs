@@ -8,13 +8,16 @@ use anyhow::{Context, Result, bail, ensure};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
-use super::{Folder, Own, Record, create, lock};
+use super::lock::{self, Lock};
+use super::{Folder, Own, Record, create};
 use crate::process::boot;
 use crate::spec::{Container, State};
 use crate::{limits, network, supervisor};
 
 /// How long the supervisor may need besides what its parts may need.
 const GRACE: Duration = Duration::from_secs(10);
+/// The pause between two attempts to get the lock of the supervisor.
+const AGAIN: Duration = Duration::from_millis(10);
 /// The most bytes of what a supervisor says.
 const WORDS: u64 = 64 << 10;
 
@@ -37,11 +40,28 @@ impl Own {
         );
         self.make_network(&record).await?;
         self.step("network");
-        self.supervise(&folder).await?;
+        // An earlier supervisor is about to end, or starts the container, although the server that wanted it has ended.
+        let deadline = self.clock.monotonic() + limits::START + GRACE;
+        let locked = loop {
+            if let Some(locked) = lock::attempt(&folder.lock())? {
+                break locked;
+            }
+            match self.find(name)? {
+                Some(container) if container.pid.is_some() => return Ok(container),
+                _ => ensure!(
+                    self.clock.monotonic() < deadline,
+                    "its supervisor does not end: kill the container"
+                ),
+            }
+            self.clock.sleep(AGAIN).await;
+        };
+        let supervisor = self.supervise(&folder, locked).await?;
+        let state = folder.read_supervised()?.filter(|state| state.supervisor.pid == supervisor);
+        let was_killed = state.is_none_or(|state| state.started.is_none() && state.error.is_none());
+        ensure!(!was_killed, "its supervisor was killed: start it again");
         let container = self.find(name)?.context("it was removed")?;
         match &container.state {
             State::Stopped { error: Some(error), .. } => bail!("{error}"),
-            State::Stopped { code: None, .. } => bail!("its supervisor was killed: start it again"),
             _ => Ok(container),
         }
     }
@@ -51,10 +71,8 @@ impl Own {
         network::make(&record.network()).await
     }
 
-    /// Starts the supervisor, and waits until it says that the init runs.
-    async fn supervise(&self, folder: &Folder) -> Result<()> {
-        // An earlier one may be about to end.
-        let locked = lock::take(&self.clock, &folder.lock(), limits::END).await?;
+    /// Starts the supervisor, and waits until it says that the init runs. Returns its number.
+    async fn supervise(&self, folder: &Folder, locked: Lock) -> Result<u32> {
         let (read, write) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).context("cannot make a pipe")?;
         let mut command = supervisor::command(supervisor::SUPERVISOR)?;
@@ -63,6 +81,7 @@ impl Own {
         let child = command.spawn().context("cannot start its supervisor")?;
         // It has copies of the lock and of the pipe, which would stay open here.
         drop(command);
+        let pid = child.id();
         self.children.lock().push(child);
         self.step("supervised");
         let read = Receiver::from_owned_fd(read).context("cannot read from its supervisor")?;
@@ -72,6 +91,6 @@ impl Own {
         said.context("its supervisor does not answer: remove the container")?
             .context("cannot read from its supervisor")?;
         ensure!(words.is_empty(), "{}", words.trim_end());
-        Ok(())
+        Ok(pid)
     }
 }

@@ -63,6 +63,7 @@ async fn run() -> Result<i32> {
         "stop" => own.stop(name, seconds(rest.get(1))?).await?,
         "kill" => own.kill(name).await?,
         "remove" => own.remove(name).await?,
+        "tables" => print!("{}", tables()?),
         "preflight" => print(&own.preflight().await?)?,
         other => bail!("unknown verb {other}"),
     }
@@ -92,6 +93,21 @@ async fn exec(own: &Own, name: &str, rest: &[String]) -> Result<i32> {
             Ok(124)
         }
     }
+}
+
+/// Returns the names of all tables of nftables in this network, in what the kernel says of them (NFT_MSG_GETTABLE, as a dump).
+fn tables() -> Result<String> {
+    use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+    use std::os::fd::AsRawFd;
+
+    let socket =
+        socket(AddressFamily::Netlink, SockType::Raw, SockFlag::empty(), SockProtocol::NetlinkNetFilter)?;
+    let head = [&20_u32.to_ne_bytes()[..], &0x0a01_u16.to_ne_bytes(), &0x0301_u16.to_ne_bytes(), &[0; 12]];
+    send(socket.as_raw_fd(), &head.concat(), MsgFlags::empty())?;
+    let mut answer = vec![0; 1 << 16];
+    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    let text = String::from_utf8_lossy(&answer[..length]).into_owned();
+    Ok(text.split('\0').filter(|word| word.starts_with("firstlight-")).collect::<Vec<_>>().join("\n"))
 }
 
 /// A stream of this process, which waits for nobody else.

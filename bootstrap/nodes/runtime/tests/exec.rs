@@ -1,0 +1,80 @@
+//! Programs in a container.
+
+use crate::world::{World, text, wait_for};
+
+#[test]
+fn exit_codes_are_those_of_shells() {
+    let world = World::new();
+    world.create_and_start("one");
+    for (command, code, words) in [
+        (&["true"][..], 0, ""),
+        (&["sh", "-c", "exit 3"], 3, ""),
+        (&["sh", "-c", "kill -9 $$"], 137, ""),
+        (&["sh", "-c", "echo word >&2; exit 1"], 1, "word\n"),
+        (&["no-such-program"], 127, "cannot run no-such-program"),
+        (&["/etc/hostname"], 126, "cannot run /etc/hostname"),
+    ] {
+        let output = world.server(&[&["exec", "one", "20000"], command].concat(), b"");
+        assert_eq!(output.status.code(), Some(code), "{command:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).starts_with(words), "{command:?}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "");
+    }
+}
+
+#[test]
+fn input_and_output_are_whole_however_large() {
+    let world = World::new();
+    world.create_and_start("one");
+    let input: Vec<u8> = (0..5_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+    let output = world.server(&["exec", "one", "30000", "cat"], &input);
+    assert!(output.status.success() && output.stdout == input);
+    // A program that does not read its input.
+    let output = world.server(&["exec", "one", "30000", "sh", "-c", "echo out; echo err >&2"], &input);
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("out\n".to_owned(), "err\n".to_owned()));
+    // Both streams at once.
+    let line = "head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2";
+    let output = world.server(&["exec", "one", "30000", "sh", "-c", line], b"");
+    assert_eq!((output.stdout.len(), output.stderr.len()), (3_000_000, 2_000_000));
+}
+
+#[test]
+fn a_process_that_stays_delays_nobody() {
+    let world = World::new();
+    world.create_and_start("one");
+    assert_eq!(world.shell("one", "sleep 1000 & echo done"), "done\n");
+    assert_eq!(world.shell("one", "pidof sleep | wc -w"), "2\n", "it stays, beside that of the init");
+}
+
+/// Counts the processes in a container.
+fn count(world: &World, pattern: &str) -> usize {
+    world.shell("one", &format!("ps | grep -c '{pattern}' || true")).trim().parse().unwrap()
+}
+
+#[test]
+fn after_its_time_the_whole_group_is_ended() {
+    let world = World::new();
+    world.create_and_start("one");
+    let output = world
+        .server(&["exec", "one", "300", "sh", "-c", "echo begun; /bin/sleep 5000 & /bin/sleep 5000"], b"");
+    assert_eq!(count(&world, "[/]sbin/init"), 1, "it counts");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(124), "begun\nTIMED OUT\n".to_owned()));
+    wait_for("the end of the group", || count(&world, "[/]bin/sleep 5000") == 0);
+}
+
+#[test]
+fn a_program_ends_with_the_server_that_has_started_it() {
+    let world = World::new();
+    world.create_and_start("one");
+    let data = world.data();
+    let program = env!("CARGO_BIN_EXE_node-runtime-try");
+    let arguments =
+        [data.to_str().unwrap(), "exec", "one", "100000", "sh", "-c", "/bin/sleep 6000 & /bin/sleep 6000"];
+    // The program becomes the server itself.
+    let mut server = world.command(program, &arguments).stdin(std::process::Stdio::null()).spawn().unwrap();
+    let running = || count(&world, "[/]bin/sleep 6000");
+    wait_for("the program", || running() == 2);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    wait_for("its end", || running() == 0);
+    assert_eq!(world.state("one"), "running");
+}

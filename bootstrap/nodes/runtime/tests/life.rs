@@ -1,0 +1,209 @@
+//! The life of a container, each step by another server.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, busybox, make_busybox, spec, text, wait_for};
+
+#[test]
+fn a_container_outlives_its_servers_and_leaves_nothing() {
+    let world = World::new();
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    world.create("one");
+    assert_eq!(world.state("one"), "created");
+    let started = world.ask(&["start", "one"], b"");
+    assert_eq!(started["state"], "running");
+    let again = world.ask(&["start", "one"], b"");
+    assert_eq!(again["pid"], started["pid"], "it is started once");
+    world.create("two");
+    let names = |label: &str| -> Vec<Value> {
+        let listed = world.ask(&["list", label], b"");
+        listed.as_array().unwrap().iter().map(|container| container["name"].clone()).collect()
+    };
+    assert_eq!(names("for=one"), ["one"]);
+    assert_eq!(names("for=three"), [] as [Value; 0]);
+    assert_eq!(names(""), ["one", "two"]);
+    assert_eq!(
+        world.shell("one", "hostname; cat /etc/hostname; echo $container; readlink /proc/1/exe"),
+        "one\none\n\n/bin/busybox\n"
+    );
+    assert_eq!(world.shell("one", "tr '\\0' '\\n' < /proc/1/environ | grep container"), "container=docker\n");
+    world.ask(&["stop", "one", "10000"], b"");
+    assert_eq!(world.state("one"), json!({"stopped": {"code": 7, "error": null}}));
+    assert_eq!(text(&world.server(&["console", "one"], b"").stdout), "init runs as 1\nbye\n");
+    let restarted = world.ask(&["start", "one"], b"");
+    assert_eq!(restarted["address"], started["address"]);
+    assert_ne!(restarted["pid"], started["pid"]);
+    world.ask(&["kill", "one"], b"");
+    assert_eq!(world.state("one"), json!({"stopped": {"code": 137, "error": null}}));
+    for name in ["one", "two", "two", "never-there"] {
+        world.ask(&["remove", name], b"");
+    }
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
+fn what_a_container_writes_stays_over_its_restart_and_never_reaches_the_image() {
+    let world = World::new();
+    world.create_and_start("one");
+    let line = "echo more >> /var/lib/some/file; cat /var/lib/some/same; echo own > /root/file; touch /tmp/gone; rm /bin/env";
+    assert_eq!(world.shell("one", line), "content\nmore\n", "both names are one file");
+    world.ask(&["stop", "one", "10000"], b"");
+    world.ask(&["start", "one"], b"");
+    assert_eq!(world.shell("one", "cat /root/file; ls /tmp; test -e /bin/env || echo gone"), "own\ngone\n");
+    assert_eq!(fs::read_to_string(busybox().join("var/lib/some/file")).unwrap(), "content\n");
+    assert!(!busybox().join("root/file").exists());
+    world.ask(&["remove", "one"], b"");
+}
+
+#[test]
+fn an_init_that_does_not_listen_is_killed_after_its_time() {
+    let image = make_busybox("#!/bin/sh\ntrap '' 37 15\nwhile :; do sleep 1; done\n");
+    let world = World::new();
+    world.ask(&["create"], &spec("deaf", image.path()));
+    world.ask(&["start", "deaf"], b"");
+    world.ask(&["stop", "deaf", "100"], b"");
+    assert_eq!(world.state("deaf"), json!({"stopped": {"code": 137, "error": null}}));
+    world.ask(&["stop", "deaf", "100"], b"");
+}
+
+#[test]
+fn an_init_that_ends_by_itself_is_seen() {
+    let image = make_busybox("#!/bin/sh\nexit 42\n");
+    let world = World::new();
+    world.ask(&["create"], &spec("short", image.path()));
+    world.ask(&["start", "short"], b"");
+    wait_for("the end", || world.state("short") == json!({"stopped": {"code": 42, "error": null}}));
+    let refused = world.refused(&["exec", "short", "1000", "true"], b"");
+    assert!(refused.contains("container short does not run (it is stopped): start it first"), "{refused}");
+}
+
+#[test]
+fn a_paused_container_does_nothing_until_it_is_resumed() {
+    let world = World::new();
+    world.create_and_start("one");
+    world.shell("one", "(while :; do date +%s%N > /tmp/now; done) > /dev/null 2>&1 &");
+    let pid = world.ask(&["inspect", "one"], b"")["pid"].to_string();
+    let now = || fs::read_to_string(format!("/proc/{pid}/root/tmp/now")).unwrap_or_default();
+    wait_for("its first step", || !now().is_empty());
+    world.ask(&["pause", "one"], b"");
+    let first = now();
+    assert_eq!(world.state("one"), "paused");
+    let refused = world.refused(&["exec", "one", "1000", "true"], b"");
+    assert!(refused.contains("container one is paused: resume it first"), "{refused}");
+    assert_eq!(now(), first);
+    world.ask(&["pause", "one"], b"");
+    world.ask(&["resume", "one"], b"");
+    wait_for("its next step", || now() != first && !now().is_empty());
+    world.ask(&["pause", "one"], b"");
+    world.ask(&["stop", "one", "10000"], b"");
+    assert_eq!(
+        world.state("one"),
+        json!({"stopped": {"code": 7, "error": null}}),
+        "it is resumed for its end"
+    );
+}
+
+#[test]
+fn a_paused_container_is_removed() {
+    let world = World::new();
+    world.create("one");
+    let before = world.machine();
+    world.ask(&["start", "one"], b"");
+    world.ask(&["pause", "one"], b"");
+    world.ask(&["remove", "one"], b"");
+    world.create("one");
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
+fn a_process_that_has_the_number_of_an_init_is_not_taken_for_it() {
+    let world = World::new();
+    world.create_and_start("one");
+    world.ask(&["kill", "one"], b"");
+    let state = world.data().join("containers/one/state.json");
+    let mut written: Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
+    // This process has another time of its start.
+    for process in ["init", "supervisor"] {
+        written[process]["pid"] = json!(std::process::id());
+    }
+    fs::write(&state, written.to_string()).unwrap();
+    assert_eq!(world.state("one"), json!({"stopped": {"code": 137, "error": null}}));
+    world.ask(&["stop", "one", "10"], b"");
+    world.ask(&["remove", "one"], b"");
+}
+
+#[test]
+fn the_machine_keeps_its_settings() {
+    let world = World::new();
+    world.create_and_start("one");
+    let line = "echo 1 > /proc/sys/vm/overcommit_memory; echo 10 > /proc/sys/kernel/panic; echo 1 > /proc/sys/kernel/panic_on_oops; \
+                cat /proc/sys/kernel/panic; echo 5 > /proc/sys/vm/swappiness || echo refused; echo 1 > /proc/sys/net/ipv4/ip_forward; \
+                echo h > /proc/sysrq-trigger || echo refused";
+    let before = fs::read_to_string("/proc/sys/kernel/panic").unwrap();
+    assert_eq!(world.shell("one", line), "10\nrefused\nrefused\n");
+    assert_eq!(fs::read_to_string("/proc/sys/kernel/panic").unwrap(), before);
+    assert_ne!(before, "10\n");
+}
+
+#[test]
+fn no_process_of_ours_is_in_the_control_groups_of_a_container() {
+    let world = World::new();
+    world.create_and_start("one");
+    // A process outside of the container's namespace of processes would be 0.
+    let line = "for group in /sys/fs/cgroup/*/; do cat $group/cgroup.procs; done | sort -n | head -n 1";
+    assert_eq!(world.shell("one", line), "1\n");
+    let own = world.shell("one", "cat /proc/self/cgroup | grep -v ':/$' || true");
+    assert_eq!(own, "", "its groups begin at its own");
+}
+
+#[test]
+fn mounts_of_the_machine_are_seen_as_they_were_given() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "given\n").unwrap();
+    let mounts = json!([
+        {"source": folder.path(), "target": "/given/folder", "readOnly": true},
+        {"source": folder.path().join("file"), "target": "/etc/given"},
+    ]);
+    let mut spec: Value = serde_json::from_slice(&spec("one", busybox())).unwrap();
+    spec["mounts"] = mounts;
+    world.ask(&["create"], spec.to_string().as_bytes());
+    world.ask(&["start", "one"], b"");
+    let line =
+        "cat /given/folder/file; echo x > /given/folder/file || echo refused; echo changed > /etc/given";
+    assert_eq!(world.shell("one", line), "given\nrefused\n");
+    assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), "changed\n");
+    world.ask(&["remove", "one"], b"");
+    assert!(folder.path().join("file").exists(), "what was given is not removed");
+    spec["mounts"] = json!([{"source": "/no/such/place", "target": "/x"}]);
+    world.ask(&["create"], spec.to_string().as_bytes());
+    let refused = world.refused(&["start", "one"], b"");
+    assert!(
+        refused.contains("container one cannot be started")
+            && refused.contains("cannot mount /no/such/place at /x"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_console_keeps_the_newest_lines() {
+    let image = make_busybox(
+        "#!/bin/sh\ntrap 'exit 0' 37\nseq 1 2000000\necho the end\nwhile :; do sleep 1000 & wait $!; done\n",
+    );
+    let world = World::new();
+    world.ask(&["create"], &spec("loud", image.path()));
+    world.ask(&["start", "loud"], b"");
+    wait_for("the last line", || {
+        text(&world.server(&["console", "loud"], b"").stdout).ends_with("2000000\nthe end\n")
+    });
+    let size = |name: &str| {
+        fs::metadata(Path::new(&world.data()).join("containers/loud").join(name))
+            .map_or(0, |found| found.len())
+    };
+    let kept = size("console.log") + size("console.log.1");
+    assert!(kept <= node_runtime::limits::CONSOLE + (64 << 10), "{kept}");
+}
