@@ -47,6 +47,8 @@ pub struct Facts {
     pub file_systems: String,
     /// The version of control groups, or why there are none.
     pub groups: Option<Result<Version, String>>,
+    /// The controllers that a kubelet needs, and that groups of containers do not have.
+    pub missing_controllers: Vec<&'static str>,
     /// Why there is no network for containers, for each part that is missing.
     pub network: Vec<String>,
     /// Why no range of addresses can be used.
@@ -97,6 +99,7 @@ pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -
         groups: Some(
             Groups::find(identity).map(|groups| groups.version()).map_err(|error| format!("{error:#}")),
         ),
+        missing_controllers: Groups::find(identity).map(|groups| groups.missing()).unwrap_or_default(),
         network: network::detect().await,
         range: network::find_range(range, identity).await.err().map(|error| format!("{error:#}")),
         inotify: number("max_user_instances").zip(number("max_user_watches")),
@@ -158,6 +161,16 @@ fn kernel(facts: &Facts, add: Add<'_>) {
             "a kubelet from 1.35 on needs `failCgroupV1: false` or --fail-cgroupv1=false; version 2 comes with the kernel's parameter systemd.unified_cgroup_hierarchy=1",
         ),
         _ => {}
+    }
+    if !facts.missing_controllers.is_empty() {
+        add(
+            Weight::Warning,
+            format!(
+                "the control groups do not have the controllers {}",
+                facts.missing_controllers.join(", ")
+            ),
+            "a kubelet does not start without them: use a kernel that has them, or enable them in cgroup.subtree_control of the groups above",
+        );
     }
     for error in &facts.network {
         add(Weight::Obstacle, "containers can have no network".to_owned(), error);

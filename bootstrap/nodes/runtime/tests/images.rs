@@ -20,7 +20,8 @@ fn an_image_that_cannot_be_used_is_refused_before_anything_is_made() {
         &[0; 44],
     ]
     .concat();
-    let cases: [(&str, Box<dyn Fn()>); 3] = [
+    type Case<'a> = (&'static str, Box<dyn Fn() + 'a>);
+    let cases: [Case<'_>; 3] = [
         ("has no program /sbin/init", Box::new(|| fs::remove_file(&init).unwrap())),
         ("is for the architecture", Box::new(|| write_program(&init, &foreign))),
         ("is no folder", Box::new(|| fs::remove_dir_all(image.path()).unwrap())),

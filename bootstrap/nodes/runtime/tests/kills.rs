@@ -48,7 +48,7 @@ fn a_start_that_was_killed_is_repeated_or_removed() {
             let output = world.server(&["start", "one"], b"");
             // At the last step, the supervisor is killed after it has said that the container runs.
             assert!(step == STARTED || !output.status.success(), "{step}: {}", text(&output.stdout));
-            wait_for(step, || world.has_ended_there());
+            wait_for(step, || world.has_ended_there() && world.state("one") != "running");
             if !is_removed {
                 let started = world.ask(&["start", "one"], b"");
                 assert_eq!(started["state"], "running", "{step}");

@@ -14,4 +14,5 @@ mod life;
 mod network;
 mod preflight;
 mod pure;
+mod version_two;
 mod world;

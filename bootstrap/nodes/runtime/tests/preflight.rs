@@ -22,7 +22,8 @@ fn whole() -> Facts {
 #[test]
 fn each_finding_says_what_to_do() {
     assert_eq!(findings(&whole()), []);
-    let cases: [(&str, Weight, &str, fn(&mut Facts)); 12] = [
+    type Case = (&'static str, Weight, &'static str, fn(&mut Facts));
+    let cases: [Case; 13] = [
         ("not root's", Weight::Obstacle, "sudo", |facts| facts.is_root = false),
         ("CAP_NET_ADMIN", Weight::Obstacle, "--cap-add", |facts| {
             facts.missing_capabilities = vec!["CAP_NET_ADMIN"]
@@ -37,6 +38,9 @@ fn each_finding_says_what_to_do() {
             facts.groups = Some(Err("mount them".to_owned()))
         }),
         ("version 1", Weight::Note, "failCgroupV1: false", |facts| facts.groups = Some(Ok(Version::One))),
+        ("controllers cpuset", Weight::Warning, "kubelet", |facts| {
+            facts.missing_controllers = vec!["cpuset"]
+        }),
         ("no network", Weight::Obstacle, "modprobe veth", |facts| {
             facts.network = vec!["modprobe veth".to_owned()]
         }),

@@ -1,7 +1,6 @@
 //! The control group of one container.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::Hierarchy;
 
-/// The group in which systemd puts itself, and in version 2 the only one for further programs, because it gives controllers to the groups below its own.
+/// The group in which systemd puts itself. With version 2, further programs belong there, too: a group that gives controllers to groups below it can
+/// have no processes, and systemd could not do that while one is in its topmost group.
 const INIT: &str = "init.scope";
 
 /// The group of a container: a folder in each hierarchy.
@@ -28,14 +28,12 @@ impl Group {
     /// # Errors
     /// It has ended, or the kernel refuses it.
     pub(crate) fn add(&self, process: u32) -> Result<()> {
-        for (_, folder) in &self.folders {
-            let add = |folder: &Path| fs::write(folder.join("cgroup.procs"), process.to_string());
-            match add(folder) {
-                // Version 2: processes are in the leaves only.
-                Err(error) if error.kind() == ErrorKind::ResourceBusy => add(&folder.join(INIT)),
-                added => added,
-            }
-            .with_context(|| format!("cannot put the process into the control group {}", folder.display()))?;
+        for (hierarchy, folder) in &self.folders {
+            let scope = folder.join(INIT);
+            let folder = if hierarchy.is_unified() && scope.exists() { &scope } else { folder };
+            fs::write(folder.join("cgroup.procs"), process.to_string()).with_context(|| {
+                format!("cannot put the process into the control group {}", folder.display())
+            })?;
         }
         Ok(())
     }

@@ -11,14 +11,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 pub(crate) use group::Group;
 pub use hierarchies::{Hierarchy, Version, parse};
 
 /// The group of the supervisors; no container has such a name.
 const SUPERVISORS: &str = "_supervisors";
-/// What a kubelet needs in version 2.
+/// What a kubelet needs.
 const NEEDED: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
 
 /// All hierarchies of the machine.
@@ -45,6 +45,19 @@ impl Groups {
 
     pub(crate) fn version(&self) -> Version {
         self.version
+    }
+
+    /// Returns the controllers that a kubelet needs, and that groups of containers do not have.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        let unified = self.hierarchies.iter().find(|one| one.is_unified() && self.version == Version::Two);
+        let available = match unified {
+            Some(one) => fs::read_to_string(one.path.join("cgroup.controllers")).unwrap_or_default(),
+            None => {
+                self.hierarchies.iter().flat_map(|one| one.controllers.clone()).collect::<Vec<_>>().join(" ")
+            }
+        };
+        let has = |name: &str| available.split_whitespace().any(|other| other == name);
+        NEEDED.into_iter().filter(|name| !has(name)).collect()
     }
 
     pub(crate) fn hierarchies(&self) -> &[Hierarchy] {
@@ -147,13 +160,5 @@ fn enable(folder: &Path) -> Result<()> {
             })?;
         }
     }
-    let missing: Vec<&str> =
-        NEEDED.into_iter().filter(|name| !available.split_whitespace().any(|other| other == *name)).collect();
-    ensure!(
-        missing.is_empty(),
-        "{} does not have the controllers {}, which a kubelet needs: enable them in the group above, or in the kernel",
-        folder.display(),
-        missing.join(", ")
-    );
     Ok(())
 }

@@ -13,23 +13,17 @@ const ALIAS: &str = "firstlight: net.ipv4.ip_forward was ";
 
 /// Lets the machine forward packets.
 pub(super) async fn allow(links: &Links, network: &Network) -> Result<()> {
-    let mut found = None;
-    for link in links.all().await? {
-        let (name, alias) = names(&link);
-        let before = alias.and_then(before).map(str::to_owned);
-        if name == Some(&network.bridge()) {
-            if before.is_none() {
-                found = Some(link.header.index);
-            }
-        }
-    }
-    if let Some(index) = found {
+    let own = network.bridge();
+    let all = links.all().await?;
+    let bridge = all.iter().find(|link| names(link).0 == Some(&own));
+    let unknown = bridge.filter(|link| names(link).1.and_then(before).is_none());
+    if let Some(link) = unknown {
         // Another data directory has changed it first, and knows what it was.
         let value = match others(links, network).await? {
             Some(value) => value,
             None => read()?,
         };
-        let link = LinkUnspec::new_with_index(index).alias(format!("{ALIAS}{value}")).build();
+        let link = LinkUnspec::new_with_index(link.header.index).alias(format!("{ALIAS}{value}")).build();
         links.set(link, "remember the setting net.ipv4.ip_forward").await?;
     }
     if read()? == "1" { Ok(()) } else { write("1") }

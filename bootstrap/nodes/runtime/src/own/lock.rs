@@ -92,7 +92,7 @@ pub(super) fn identity(data: &Path, random: &Random) -> Result<String> {
         let mut bytes = [0; 4];
         random.fill(&mut bytes);
         let digits = format!("{:08x}", u32::from_be_bytes(bytes));
-        files::write(&path, 0o600, digits[..DIGITS].as_bytes())?;
+        files::write(&path, 0o600, &digits.as_bytes()[..DIGITS])?;
     }
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let is_identity = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
