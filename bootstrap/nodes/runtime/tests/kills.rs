@@ -78,6 +78,26 @@ fn a_removal_that_was_killed_is_continued() {
 }
 
 #[test]
+fn an_end_that_nobody_has_seen_is_cleaned_up_by_the_next_start_or_the_removal() {
+    let world = World::new();
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    for is_removed in [true, false] {
+        world.create_and_start("one");
+        world.end_at("ended");
+        world.ask(&["stop", "one", "10000"], b"");
+        assert!(world.has_ended_there());
+        assert_eq!(world.state("one"), json!({"stopped": {"code": null, "error": null}}));
+        if !is_removed {
+            world.ask(&["start", "one"], b"");
+            world.shell("one", "true");
+        }
+        world.ask(&["remove", "one"], b"");
+        assert_eq!(world.machine(), before);
+    }
+}
+
+#[test]
 fn a_container_ends_with_its_supervisor_and_is_started_again() {
     let world = World::new();
     world.ask(&["list"], b"");

@@ -161,6 +161,89 @@ fn no_process_of_ours_is_in_the_control_groups_of_a_container() {
 }
 
 #[test]
+fn a_supervisor_is_in_no_group_of_the_server() {
+    let world = World::new();
+    world.create_and_start("one");
+    let state = fs::read_to_string(world.data().join("containers/one/state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    let groups = fs::read_to_string(format!("/proc/{}/cgroup", state["supervisor"]["pid"])).unwrap();
+    assert!(groups.lines().all(|line| line.ends_with("/_supervisors")), "{groups}");
+}
+
+#[test]
+fn after_a_start_of_the_machine_a_container_is_started_again_unless_its_files_may_be_damaged() {
+    let world = World::new();
+    let address = world.create_and_start("one")["address"].clone();
+    world.ask(&["kill", "one"], b"");
+    let folder = world.data().join("containers/one");
+    for file in ["record.json", "state.json"] {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        assert!(text.contains(boot.trim()));
+        fs::write(folder.join(file), text.replace(boot.trim(), "another-start")).unwrap();
+    }
+    fs::remove_file(folder.join("durable")).ok();
+    let refused = world.refused(&["start", "one"], b"");
+    assert!(
+        refused.contains("its files were on the disk") && refused.contains("create it again"),
+        "{refused}"
+    );
+    fs::write(folder.join("durable"), "").unwrap();
+    // The network is gone, too.
+    let identity = fs::read_to_string(world.data().join("identity")).unwrap();
+    world.run("ip", &["link", "delete", &format!("fl{identity}")]);
+    assert_eq!(world.ask(&["start", "one"], b"")["address"], address);
+    world.shell("one", "true");
+}
+
+#[test]
+fn a_data_directory_moves() {
+    let world = World::new();
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    world.create("one");
+    let other = world.folder.path().join("other");
+    fs::rename(world.data(), &other).unwrap();
+    let output = world.server_at(&other, &["start", "one"], b"");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(world.server_at(&other, &["exec", "one", "5000", "true"], b"").status.success());
+    assert!(world.server_at(&other, &["remove", "one"], b"").status.success());
+    fs::rename(&other, world.data()).unwrap();
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let image = make_busybox("#!/bin/sh\nwhile :; do sleep 1000; done\n");
+    fs::write(image.path().join("var/large"), vec![1; 4 << 20]).unwrap();
+    let world = World::new();
+    fs::create_dir_all(world.data()).unwrap();
+    world.run("mount", &["-t", "tmpfs", "-o", "size=2m", "tmpfs", world.data().to_str().unwrap()]);
+    let refused = world.refused(&["create"], &spec("one", image.path()));
+    assert!(refused.contains("cannot copy the volume /var of the image: is the disk full?"), "{refused}");
+    assert_eq!(world.run("ls", &[world.data().join("containers").to_str().unwrap()]), "");
+}
+
+#[test]
+fn many_containers_are_made_at_once() {
+    let world = World::new();
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let all = |work: &(dyn Fn(&str) + Sync)| {
+        std::thread::scope(|scope| names.iter().for_each(|name| drop(scope.spawn(|| work(name)))));
+    };
+    all(&|name| drop(world.create_and_start(name)));
+    let listed = world.ask(&["list"], b"");
+    let addresses: std::collections::BTreeSet<String> =
+        listed.as_array().unwrap().iter().map(|container| container["address"].to_string()).collect();
+    assert_eq!(addresses.len(), names.len(), "{listed}");
+    all(&|name| drop(world.shell(name, "true")));
+    all(&|name| drop(world.ask(&["remove", name], b"")));
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
 fn mounts_of_the_machine_are_seen_as_they_were_given() {
     let world = World::new();
     let folder = tempfile::tempdir().unwrap();

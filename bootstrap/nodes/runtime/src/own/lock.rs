@@ -14,6 +14,9 @@ use crate::limits;
 
 /// The pause between two attempts to get a lock.
 const AGAIN: Duration = Duration::from_millis(10);
+/// The folder of the locks, and the lock of what all containers share. No container has this name.
+pub(super) const FOLDER: &str = "locks";
+const ALL: &str = "_all";
 /// The number of hexadecimal digits of an identity: the names of links have room for no more.
 const DIGITS: usize = 7;
 
@@ -39,13 +42,12 @@ impl Lock {
 impl Own {
     /// Waits until no other operation changes the container.
     pub(super) async fn lock(&self, name: &str) -> Result<Lock> {
-        take(&self.clock, &self.data.join("locks").join(name), limits::WAIT).await
+        take(&self.clock, &self.data.join(FOLDER).join(name), limits::WAIT).await
     }
 
     /// Waits until no other operation changes what all containers share.
     pub(super) async fn lock_all(&self) -> Result<Lock> {
-        // No container has this name.
-        self.lock("_all").await
+        self.lock(ALL).await
     }
 }
 
@@ -86,7 +88,8 @@ pub(super) fn attempt(path: &Path) -> Result<Option<Lock>> {
 }
 
 /// Returns the identity of a data directory, and makes one if it has none. It moves with the directory.
-pub(super) fn identity(data: &Path, random: &Random) -> Result<String> {
+pub(super) async fn identity(clock: &Clock, data: &Path, random: &Random) -> Result<String> {
+    let _lock = take(clock, &data.join(FOLDER).join(ALL), limits::WAIT).await?;
     let path = data.join("identity");
     if !path.exists() {
         let mut bytes = [0; 4];

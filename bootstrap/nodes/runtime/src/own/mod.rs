@@ -72,8 +72,8 @@ impl Own {
         let data = std::path::absolute(&options.data)
             .with_context(|| format!("cannot find {}", options.data.display()))?;
         files::make_folder(&data, 0o700)?;
-        let identity = lock::identity(&data, &options.random)?;
-        let Options { range, clock, steps, .. } = options;
+        let Options { range, clock, steps, random, .. } = options;
+        let identity = lock::identity(&clock, &data, &random).await?;
         let own = Self { data, identity, range, clock, steps, children: Mutex::default() };
         if let Err(error) = own.sweep().await {
             tracing::warn!("what an earlier process has left of containers cannot be removed: {error:#}");

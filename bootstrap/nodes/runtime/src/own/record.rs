@@ -31,8 +31,8 @@ pub(crate) struct Record {
     /// The start of the machine in which its volumes were copied completely; `None` if they were not.
     #[serde(default)]
     pub(crate) prepared: Option<String>,
-    /// Whether its removal has begun.
-    #[serde(default)]
+    /// Whether its removal has begun, which the name of the file says.
+    #[serde(skip)]
     pub(crate) is_removing: bool,
 }
 
@@ -107,7 +107,7 @@ impl Folder {
     }
 
     fn record(&self) -> PathBuf {
-        self.0.join(RECORD)
+        self.0.join("record.json")
     }
 
     fn supervised(&self) -> PathBuf {
@@ -116,7 +116,17 @@ impl Folder {
 
     /// Returns the record; `None` if there is none.
     pub(crate) fn read(&self) -> Result<Option<Record>> {
-        read(&self.record())
+        if let Some(record) = read(&self.record())? {
+            return Ok(Some(record));
+        }
+        let removed: Option<Record> = read(&self.0.join(REMOVING))?;
+        Ok(removed.map(|record| Record { is_removing: true, ..record }))
+    }
+
+    /// Notes that the removal of the container has begun. It needs no space, so that containers can be removed from a full disk.
+    pub(crate) fn begin_removal(&self) -> Result<()> {
+        let begun = files::rename(&self.record(), &self.0.join(REMOVING));
+        begun.with_context(|| format!("cannot rename {}", self.record().display()))
     }
 
     pub(crate) fn write(&self, record: &Record) -> Result<()> {
@@ -133,8 +143,8 @@ impl Folder {
     }
 }
 
-/// The name of the record's file, which is removed at last.
-pub(crate) const RECORD: &str = "record.json";
+/// The name of the record's file after the removal of the container has begun. It is removed at last.
+pub(crate) const REMOVING: &str = "removing.json";
 
 /// Reads a JSON file; `None` if it does not exist.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {

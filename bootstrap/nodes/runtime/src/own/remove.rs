@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 
-use super::record::RECORD;
+use super::record::REMOVING;
 use super::{Folder, NETWORK, Own, lock};
 use crate::groups::Groups;
 use crate::network::{self, Network};
@@ -28,9 +28,10 @@ impl Own {
     /// Removes what there is of a container. The caller has its lock.
     pub(super) async fn remove_all_of(&self, name: &str) -> Result<()> {
         let folder = self.folder(name);
-        if let Some(mut record) = folder.read()? {
-            record.is_removing = true;
-            folder.write(&record)?;
+        if let Some(record) = folder.read()? {
+            if !record.is_removing {
+                folder.begin_removal()?;
+            }
             self.step("removing");
             self.end(name, &folder).await?;
             self.step("killed");
@@ -51,7 +52,7 @@ impl Own {
         for name in self.names()? {
             let folder = self.folder(&name);
             // Who makes it now has the lock.
-            let lock = lock::attempt(&self.data.join("locks").join(&name))?;
+            let lock = lock::attempt(&self.data.join(lock::FOLDER).join(&name))?;
             if lock.is_some() && folder.path().exists() && folder.read()?.is_none() {
                 remove_files(folder.path())?;
             }
@@ -124,9 +125,9 @@ impl Own {
 fn remove_files(path: &Path) -> Result<()> {
     let cannot = || format!("cannot remove {}", path.display());
     let folder = pod_folders::Folder::open(path)?;
-    for name in pod_folders::names(folder.as_fd())?.into_iter().filter(|name| *name != *RECORD) {
+    for name in pod_folders::names(folder.as_fd())?.into_iter().filter(|name| *name != *REMOVING) {
         pod_folders::remove(folder.as_fd(), &name).with_context(cannot)?;
     }
-    pod_folders::remove(folder.as_fd(), RECORD).with_context(cannot)?;
+    pod_folders::remove(folder.as_fd(), REMOVING).with_context(cannot)?;
     fs::remove_dir(path).with_context(cannot)
 }

@@ -18,8 +18,9 @@ use rustix::mount::{
 use crate::groups::{Groups, Version};
 use crate::own::{Folder, Record};
 
-/// The devices of the machine that a container has. A kubelet reads the messages of the kernel, and containers of its Pods may use FUSE.
-const DEVICES: [&str; 8] = ["null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse"];
+/// The devices of the machine that a container has. A kubelet reads the messages of the kernel, containers of its Pods may use FUSE, and networks of
+/// Pods a device of their own.
+const DEVICES: [&str; 9] = ["null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse", "net/tun"];
 /// Links in `/dev`.
 const LINKS: [(&str, &str); 5] = [
     ("pts/ptmx", "ptmx"),
@@ -264,5 +265,8 @@ fn switch(root: &Root) -> Result<()> {
     // With the same folder for both, the old root lies on top of the new one and is removed from there.
     rustix::process::pivot_root(".", ".").context("cannot change the root folder")?;
     unmount(".", UnmountFlags::DETACH).context("cannot leave the root folder of this machine")?;
-    std::env::set_current_dir("/").context("cannot enter the root folder")
+    std::env::set_current_dir("/").context("cannot enter the root folder")?;
+    // Pods with mount propagation need it, and systemd does it only outside of containers. Nothing of it reaches the machine.
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    mount_change("/", shared).context("cannot share mounts with the containers of Pods")
 }
