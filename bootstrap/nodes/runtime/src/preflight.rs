@@ -51,6 +51,8 @@ pub struct Facts {
     pub missing_controllers: Vec<&'static str>,
     /// Why there is no network for containers, for each part that is missing.
     pub network: Vec<String>,
+    /// Whether Docker has its bridge on this machine.
+    pub has_docker: bool,
     /// Why no range of addresses can be used.
     pub range: Option<String>,
     /// `fs.inotify.max_user_instances`, and `fs.inotify.max_user_watches`.
@@ -101,6 +103,7 @@ pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -
         ),
         missing_controllers: Groups::find(identity).map(|groups| groups.missing()).unwrap_or_default(),
         network: network::detect().await,
+        has_docker: network::has_link("docker0").await,
         range: network::find_range(range, identity).await.err().map(|error| format!("{error:#}")),
         inotify: number("max_user_instances").zip(number("max_user_watches")),
         free_disk: disk.map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
@@ -174,6 +177,14 @@ fn kernel(facts: &Facts, add: Add<'_>) {
     }
     for error in &facts.network {
         add(Weight::Obstacle, "containers can have no network".to_owned(), error);
+    }
+    if facts.has_docker {
+        add(
+            Weight::Warning,
+            "Docker is on this machine, whose firewall drops what other networks send to the outside"
+                .to_owned(),
+            "allow it with `iptables -I DOCKER-USER -i fl+ -j ACCEPT` and `iptables -I DOCKER-USER -o fl+ -j ACCEPT`",
+        );
     }
     if let Some(error) = &facts.range {
         add(Weight::Obstacle, "containers can have no addresses".to_owned(), error);

@@ -23,7 +23,7 @@ fn whole() -> Facts {
 fn each_finding_says_what_to_do() {
     assert_eq!(findings(&whole()), []);
     type Case = (&'static str, Weight, &'static str, fn(&mut Facts));
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         ("not root's", Weight::Obstacle, "sudo", |facts| facts.is_root = false),
         ("CAP_NET_ADMIN", Weight::Obstacle, "--cap-add", |facts| {
             facts.missing_capabilities = vec!["CAP_NET_ADMIN"]
@@ -44,6 +44,7 @@ fn each_finding_says_what_to_do() {
         ("no network", Weight::Obstacle, "modprobe veth", |facts| {
             facts.network = vec!["modprobe veth".to_owned()]
         }),
+        ("Docker", Weight::Warning, "DOCKER-USER", |facts| facts.has_docker = true),
         ("no addresses", Weight::Obstacle, "another range", |facts| {
             facts.range = Some("another range".to_owned())
         }),

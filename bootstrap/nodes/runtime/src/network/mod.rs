@@ -78,6 +78,14 @@ pub(crate) async fn find_range(wanted: Option<Range>, identity: &str) -> Result<
     choose(wanted, identity, &links.used().await?)
 }
 
+/// Returns whether there is a link of this name.
+pub(crate) async fn has_link(name: &str) -> bool {
+    match Links::open() {
+        Ok(links) => links.find(name).await.is_ok_and(|link| link.is_some()),
+        Err(_) => false,
+    }
+}
+
 /// Returns why the kernel can make no network for containers: nothing if it can. A bridge and a link are made in a network of their own, which
 /// nobody sees, and are gone with it.
 pub(crate) async fn detect() -> Vec<String> {
