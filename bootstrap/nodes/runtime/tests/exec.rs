@@ -62,6 +62,20 @@ fn after_its_time_the_whole_group_is_ended() {
 }
 
 #[test]
+fn a_program_in_a_container_that_is_paused_meanwhile_delays_nobody() {
+    let world = World::new();
+    world.create_and_start("one");
+    std::thread::scope(|scope| {
+        let exec = scope.spawn(|| world.server(&["exec", "one", "1000", "/bin/sleep", "7000"], b""));
+        wait_for("the program", || count(&world, "[/]bin/sleep 7000") == 1);
+        world.ask(&["pause", "one"], b"");
+        assert_eq!(exec.join().unwrap().status.code(), Some(124));
+    });
+    world.ask(&["resume", "one"], b"");
+    wait_for("its end", || count(&world, "[/]bin/sleep 7000") == 0);
+}
+
+#[test]
 fn a_program_ends_with_the_server_that_has_started_it() {
     let world = World::new();
     world.create_and_start("one");

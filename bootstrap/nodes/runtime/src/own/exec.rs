@@ -15,6 +15,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use super::Own;
+use crate::limits;
 use crate::process::ProcessId;
 use crate::runtime::{Exec, Exit};
 use crate::supervisor::{self, Instruction};
@@ -57,7 +58,8 @@ impl Own {
             Ok(code) => Ok(Exit::Code(code?)),
             Err(_) => {
                 program.end();
-                program.ended.clone().await;
+                // In a container that is paused meanwhile, it ends when that is resumed.
+                tokio::time::timeout(limits::EXEC_END, program.ended.clone()).await.ok();
                 Ok(Exit::TimedOut)
             }
         }
