@@ -1,7 +1,6 @@
 //! A program that is run in a container: the server's side.
 
 use std::convert::Infallible;
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
 use std::thread;
@@ -9,6 +8,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use rustix::io::Errno;
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -157,8 +157,9 @@ async fn forward(
     let mut has_ended = false;
     loop {
         let length = if has_ended {
-            match from.try_read(&mut piece) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            // Not by tokio, which may not know yet that there is something.
+            match rustix::io::read(&*from, &mut piece) {
+                Err(Errno::AGAIN) => 0,
                 length => length.context("cannot read the output")?,
             }
         } else {
