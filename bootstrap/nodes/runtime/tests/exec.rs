@@ -38,6 +38,26 @@ fn input_and_output_are_whole_however_large() {
 }
 
 #[test]
+fn the_last_output_is_not_lost_when_the_program_ends() {
+    let world = World::new();
+    world.create_and_start("one");
+    // On a busy machine, a server may hear of the end before it hears of the output.
+    let once = || {
+        let output =
+            world.server(&["exec", "one", "20000", "sh", "-c", "echo out; echo err >&2; echo last"], b"");
+        assert_eq!(
+            (text(&output.stdout), text(&output.stderr)),
+            ("out\nlast\n".to_owned(), "err\n".to_owned())
+        );
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..40).for_each(|_| once()));
+        }
+    });
+}
+
+#[test]
 fn a_process_that_stays_delays_nobody() {
     let world = World::new();
     world.create_and_start("one");

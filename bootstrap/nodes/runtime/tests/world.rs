@@ -189,14 +189,24 @@ pub fn spec(name: &str, image: &Path) -> Vec<u8> {
 
 /// An image with busybox, which all tests share and nobody changes.
 pub fn busybox() -> &'static Path {
-    static IMAGE: OnceLock<TempDir> = OnceLock::new();
-    IMAGE.get_or_init(|| make_busybox(INIT)).path()
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        // Nobody drops what is static, so that it has one place for all runs.
+        let image = Path::new(env!("CARGO_TARGET_TMPDIR")).join("node-runtime-busybox");
+        fs::remove_dir_all(&image).ok();
+        fill_busybox(&image, INIT);
+        image
+    })
 }
 
 /// Makes an image with busybox and this init.
 pub fn make_busybox(init: &str) -> TempDir {
     let image = tempfile::tempdir().unwrap();
-    let root = image.path();
+    fill_busybox(image.path(), init);
+    image
+}
+
+fn fill_busybox(root: &Path, init: &str) {
     for folder in
         ["bin", "sbin", "etc", "proc", "sys", "dev", "run", "tmp", "var/lib/some", "root", "usr/bin"]
     {
@@ -212,7 +222,6 @@ pub fn make_busybox(init: &str) -> TempDir {
     write_program(&root.join("sbin/init"), init.as_bytes());
     fs::write(root.join("var/lib/some/file"), "content\n").unwrap();
     fs::hard_link(root.join("var/lib/some/file"), root.join("var/lib/some/same")).unwrap();
-    image
 }
 
 pub fn write_program(path: &Path, content: &[u8]) {
