@@ -53,7 +53,11 @@ fn the_log_says_what_reconciles_did_and_level_and_filter_how_much() {
     // Objects are named, and what is in them is not.
     assert!(!String::from_utf8_lossy(&usual.stderr).contains("-----BEGIN"));
     assert_eq!(lines(&up(&["--log-level", "warn"], None)), []);
-    assert_eq!(lines(&up(&["--log-level", "error"], Some("debug"))), [], "the flag counts first");
+    assert_eq!(
+        lines(&up(&["--log-level", "debug"], Some("error"))),
+        [],
+        "the filter for each part counts first"
+    );
     assert!(levels(&lines(&up(&["--log-level", "debug"], None))).contains("DEBUG"));
     let some = lines(&up(&[], Some("warn,engine=info")));
     assert!(some.iter().all(|(_, message)| !message.contains("certificate")), "{some:?}");

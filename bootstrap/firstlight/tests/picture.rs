@@ -21,8 +21,10 @@ fn the_picture_shows_what_the_program_prints() {
     let begun = |lines: &[String]| tree(lines).len() > 3;
     let is_available =
         |lines: &[String]| begun(lines) && lines.iter().any(|line| line.starts_with("Available after"));
+    let has = |lines: &[String], start: &str| lines.iter().any(|line| line.starts_with(start));
+    // The footer is written last: without it, the screen is only partly drawn.
     let is_last = |lines: &[String]| {
-        is_complete(lines) && lines.iter().any(|line| line.starts_with("All machines are there"))
+        is_complete(lines) && has(lines, "All machines are there") && has(lines, "Ctrl-C stops")
     };
     let named = |text: String| named(text, data.to_str().unwrap());
     let screen = || terminal.with_screen(|screen| Frame::read(COMMAND, screen, named));
