@@ -4,7 +4,7 @@ use crate::world::{World, text, wait_for};
 
 #[test]
 fn exit_codes_are_those_of_shells() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     for (command, code, words) in [
         (&["true"][..], 0, ""),
@@ -23,7 +23,7 @@ fn exit_codes_are_those_of_shells() {
 
 #[test]
 fn input_and_output_are_whole_however_large() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let input: Vec<u8> = (0..5_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
     let output = world.server(&["exec", "one", "30000", "cat"], &input);
@@ -39,7 +39,7 @@ fn input_and_output_are_whole_however_large() {
 
 #[test]
 fn the_last_output_is_not_lost_when_the_program_ends() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     // On a busy machine, a server may hear of the end before it hears of the output.
     let once = || {
@@ -59,7 +59,7 @@ fn the_last_output_is_not_lost_when_the_program_ends() {
 
 #[test]
 fn a_process_that_stays_delays_nobody() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     assert_eq!(world.shell("one", "sleep 1000 & echo done"), "done\n");
     assert_eq!(world.shell("one", "pidof sleep | wc -w"), "2\n", "it stays, beside that of the init");
@@ -72,7 +72,7 @@ fn count(world: &World, pattern: &str) -> usize {
 
 #[test]
 fn after_its_time_the_whole_group_is_ended() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let output = world
         .server(&["exec", "one", "300", "sh", "-c", "echo begun; /bin/sleep 5000 & /bin/sleep 5000"], b"");
@@ -83,7 +83,7 @@ fn after_its_time_the_whole_group_is_ended() {
 
 #[test]
 fn a_program_in_a_container_that_is_paused_meanwhile_delays_nobody() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     std::thread::scope(|scope| {
         let exec = scope.spawn(|| world.server(&["exec", "one", "1000", "/bin/sleep", "7000"], b""));
@@ -97,7 +97,7 @@ fn a_program_in_a_container_that_is_paused_meanwhile_delays_nobody() {
 
 #[test]
 fn a_program_ends_with_the_server_that_has_started_it() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let data = world.data();
     let program = env!("CARGO_BIN_EXE_node-runtime-try");

@@ -9,7 +9,7 @@ use crate::world::{World, busybox, make_busybox, spec, text, wait_for};
 
 #[test]
 fn a_container_outlives_its_servers_and_leaves_nothing() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["list"], b"");
     let before = world.machine();
     world.create("one");
@@ -47,7 +47,7 @@ fn a_container_outlives_its_servers_and_leaves_nothing() {
 
 #[test]
 fn what_a_container_writes_stays_over_its_restart_and_never_reaches_the_image() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let line = "echo more >> /var/lib/some/file; cat /var/lib/some/same; echo own > /root/file; touch /tmp/gone; rm /bin/env";
     assert_eq!(world.shell("one", line), "content\nmore\n", "both names are one file");
@@ -62,7 +62,7 @@ fn what_a_container_writes_stays_over_its_restart_and_never_reaches_the_image() 
 #[test]
 fn an_init_that_does_not_listen_is_killed_after_its_time() {
     let image = make_busybox("#!/bin/sh\ntrap '' 37 15\nwhile :; do sleep 1; done\n");
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["create"], &spec("deaf", image.path()));
     world.ask(&["start", "deaf"], b"");
     world.ask(&["stop", "deaf", "100"], b"");
@@ -73,7 +73,7 @@ fn an_init_that_does_not_listen_is_killed_after_its_time() {
 #[test]
 fn an_init_that_ends_by_itself_is_seen() {
     let image = make_busybox("#!/bin/sh\nexit 42\n");
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["create"], &spec("short", image.path()));
     world.ask(&["start", "short"], b"");
     wait_for("the end", || world.state("short") == json!({"stopped": {"code": 42, "error": null}}));
@@ -83,7 +83,7 @@ fn an_init_that_ends_by_itself_is_seen() {
 
 #[test]
 fn a_paused_container_does_nothing_until_it_is_resumed() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     world.shell("one", "(while :; do date +%s%N > /tmp/now; done) > /dev/null 2>&1 &");
     let pid = world.ask(&["inspect", "one"], b"")["pid"].to_string();
@@ -109,7 +109,7 @@ fn a_paused_container_does_nothing_until_it_is_resumed() {
 
 #[test]
 fn a_paused_container_is_removed() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create("one");
     let before = world.machine();
     world.ask(&["start", "one"], b"");
@@ -121,7 +121,7 @@ fn a_paused_container_is_removed() {
 
 #[test]
 fn a_process_that_has_the_number_of_an_init_is_not_taken_for_it() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     world.ask(&["kill", "one"], b"");
     let state = world.data().join("containers/one/state.json");
@@ -138,7 +138,7 @@ fn a_process_that_has_the_number_of_an_init_is_not_taken_for_it() {
 
 #[test]
 fn the_machine_keeps_its_settings() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let line = "echo 1 > /proc/sys/vm/overcommit_memory; echo 10 > /proc/sys/kernel/panic; echo 1 > /proc/sys/kernel/panic_on_oops; \
                 cat /proc/sys/kernel/panic; echo 5 > /proc/sys/vm/swappiness || echo refused; echo 1 > /proc/sys/net/ipv4/ip_forward; \
@@ -151,7 +151,7 @@ fn the_machine_keeps_its_settings() {
 
 #[test]
 fn no_process_of_ours_is_in_the_control_groups_of_a_container() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     // A process outside of the container's namespace of processes would be 0.
     let line = "for group in /sys/fs/cgroup/*/; do cat $group/cgroup.procs; done | sort -n | head -n 1";
@@ -162,7 +162,7 @@ fn no_process_of_ours_is_in_the_control_groups_of_a_container() {
 
 #[test]
 fn a_supervisor_is_in_no_group_of_the_server() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.create_and_start("one");
     let state = fs::read_to_string(world.data().join("containers/one/state.json")).unwrap();
     let state: Value = serde_json::from_str(&state).unwrap();
@@ -172,7 +172,7 @@ fn a_supervisor_is_in_no_group_of_the_server() {
 
 #[test]
 fn after_a_start_of_the_machine_a_container_is_started_again_unless_its_files_may_be_damaged() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     let address = world.create_and_start("one")["address"].clone();
     world.ask(&["kill", "one"], b"");
     let folder = world.data().join("containers/one");
@@ -198,7 +198,7 @@ fn after_a_start_of_the_machine_a_container_is_started_again_unless_its_files_ma
 
 #[test]
 fn a_data_directory_moves() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["list"], b"");
     let before = world.machine();
     world.create("one");
@@ -216,7 +216,7 @@ fn a_data_directory_moves() {
 fn a_full_disk_leaves_nothing() {
     let image = make_busybox("#!/bin/sh\nwhile :; do sleep 1000; done\n");
     fs::write(image.path().join("var/large"), vec![1; 4 << 20]).unwrap();
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     fs::create_dir_all(world.data()).unwrap();
     world.run("mount", &["-t", "tmpfs", "-o", "size=2m", "tmpfs", world.data().to_str().unwrap()]);
     let refused = world.refused(&["create"], &spec("one", image.path()));
@@ -226,7 +226,7 @@ fn a_full_disk_leaves_nothing() {
 
 #[test]
 fn many_containers_are_made_at_once() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["list"], b"");
     let before = world.machine();
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -245,7 +245,7 @@ fn many_containers_are_made_at_once() {
 
 #[test]
 fn mounts_of_the_machine_are_seen_as_they_were_given() {
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "given\n").unwrap();
     let mounts = json!([
@@ -277,7 +277,7 @@ fn the_console_keeps_the_newest_lines() {
     let image = make_busybox(
         "#!/bin/sh\ntrap 'exit 0' 37\nseq 1 2000000\necho the end\nwhile :; do sleep 1000 & wait $!; done\n",
     );
-    let world = World::new();
+    let Some(world) = World::new() else { return };
     world.ask(&["create"], &spec("loud", image.path()));
     world.ask(&["start", "loud"], b"");
     wait_for("the last line", || {

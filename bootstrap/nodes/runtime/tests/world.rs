@@ -36,8 +36,11 @@ pub struct Machine {
 }
 
 impl World {
-    pub fn new() -> Self {
-        assert!(rustix::process::geteuid().is_root(), "tests of system containers need root");
+    /// `None` if this is no machine for system containers, which is a failure in CI.
+    pub fn new() -> Option<Self> {
+        if !can_run() {
+            return None;
+        }
         let folder = tempfile::tempdir().unwrap();
         let mut keeper = Command::new("unshare")
             .args(["--net", "--mount", "sh", "-c", "ip link set lo up; echo ready; exec sleep 100000"])
@@ -48,7 +51,7 @@ impl World {
         let mut line = String::new();
         BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
-        Self { keeper, folder }
+        Some(Self { keeper, folder })
     }
 
     pub fn data(&self) -> PathBuf {
@@ -187,6 +190,21 @@ pub fn spec(name: &str, image: &Path) -> Vec<u8> {
         .into_bytes()
 }
 
+fn busybox_program() -> Option<&'static str> {
+    ["/usr/bin/busybox", "/bin/busybox"].into_iter().find(|path| Path::new(path).exists())
+}
+
+#[allow(clippy::print_stdout, reason = "it says why tests are skipped")]
+fn can_run() -> bool {
+    let can = rustix::process::geteuid().is_root() && busybox_program().is_some();
+    let why = "system containers need root, and their tests the package busybox-static (tests/netboot/install-tools)";
+    assert!(can || std::env::var_os("CI").is_none(), "{why}");
+    if !can {
+        println!("skipped: {why}");
+    }
+    can
+}
+
 /// An image with busybox, which all tests share and nobody changes.
 pub fn busybox() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
@@ -212,8 +230,7 @@ fn fill_busybox(root: &Path, init: &str) {
     {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
-    let program = ["/usr/bin/busybox", "/bin/busybox"].into_iter().find(|path| Path::new(path).exists());
-    let program = program.expect("the package busybox-static is missing: run tests/netboot/install-tools");
+    let program = busybox_program().unwrap();
     fs::copy(program, root.join("bin/busybox")).unwrap();
     let applets = Command::new(program).arg("--list").output().unwrap();
     for applet in text(&applets.stdout).lines().filter(|applet| !["busybox", "init"].contains(applet)) {
